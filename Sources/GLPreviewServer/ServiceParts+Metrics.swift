@@ -58,8 +58,22 @@ extension ServiceParts {
       counters("glpreview_frames_dropped_total") { $0.counters.dropped + $0.counters.missed },
       counters("glpreview_frames_damaged_total") { $0.counters.damaged },
       counters("glpreview_source_reconnections_total") { $0.counters.reconnections },
+      ofMotion("glpreview_motion_active", .gauge) { $0.episodes.current == nil ? 0 : 1 },
+      ofMotion("glpreview_motion_events_total", .counter) { Double($0.events) },
+      ofMotion("glpreview_motion_pictures_total", .counter) { Double($0.pictures) },
       MetricFamily("glpreview_source_state", .gauge, states),
     ]
+  }
+
+  /// A sample for each camera whose motion is known.
+  private func ofMotion(
+    _ name: String, _ kind: MetricFamily.Kind, _ value: (WatchedMotion) -> Double
+  ) -> MetricFamily {
+    MetricFamily(
+      name, kind,
+      registry.cameras.compactMap { camera in
+        motion[camera].map { .init(labels: [("camera", camera.configuration.name)], value: value($0)) }
+      })
   }
 
   private var streamClients: [MetricFamily.Sample] {

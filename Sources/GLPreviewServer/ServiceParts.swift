@@ -14,6 +14,7 @@ struct ServiceParts: Sendable {
   let logger: Logger
   let registry: CameraRegistry
   let watch: CameraWatch
+  let motion: MotionWatch
   let renderer: RendererWatch
   let streams: StreamRegistry
   let videos: VideoStreams
@@ -77,6 +78,10 @@ struct ServiceParts: Sendable {
       Recorders(
         registry, videos, RecordingFolder($0, metrics: metrics, logger: logger), events, logger: logger)
     }
+    motion = MotionWatch(registry, logger: logger) { [recorders] in
+      events.motionChanged($0, $1)
+      recorders?.motionChanged($0, $1)
+    }
     snapshots = SnapshotProvider(
       gate: AdmissionLimit(capacity: limits.adHocViews), within: registry.budget, counting: metrics)
     webRTC = WHEPSessions(
@@ -135,7 +140,7 @@ struct ServiceParts: Sendable {
   var services: [any Service] {
     events.services
       + [
-        watch, renderer, videos, webRTC, rtsp, peers, peerStreams, peerEvents,
+        watch, motion, renderer, videos, webRTC, rtsp, peers, peerStreams, peerEvents,
         MemoryMonitor(budget: registry.budget),
       ]
       + (recorders.map { [$0.folder, $0] } ?? [] as [any Service])
@@ -220,8 +225,9 @@ struct ServiceParts: Sendable {
 
   private var cameraRoutes: CameraRoutes {
     CameraRoutes(
-      registry: registry, watch: watch, renderer: renderer, streams: streams, videos: videos, webRTC: webRTC,
-      events: events, peers: peers, epoch: { [node] in node?.epoch(of: $0) }, version: PreviewServer.version)
+      registry: registry, watch: watch, motion: motion, renderer: renderer, streams: streams, videos: videos,
+      webRTC: webRTC, events: events, peers: peers, epoch: { [node] in node?.epoch(of: $0) },
+      version: PreviewServer.version)
   }
 
   func router() -> Router<ServiceContext> {
@@ -259,6 +265,7 @@ struct ServiceParts: Sendable {
       registry: registry, snapshots: snapshots, events: events, gate: captures, metrics: metrics
     ).add(to: group)
     ControlRoutes(registry: registry, logger: logger).add(to: group)
+    MotionRoutes(registry: registry, motion: motion).add(to: group)
     offers.add(to: group)
     sockets.add(to: group)
     RecordingRoutes(registry: registry, recorders: recorders).add(to: group)

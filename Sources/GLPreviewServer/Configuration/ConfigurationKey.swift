@@ -108,6 +108,24 @@ struct ConfigurationKey<Target>: Sendable {
     }
   }
 
+  /// A key that switches an optional part on or off as one word, or on by setting its subkeys.
+  init<Part: Sendable>(
+    _ name: String, switching keys: [ConfigurationKey<Part>], _ path: Path<Part?>, new: Part,
+    _ purpose: String
+  ) {
+    let flag = ConfigurationEntry(
+      path: [name], form: ConfigurationWord<Bool>.flag.form, usual: "off", purpose: purpose)
+    self.init(name, above: keys, also: [flag]) { reading, above, target in
+      var (place, word) = (above[name], above[name])
+      if case .word = place.file?.content { place.file = nil } else { word.file = nil }
+      let isOn = reading.value(of: word, .flag)
+      var part = new
+      reading.read(keys, at: place, into: &part)
+      let isSet = place.hasKeys || keys.contains { reading.isSet(place[$0.name]) }
+      if isOn ?? isSet { target[keyPath: path] = part }
+    }
+  }
+
   /// A key for several parts, in a list or with user-chosen names. `finish` completes each, and reports what is missing.
   init<Part>(
     _ name: String, _ items: ConfigurationPlace.Items, _ keys: [ConfigurationKey<Part>], _ path: Path<[Part]>,
@@ -135,13 +153,16 @@ struct ConfigurationKey<Target>: Sendable {
   }
 
   private init<Part>(
-    _ name: String, above keys: [ConfigurationKey<Part>], _ mark: String? = nil, _ read: @escaping Read
+    _ name: String, above keys: [ConfigurationKey<Part>], _ mark: String? = nil,
+    also others: [ConfigurationEntry] = [], _ read: @escaping Read
   ) {
-    entries = keys.flatMap(\.entries).map { entry in
-      var entry = entry
-      entry.path = [name] + (mark.map { [$0] } ?? []) + entry.path
-      return entry
-    }
+    entries =
+      others
+      + keys.flatMap(\.entries).map { entry in
+        var entry = entry
+        entry.path = [name] + (mark.map { [$0] } ?? []) + entry.path
+        return entry
+      }
     (self.name, self.read) = (name, read)
   }
 }

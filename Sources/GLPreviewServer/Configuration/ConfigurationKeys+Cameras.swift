@@ -76,6 +76,9 @@ extension ConfigurationKeys {
     .init(
       "warmup", .init("frames (`10`) or seconds (`0.5s`)") { try Warmup(parsing: $0) }, \.warmup, "nothing",
       "what is left out each time that the camera was opened, until its exposure has settled"),
+    .init(
+      "motion", switching: motion, \.motion, new: MotionSettings(),
+      "watch the camera for motion, which keeps it open; or keys as below ([motion.md](motion.md))"),
     .init("required", .flag, \.isRequired, "`true`", "whether `/readyz` waits for this camera"),
     .init("avatar", .file, \.avatar, "NO SIGNAL", "a picture to show while the camera delivers none"),
     .init(

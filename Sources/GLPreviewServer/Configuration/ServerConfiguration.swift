@@ -132,6 +132,8 @@ package struct CameraConfiguration: Sendable, Hashable, CustomStringConvertible 
   package var home: CameraHome?
   /// Whether the camera stays open while nobody is watching.
   package var keepsWarm = false
+  /// What counts as motion; nil if it is not watched for any.
+  package var motion: MotionSettings?
   /// What nobody sees of its beginning.
   package var warmup = Warmup.none
   /// Whether the service is ready only while this camera delivers pictures.

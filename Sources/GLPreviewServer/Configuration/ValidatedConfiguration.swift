@@ -64,6 +64,15 @@ extension ServerConfiguration {
       for name in names { problems += invalid(name, path + ["views", name]) }
       problems += repeated(names, "views", path + ["views"])
       problems += recordProblems(camera, path + ["record"])
+      let zones = camera.motion?.zones.map(\.name) ?? []
+      problems += repeated(zones, "zones", path + ["motion", "zones"])
+      if zones.count > MotionSettings.mostZones {
+        problems.append(
+          ConfigurationProblem(
+            path: path + ["motion", "zones"],
+            "\(zones.count) zones; there are at most \(MotionSettings.mostZones)")
+        )
+      }
     }
     return problems
   }
@@ -74,6 +83,7 @@ extension ServerConfiguration {
     let views = camera.views.map(\.view.name)
     let (isKnown, known) = (record.view.map(views.contains) ?? true, views.joined(separator: ", "))
     let reasons: [(String, String?)] = [
+      ("when", record.when == .motion && camera.motion == nil ? "needs the camera's motion" : nil),
       ("when", recordings == nil ? "there is no folder for recordings: give recordings.path" : nil),
       ("view", isKnown ? nil : "there is no view '\(record.view ?? "")' (there are: \(known))"),
       ("before", record.before > .seconds(60) ? "is longer than a minute, all of which would be in memory" : nil),

@@ -29,6 +29,14 @@ struct RelayedEvent: Sendable, Hashable {
     var width: Int?
     var height: Int?
     var bytes: Int?
+    // Of motion.
+    var event: Int?
+    var last: String?
+    var best: String?
+    var label: String?
+    var score: Double?
+    var box: [Double]?
+    var zones: [String]?
   }
 
   /// Nil if it is no event of this service. Texts are shown to everybody who may look, so addresses in them are hidden.
@@ -42,9 +50,14 @@ struct RelayedEvent: Sendable, Hashable {
       !isOfCamera || body.camera != nil,
       body.state.map({ SourceState(rawValue: $0) != nil }) ?? true
     else { return nil }
-    let texts = [body.what, body.reason, body.since, body.timestamp].compactMap { $0 }
+    let zones = body.zones ?? []
+    let texts =
+      [body.what, body.reason, body.since, body.timestamp, body.last, body.best, body.label].compactMap { $0 }
+      + zones
     guard texts.allSatisfy({ $0.utf8.count <= Self.longestText }),
-      body.snapshot?.utf8.allSatisfy(Self.isBase64) ?? true
+      body.snapshot?.utf8.allSatisfy(Self.isBase64) ?? true,
+      zones.count <= MotionSettings.mostZones, body.box.map({ $0.count == 4 }) ?? true,
+      ((body.box ?? []) + [body.score].compactMap { $0 }).allSatisfy((0...1).contains)
     else { return nil }
     type = body.type
     var members: [String: JSONValue?] = ["type": .string(body.type)]
@@ -53,11 +66,16 @@ struct RelayedEvent: Sendable, Hashable {
     if isOfCamera {
       for (key, text) in [
         ("camera", body.camera), ("view", body.view), ("state", body.state), ("since", body.since),
-        ("timestamp", body.timestamp), ("snapshot", body.snapshot),
+        ("timestamp", body.timestamp), ("snapshot", body.snapshot), ("last", body.last), ("best", body.best),
+        ("label", body.label.map { Redaction.message($0) }),
       ] { members[key] = text.map(JSONValue.string) }
       for (key, number) in [
         ("sequence", body.sequence), ("width", body.width), ("height", body.height), ("bytes", body.bytes),
+        ("event", body.event),
       ] { members[key] = number.map(JSONValue.integer) }
+      members["score"] = body.score.map(JSONValue.number)
+      members["box"] = body.box.map { .array($0.map(JSONValue.number)) }
+      members["zones"] = body.zones.map { .array($0.map { .string(Redaction.message($0)) }) }
     }
     self.members = members.compactMapValues { $0 }
   }

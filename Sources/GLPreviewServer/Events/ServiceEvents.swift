@@ -59,6 +59,18 @@ struct ServiceEvents: Sendable {
       ])
   }
 
+  /// Motion also goes to the webhook.
+  func motionChanged(_ camera: String, _ news: MotionEpisodes.News) {
+    guard let (what, members) = news.told else { return }
+    var event = members
+    event["camera"] = .string(camera)
+    event["what"] = .string(what)
+    event["type"] = "motion"
+    log.publish(type: "motion", data: event.json)
+    webhook?.send(type: "motion", body: event.json)
+    logger.debug("\(what)", metadata: ["camera": "\(camera)"])
+  }
+
   private func publish(_ type: String, _ members: [String: JSONValue?]) {
     var event = members.compactMapValues { $0 }
     event["type"] = .string(type)

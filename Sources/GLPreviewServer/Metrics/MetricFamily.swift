@@ -111,6 +111,9 @@ struct MetricFamily: Sendable {
     "glpreview_stream_skipped_total": "Pictures skipped because a stream's client was too slow.",
     "glpreview_snapshots_total": "Requested snapshots, by result.",
     "glpreview_source_state": "1 for the camera's current state, 0 for the others.",
+    "glpreview_motion_active": "1 while something moves before a camera that is watched for motion, else 0.",
+    "glpreview_motion_events_total": "Events of motion that have begun before a camera.",
+    "glpreview_motion_pictures_total": "Pictures of a camera that were judged for motion.",
     "glpreview_source_reconnections_total": "Reconnections of a camera.",
     "glpreview_renderer_cache_bytes":
       "Memory that the renderer keeps for the next pictures: targets, buffers, tables, tiles.",

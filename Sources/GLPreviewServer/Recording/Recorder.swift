@@ -16,6 +16,7 @@ final class Recorder: Sendable {
   private struct Orders {
     var until: CaptureInstant?
     var stops = false
+    var isMoving = false
     var isRecording = false
   }
 
@@ -46,6 +47,11 @@ final class Recorder: Sendable {
   /// Something happens until `end`.
   func trigger(until end: CaptureInstant) {
     orders.update { $0.until = max($0.until ?? .start, end) }
+  }
+
+  /// Whether something moves.
+  func moves(_ isMoving: Bool) {
+    if orders.value.isMoving != isMoving { orders.update { $0.isMoving = isMoving } }
   }
 
   /// Triggers end now.
@@ -95,10 +101,11 @@ final class Recorder: Sendable {
       orders.update { $0.isRecording = false }
     }
     while let sample = try await stream.next() {
-      let (until, stops) = orders.update { orders in
+      let (until, stops, isMoving) = orders.withLock { orders in
         defer { (orders.until, orders.stops) = (nil, false) }
-        return (orders.until, orders.stops)
+        return (orders.until, orders.stops, orders.isMoving)
       }
+      plan.moves(isMoving, at: sample.timestamp)
       if stops { plan.stop(at: sample.timestamp) }
       if let until { plan.trigger(until: until) }
       for step in plan.take(sample) where !carryOut(step, &file) {

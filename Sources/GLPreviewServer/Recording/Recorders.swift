@@ -1,6 +1,7 @@
 // The recorders of all cameras that are to be recorded, as the configuration changes.
 internal import GLPreview
 internal import Logging
+internal import PreviewCore
 internal import ServiceLifecycle
 internal import Synchronization
 
@@ -45,17 +46,24 @@ final class Recorders: Service, CustomStringConvertible {
   /// Whether a camera is being recorded now.
   func isRecording(_ camera: String) -> Bool { recorder(of: camera)?.isRecording ?? false }
 
-  /// Something happens at a camera until `end`. With `isMotion`, only cameras that are recorded at motion take it.
+  /// Something happens at a camera until `end`.
   ///
-  /// - Returns: whether the camera is recorded at such triggers.
-  @discardableResult
-  func trigger(_ camera: String, until end: CaptureInstant, isMotion: Bool = false) -> Bool {
+  /// - Returns: whether the camera is recorded at triggers.
+  func trigger(_ camera: String, until end: CaptureInstant) -> Bool {
     let when = registry.served[camera: camera]?.configuration.record.when ?? .never
-    guard when == .motion || when == .trigger && !isMotion, let recorder = recorder(of: camera) else {
-      return false
-    }
+    guard [.motion, .trigger].contains(when), let recorder = recorder(of: camera) else { return false }
     recorder.trigger(until: end)
     return true
+  }
+
+  /// What moves before a camera has changed.
+  func motionChanged(_ camera: String, _ news: MotionEpisodes.News) {
+    guard registry.served[camera: camera]?.configuration.record.when == .motion else { return }
+    switch news {
+    case .started, .updated: recorder(of: camera)?.moves(true)
+    case .ended: recorder(of: camera)?.moves(false)
+    case .sceneChanged: break
+    }
   }
 
   /// Triggers of a camera end now.

@@ -19,6 +19,8 @@ struct RecordingPlan: Sendable {
   private let configuration: RecordingConfiguration
   /// Until when triggers last, with what is recorded after them.
   private(set) var until: CaptureInstant?
+  /// Whether something moves, with no end yet.
+  private var isMoving = false
   /// What was before, from a key picture on, and has not been recorded.
   private var waiting: [VideoSample] = []
   private var waitingBytes = 0
@@ -44,8 +46,14 @@ struct RecordingPlan: Sendable {
     until = until.map { min($0, time + configuration.after) }
   }
 
+  /// Motion has begun, or ends at `time`.
+  mutating func moves(_ isMoving: Bool, at time: CaptureInstant) {
+    if self.isMoving, !isMoving { trigger(until: time) }
+    self.isMoving = isMoving
+  }
+
   private func isWanted(at time: CaptureInstant) -> Bool {
-    configuration.when == .always || until.map { time <= $0 } ?? false
+    configuration.when == .always || isMoving || until.map { time <= $0 } ?? false
   }
 
   /// What is done with the next picture.

@@ -9,6 +9,7 @@ internal import Synchronization
 struct CameraRoutes: Sendable {
   let registry: CameraRegistry
   let watch: CameraWatch
+  let motion: MotionWatch
   let renderer: RendererWatch
   let streams: StreamRegistry
   let videos: VideoStreams
@@ -70,7 +71,7 @@ struct CameraRoutes: Sendable {
   }
 
   private static func lasting(_ members: [String: JSONValue]) -> [String: JSONValue] {
-    var members = members.filter { !["counters", "fps"].contains($0.key) }
+    var members = members.filter { !["counters", "fps", "motion"].contains($0.key) }
     if members["kind"] == "scene" { members["since"] = nil }
     guard case .array(let views)? = members["views"] else { return members }
     members["views"] = .array(
@@ -103,6 +104,7 @@ struct CameraRoutes: Sendable {
     ]
     members["epoch"] = epoch(configuration.name).map { .integer(Int(clamping: $0)) }
     members["reason"] = report.reason.map(JSONValue.string)
+    members["motion"] = motion[camera].map { .object($0.json) }
     if role != .read { members["source"] = .string(Redaction.source(configuration.source)) }
     if let mode = report.mode {
       var format: [String: JSONValue] = [

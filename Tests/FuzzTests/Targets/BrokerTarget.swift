@@ -21,6 +21,11 @@ extension FuzzTarget {
         "Method: PATCH\nTarget: /api/cameras/cam/views/main\nEpoch: 18446744073709551615\nContent-Type: application/json\n\n{}",
         "Target: /api/frame.jpeg?src=cam%2Fmain&width=3\nDeadline: 1\n\n",
         "Target: /cameras/cam/../b/main.jpg\n\n",
+        #"""
+
+        {"type":"motion","camera":"cam","what":"motion-ended","event":1,"score":0.25,"box":[0,0.5,0.25,0.1],\
+        "zones":["gate"],"label":"person","last":"2026-11-25T09:19:10.499Z"}
+        """#,
       ].inputs
     },
     body: .atOnce { (input) throws(FuzzFault) in

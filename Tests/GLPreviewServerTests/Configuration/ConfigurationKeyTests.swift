@@ -27,7 +27,9 @@ struct ConfigurationKeyTests {
     return [
       "tls": ["certificate": "\(folder.path)/file", "key": "\(folder.path)/file"],
       "access": ["tokens": [["token": "a"]], "users": [["name": "b", "password": "c"]]],
-      "cameras": ["door": ["source": "pattern:counter", "views": ["main": view]]],
+      "cameras": [
+        "door": ["source": "pattern:counter", "views": ["main": view], "motion": ["zones": "a=0,0,1,1"]]
+      ],
       "scenes": ["all": view],
       "snapshots": ["folder": ["path": "\(folder.path)/kept"], "webhook": ["url": "https://h/x"]],
       "cluster": [
@@ -123,7 +125,7 @@ struct ConfigurationKeyTests {
     "size": ("8x8", ["8"]), "width": ("8", ["0"]), "height": ("8", ["0"]), "mode": ("fit", ["x"]),
     "background": ("#203040", ["red"]), "filter": ("lanczos", ["x"]), "linear": ("true", ["x"]),
     "label": ("door", [String(repeating: "x", count: 201)]), "time": ("utc", ["x", "%Q"]),
-    "warmup": ("0.5s", ["x", "-1"]),
+    "warmup": ("0.5s", ["x", "-1"]), "zones": ("b=0,0 1,0 1,1", ["0,0,1,1", "b=0,0,2,1"]),
     "servers": ("nats://a", ["http://a"]), "user": ("ann", ["a:b"]), "prefix": ("site", ["a.b"]),
     "nkey": ("SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY", ["SU"]), "node": ("shed", ["a/b"]),
     "peers": ("https://a.example:8080", ["a.example", "http://u:p@a.example", "http://a.example?x"]),

@@ -1,0 +1,124 @@
+// Watches cameras for motion: reads a tiny view of each, a few pictures a second.
+internal import GLPreview
+internal import Logging
+internal import ServiceLifecycle
+internal import Synchronization
+
+/// What moves before the cameras that are served. A camera with `motion` stays open.
+final class MotionWatch: Service {
+  private let registry: CameraRegistry
+  private let logger: Logger
+  private let onNews: @Sendable (String, MotionEpisodes.News) -> Void
+  /// By the names of the cameras' sources, so that a replaced camera begins anew.
+  private let state = Mutex<[String: WatchedMotion]>([:])
+
+  private static let interval = Duration.milliseconds(250)
+  /// The pause before a camera is read again that gave an error, or no more pictures.
+  private static let pause = Duration.seconds(1)
+
+  init(
+    _ registry: CameraRegistry, logger: Logger,
+    onNews: @escaping @Sendable (_ camera: String, MotionEpisodes.News) -> Void
+  ) {
+    (self.registry, self.logger, self.onNews) = (registry, logger, onNews)
+  }
+
+  /// What is known of a camera; nil if it is not watched, and nothing was said from outside.
+  subscript(camera: ServedCamera) -> WatchedMotion? { state.withLock { $0[camera.source] } }
+
+  // MARK: From outside
+
+  /// Something is said to move before a camera.
+  func trigger(_ label: String?, for duration: Duration, before camera: ServedCamera) -> WatchedMotion {
+    update(camera) { $0.trigger(label, for: duration, at: CaptureClock.now) }
+  }
+
+  /// It is said to have ended.
+  func release(_ camera: ServedCamera) -> WatchedMotion {
+    update(camera) { $0.release(at: CaptureClock.now) }
+  }
+
+  @discardableResult
+  private func update(
+    _ camera: ServedCamera, _ change: (inout WatchedMotion) -> [MotionEpisodes.News]
+  ) -> WatchedMotion {
+    let (motion, news) = state.withLock { state in
+      var motion = state[camera.source] ?? WatchedMotion(camera.configuration)
+      let news = change(&motion)
+      state[camera.source] = motion
+      return (motion, news)
+    }
+    for one in news { onNews(motion.camera, one) }
+    return motion
+  }
+
+  // MARK: Watching
+
+  func run() async throws {
+    var readers: [String: Task<Void, Never>] = [:]
+    while !Task.isShuttingDownGracefully, !Task.isCancelled {
+      let cameras = registry.cameras
+      for source in renewed(cameras) {
+        readers.removeValue(forKey: source)?.cancel()
+        guard let camera = cameras.first(where: { $0.source == source }),
+          let settings = camera.configuration.motion
+        else { continue }
+        readers[source] = Task { await self.read(camera, settings) }
+      }
+      for camera in cameras where self[camera]?.episodes.current != nil {
+        update(camera) { $0.passed(to: CaptureClock.now) }
+      }
+      try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.interval) }
+    }
+    for reader in readers.values { reader.cancel() }
+    for reader in readers.values { await reader.value }
+  }
+
+  /// Forgets cameras that are no more, and begins anew with those that have come or are watched for something else.
+  ///
+  /// - Returns: the sources of all these.
+  private func renewed(_ cameras: [ServedCamera]) -> Set<String> {
+    let (renewed, ended) = state.withLock { state in
+      let sources = Dictionary(cameras.map { ($0.source, $0.configuration) }) { $1 }
+      var renewed: Set<String> = []
+      var ended: [(String, MotionEpisodes.News)] = []
+      for (source, known) in state where sources[source].map(known.isOf) != true {
+        renewed.insert(source)
+        ended += state[source]?.end().map { (known.camera, $0) } ?? []
+        state[source] = nil
+      }
+      for (source, configuration) in sources where configuration.motion != nil && state[source] == nil {
+        renewed.insert(source)
+        state[source] = WatchedMotion(configuration)
+      }
+      return (renewed, ended)
+    }
+    for (camera, news) in ended { onNews(camera, news) }
+    return renewed
+  }
+
+  /// Reads a camera until the task is cancelled.
+  private func read(_ camera: ServedCamera, _ settings: MotionSettings) async {
+    while !Task.isCancelled {
+      do { try await readOnce(camera, settings) } catch  where !Task.isCancelled {
+        logger.debug(
+          "camera not watched for motion",
+          metadata: ["camera": "\(camera.configuration.name)", "reason": "\(error)"])
+      } catch {}
+      try? await Task.sleep(for: Self.pause)
+    }
+  }
+
+  private func readOnce(_ camera: ServedCamera, _ settings: MotionSettings) async throws {
+    let preview = try registry.session.addPreview(
+      MotionCells.view.named(registry.nextName("motion")), of: camera.source,
+      updateEvery: .seconds(1 / settings.rate))
+    // Whoever comes to watch must not make the camera change its size.
+    preview.keepsReferenceSize = true
+    defer { registry.session.remove(preview) }
+    for try await picture in preview.jpegs() {
+      let size = registry.session.size(of: camera.source)
+      update(camera) { $0.take(picture, reference: size, at: CaptureClock.now) }
+    }
+  }
+}

@@ -1,0 +1,72 @@
+// What moves before one camera: its pictures' cells, and what is said from outside. It has no clock of its own.
+internal import GLPreview
+
+struct WatchedMotion: Sendable {
+  let camera: String
+  /// What it is watched for; nil if motion is only told from outside.
+  let settings: MotionSettings?
+  let masks: [PrivacyMask]
+  private var detector: MotionDetector
+  private(set) var episodes: MotionEpisodes
+  /// The latest cells, oldest first.
+  private(set) var recent: [MotionCells] = []
+  private(set) var pictures = 0
+  private(set) var events = 0
+
+  /// How many seconds of cells are kept, for reports.
+  private static let keepsSeconds = 60.0
+  /// Times of capture that are further from now are those of a file.
+  private static let farthest = Duration.seconds(10)
+
+  init(_ configuration: CameraConfiguration) {
+    (camera, settings, masks) = (configuration.name, configuration.motion, configuration.options.masks)
+    detector = MotionDetector(settings ?? MotionSettings(), masks: masks)
+    episodes = MotionEpisodes(settings ?? MotionSettings())
+  }
+
+  /// Whether it fits a camera as it is configured.
+  func isOf(_ camera: CameraConfiguration) -> Bool {
+    settings == camera.motion && masks == camera.options.masks
+  }
+
+  /// Takes a picture of `MotionCells.view`, seen at `now`. `reference` is the size that masks refer to.
+  mutating func take(_ picture: RenderedPicture, reference: Size?, at now: CaptureInstant)
+    -> [MotionEpisodes.News]
+  {
+    let distance = picture.timestamp.duration(to: now)
+    let time = distance > Self.farthest || distance < .zero ? now : picture.timestamp
+    guard picture.sourceState == .live, let cells = MotionCells(picture.picture, at: time) else {
+      detector.lost()
+      return passed(to: now)
+    }
+    pictures += 1
+    recent.append(cells)
+    let most = max(1, Int((settings?.rate ?? 1) * Self.keepsSeconds))
+    if recent.count > most { recent.removeFirst(recent.count - most) }
+    return counted(episodes.take(detector.take(cells, reference: reference), at: time))
+  }
+
+  mutating func passed(to now: CaptureInstant) -> [MotionEpisodes.News] { counted(episodes.passed(to: now)) }
+
+  /// Something is said to move for `duration`.
+  mutating func trigger(_ label: String?, for duration: Duration, at now: CaptureInstant)
+    -> [MotionEpisodes.News]
+  {
+    counted(episodes.trigger(label, at: now, until: now + duration))
+  }
+
+  mutating func release(at now: CaptureInstant) -> [MotionEpisodes.News] {
+    counted(episodes.release(at: now))
+  }
+
+  /// Nobody watches it any more.
+  mutating func end() -> [MotionEpisodes.News] { episodes.end() }
+
+  private mutating func counted(_ news: [MotionEpisodes.News]) -> [MotionEpisodes.News] {
+    events += news.count { if case .started = $0 { true } else { false } }
+    return news
+  }
+
+  /// By how much each cell differs from what is usual, where 1 counts as moving; empty before that is known.
+  var differences: [Float] { detector.differences }
+}

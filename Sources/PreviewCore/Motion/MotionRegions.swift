@@ -1,0 +1,63 @@
+// Cells that differ, joined to regions that move together.
+
+/// Neighbouring cells that differ from what is usual.
+struct MotionRegion: Sendable, Hashable {
+  var box: MotionBox
+  /// How many cells differ enough.
+  var count: Int
+  /// By how much they differ, on average: 0 is just enough, 1 is far beyond.
+  var score: Double
+  /// The zones that they belong to, one bit each.
+  var zones: UInt64
+
+  /// Regions of at least `least` cells that differ enough (by 1), the one with the largest sum of scores first. Neighbours
+  /// that differ half as much join them, diagonal ones included.
+  static func regions(in differences: [Float], _ field: MotionField, atLeast least: Int) -> [MotionRegion] {
+    var isFound = [Bool](repeating: false, count: differences.count)
+    var regions: [MotionRegion] = []
+    for seed in differences.indices where differences[seed] >= 1 && !isFound[seed] {
+      isFound[seed] = true
+      var (cells, next) = ([seed], 0)
+      while next < cells.count {
+        for neighbour in neighbours(of: cells[next])
+        where !isFound[neighbour] && differences[neighbour] >= half {
+          isFound[neighbour] = true
+          cells.append(neighbour)
+        }
+        next += 1
+      }
+      let region = MotionRegion(cells, differences, field)
+      if region.count >= least { regions.append(region) }
+    }
+    return standingOut(regions.sorted { $0.weight > $1.weight })
+  }
+
+  /// Where much moves everywhere, as in rain or snow, only what is far larger than the rest counts.
+  private static func standingOut(_ regions: [MotionRegion]) -> [MotionRegion] {
+    guard regions.count >= 6 else { return regions }
+    let usual = regions[regions.count / 2].weight
+    return regions.filter { $0.weight > 4 * usual }
+  }
+
+  /// What the region of an event is chosen by.
+  var weight: Double { Double(count) * score }
+
+  private static let half: Float = 0.5
+
+  private init(_ cells: [Int], _ differences: [Float], _ field: MotionField) {
+    box = cells.reduce(MotionBox(cell: cells[0])) { $0.union(MotionBox(cell: $1)) }
+    let moving = cells.filter { differences[$0] >= 1 }
+    count = moving.count
+    score = moving.reduce(0) { $0 + 1 - 1 / Double(differences[$1]) } / Double(max(count, 1))
+    zones = cells.reduce(0) { $0 | field.zones[$1] }
+  }
+
+  private static func neighbours(of cell: Int) -> [Int] {
+    let (row, column) = cell.quotientAndRemainder(dividingBy: MotionCells.columns)
+    return (max(row - 1, 0)...min(row + 1, MotionCells.rows - 1)).flatMap { row in
+      (max(column - 1, 0)...min(column + 1, MotionCells.columns - 1)).map {
+        row * MotionCells.columns + $0
+      }
+    }
+  }
+}

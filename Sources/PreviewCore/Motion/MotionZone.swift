@@ -1,0 +1,90 @@
+// Where motion counts, in fractions of the upright picture, and the text form of that.
+
+/// A part of the picture in which motion counts.
+package struct MotionZone: Sendable, Hashable {
+  /// What events call it.
+  package var name: String
+  /// The corners of a polygon, in fractions of the upright picture's width and height. By the non-zero rule, as masks.
+  package var corners: [SIMD2<Double>]
+  /// 1...100; nil for the camera's.
+  package var sensitivity: Int?
+
+  package init(name: String, corners: [SIMD2<Double>], sensitivity: Int? = nil) {
+    (self.name, self.corners, self.sensitivity) = (name, corners, sensitivity)
+  }
+
+  /// The indexes of the cells that share any area with it.
+  package var cells: [Int] {
+    let size = SIMD2(Double(MotionCells.columns), Double(MotionCells.rows))
+    let outline = MaskOutline(corners.map { $0 * size })
+    return (0..<MotionCells.rows).flatMap { row in
+      outline.columns(ofRow: row, width: MotionCells.columns).flatMap { columns in
+        columns.map { row * MotionCells.columns + $0 }
+      }
+    }
+  }
+}
+
+extension MotionZone: CustomStringConvertible {
+  private static let mostCorners = 100
+
+  /// Parses `NAME=X,Y,WIDTH,HEIGHT` or `NAME=X,Y X,Y X,Y...`, optionally followed by `:sensitivity=N`.
+  ///
+  /// - Throws: `WordError`.
+  package init(parsing text: String) throws(WordError) {
+    guard let equals = text.firstIndex(of: "=") else {
+      throw WordError("zone", "'\(text)' is not NAME=X,Y,WIDTH,HEIGHT")
+    }
+    name = text[..<equals].trimmed
+    do throws(WordError) { try ViewConfiguration.check(name: name) } catch {
+      throw WordError("zone '\(name)'", error.reason)
+    }
+    let parts = text[text.index(after: equals)...].split(separator: ":", omittingEmptySubsequences: false)
+    corners = try Self.corners(parts[0])
+    guard parts.count > 1 else { return }
+    let word = "sensitivity="
+    guard parts.count == 2, parts[1].hasPrefix(word) else {
+      throw WordError("zone", "'\(parts[1])' is not sensitivity=N")
+    }
+    sensitivity = try Words.whole("zone", parts[1].dropFirst(word.count), in: 1...100)
+  }
+
+  private static func corners(_ text: Substring) throws(WordError) -> [SIMD2<Double>] {
+    let points = text.split(separator: " ")
+    guard points.count > 1 else {
+      let sides = try numbers(text.trimmed, count: 4)
+      let (low, high) = (SIMD2(sides[0], sides[1]), SIMD2(sides[0] + sides[2], sides[1] + sides[3]))
+      guard sides[2] > 0, sides[3] > 0, high.max() <= 1 else {
+        throw WordError(
+          "zone", "'\(text)' has no area, or reaches beyond the picture, which is 1 wide and 1 high")
+      }
+      return [low, [high.x, low.y], high, [low.x, high.y]]
+    }
+    guard (3...mostCorners).contains(points.count) else {
+      throw WordError("zone", "a polygon has 3 to \(mostCorners) points, not \(points.count)")
+    }
+    var corners: [SIMD2<Double>] = []
+    for point in points {
+      let numbers = try numbers(String(point), count: 2)
+      corners.append([numbers[0], numbers[1]])
+    }
+    return corners
+  }
+
+  private static func numbers(_ text: String, count: Int) throws(WordError) -> [Double] {
+    let fields = text.split(separator: ",", omittingEmptySubsequences: false)
+    guard fields.count == count else {
+      throw WordError(
+        "zone", "'\(text)' is neither X,Y,WIDTH,HEIGHT nor X,Y X,Y X,Y..., in fractions of the picture")
+    }
+    var numbers: [Double] = []
+    for field in fields { numbers.append(try Words.number("zone", field, in: 0...1)) }
+    return numbers
+  }
+
+  /// A text that `init(parsing:)` reads.
+  package var description: String {
+    let corners = corners.map { "\($0.x),\($0.y)" }.joined(separator: " ")
+    return "\(name)=\(corners)\(sensitivity.map { ":sensitivity=\($0)" } ?? "")"
+  }
+}

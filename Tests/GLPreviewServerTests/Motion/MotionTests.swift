@@ -1,0 +1,152 @@
+// Motion before a service's cameras: watched, told from outside, hidden by masks.
+import NIOCore
+import Testing
+
+@testable import GLPreview
+@testable import GLPreviewServer
+
+@Suite("Motion in a service", .timeLimit(.minutes(15)))
+struct MotionTests {
+  private static func configuration(
+    _ motion: MotionSettings? = settings, masks: [PrivacyMask] = []
+  ) -> ServerConfiguration {
+    var camera = CameraConfiguration(name: "yard", source: "script")
+    (camera.motion, camera.options.masks) = (motion, masks)
+    camera.options.referenceSize = MovingCamera.size
+    return ServerConfiguration(cameras: [camera])
+  }
+
+  private static var settings: MotionSettings {
+    var settings = MotionSettings()
+    (settings.rate, settings.coolDown) = (30, .milliseconds(300))
+    return settings
+  }
+
+  private static func motion(_ service: RunningService) -> WatchedMotion? {
+    service.inside.registry.cameras.first.flatMap { service.inside.motion[$0] }
+  }
+
+  /// What a log tells of motion, up to `what`.
+  private static func told(_ subscription: EventSubscription, upTo what: String) async -> [String] {
+    var texts: [String] = []
+    while texts.last?.contains(what) != true {
+      guard case .event(let event) = await subscription.next(within: allTheTimeThereIs) else { break }
+      texts.append(String(buffer: event.text))
+    }
+    return texts
+  }
+
+  private static let path = "/api/cameras/yard/motion"
+  private static let json = [("Content-Type", "application/json")]
+
+  @Test("what moves before a camera is told when it begins and when it has ended, and in the camera's state")
+  func watched() async throws {
+    let camera = MovingCamera()
+    try await withService(Self.configuration(), makeSource: { camera.source(named: $1, $2) }) {
+      service async throws in
+      let events = try service.inside.events.log.subscribe(EventLog.Filter(types: ["motion"]))
+      await until { Self.motion(service)?.differences.isEmpty == false }
+      let quiet = try await service.get("/api/cameras/yard").text
+      #expect(quiet.contains(#""motion":{"active":false,"watched":true}"#))
+      camera.move(true)
+      let begun = await Self.told(events, upTo: "motion-started")
+      #expect(begun.count == 1 && begun[0].contains(#""box":["#) && begun[0].contains(#""camera":"yard""#))
+      let active = try await service.get("/metrics").text
+      #expect(active.contains(#"glpreview_motion_active{camera="yard"} 1"#))
+      camera.move(false)
+      let ended = await Self.told(events, upTo: "motion-ended")
+      #expect(ended.last?.contains(#""event":1,"#) == true)
+
+      let after = try await service.get(Self.path).text
+      #expect(after.contains(#""active":false"#) && after.contains(#""columns":64"#))
+      let cells = try await service.get(Self.path + "/cells").bytes
+      #expect(try !MotionRecording(bytes: cells).pictures.isEmpty)
+    }
+  }
+
+  @Test(
+    "what moves behind a mask is told by nothing",
+    arguments: [PrivacyMask.Effect.fill(.black), .pixelate(cell: 8), .blur(radius: 8)])
+  func masked(effect: PrivacyMask.Effect) async throws {
+    let camera = MovingCamera()
+    let masks = [PrivacyMask(.rectangle(MovingCamera.path), effect: effect)]
+    try await withService(Self.configuration(masks: masks), makeSource: { camera.source(named: $1, $2) }) {
+      service async throws in
+      await until { Self.motion(service)?.differences.isEmpty == false }
+      let before = try #require(Self.motion(service)?.pictures)
+      camera.move(true)
+      await until { Self.motion(service)?.pictures ?? 0 > before + 40 }
+
+      let motion = try #require(Self.motion(service))
+      #expect(motion.events == 0)
+      let rows = MovingCamera.path.y / 2..<(MovingCamera.path.y + MovingCamera.path.height) / 2
+      let behind = motion.differences[rows.lowerBound * 64..<rows.upperBound * 64]
+      #expect(behind.allSatisfy { $0 == 0 })
+    }
+  }
+
+  @Test("a trigger from outside is an event like any other, also of a camera that is not watched")
+  func outside() async throws {
+    let camera = MovingCamera()
+    try await withService(Self.configuration(nil), makeSource: { camera.source(named: $1, $2) }) {
+      service async throws in
+      let events = try service.inside.events.log.subscribe(EventLog.Filter(types: ["motion"]))
+      #expect(try await service.get(Self.path).status == 409)
+      let begun = try await service.send(
+        "POST", Self.path, Self.json, body: #"{"duration":3600,"label":"person"}"#)
+      #expect(begun.status == 200 && begun.text.contains(#""active":true"#), "\(begun.text)")
+      #expect(try await service.get("/api/cameras/yard").text.contains(#""label":"person""#))
+      #expect(try await service.send("DELETE", Self.path).text.contains(#""active":false"#))
+      let told = await Self.told(events, upTo: "motion-ended")
+      #expect(told.count == 2 && told.allSatisfy { $0.contains(#""label":"person""#) })
+
+      // One that nobody takes back ends by itself.
+      _ = try await service.send("POST", Self.path, Self.json, body: #"{"duration":0.1}"#)
+      #expect(await Self.told(events, upTo: "motion-ended").count == 2)
+    }
+  }
+
+  @Test(
+    "a trigger that can't be read is refused",
+    arguments: [#"{"duration":0}"#, #"{"duration":3601}"#, #"{"label":""}"#, #"{"label":"a\nb"}"#, "[]", "{"])
+  func refused(body: String) async throws {
+    let camera = MovingCamera()
+    try await withService(Self.configuration(nil), makeSource: { camera.source(named: $1, $2) }) {
+      service async throws in
+      #expect(try await service.send("POST", Self.path, Self.json, body: body).status == 400)
+      #expect(try await service.send("POST", "/api/cameras/shed/motion", Self.json, body: "{}").status == 404)
+      #expect(Self.motion(service) == nil)
+    }
+  }
+
+  @Test("a reload begins and ends watching")
+  func reload() async throws {
+    let camera = MovingCamera()
+    try await withService(Self.configuration(nil), makeSource: { camera.source(named: $1, $2) }) {
+      service async throws in
+      try await service.inside.apply(Self.configuration())
+      await until { Self.motion(service)?.pictures ?? 0 > 2 }
+      try await service.inside.apply(Self.configuration(nil))
+      await until { Self.motion(service) == nil }
+      await until { await service.inside.registry.session.status(of: "yard-0") == nil }
+    }
+  }
+
+  @Test("motion is switched by a word, or by its keys")
+  func words() throws {
+    let folder = try ConfigurationFolder()
+    func motion(_ word: String) throws -> MotionSettings? {
+      try folder.load("cameras: {yard: {source: 'pattern:smpte', motion: \(word)}}").configuration.cameras[0]
+        .motion
+    }
+    #expect(try motion("true") == MotionSettings())
+    #expect(try motion("false") == nil)
+    #expect(try motion("") == nil)
+    #expect(try motion("{rate: 2}")?.rate == 2)
+    let zones = try motion(#"{zones: {gate: "0,0,0.5,1", road: "0,0 1,0 1,1:sensitivity=80"}}"#)?.zones
+    #expect(zones?.map(\.name) == ["gate", "road"] && zones?.last?.sensitivity == 80)
+    let twice = try folder.problems(
+      "cameras: {yard: {source: 'pattern:smpte', motion: {zones: ['a=0,0,1,1', 'a=0,0,1,1']}}}")
+    #expect(twice.contains { $0.contains("is the name of two zones") })
+  }
+}

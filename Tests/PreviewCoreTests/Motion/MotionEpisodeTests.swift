@@ -1,0 +1,132 @@
+// When motion begins and ends, by the times that come with it.
+import Testing
+
+@testable import PreviewCore
+
+@Suite("Events of motion")
+struct MotionEpisodeTests {
+  /// Findings at times in milliseconds: a number is the left edge of something that moves, nil nothing.
+  private static func told(
+    _ findings: [(Int, Int?)], _ settings: MotionSettings = settings
+  ) -> (news: [String], episodes: MotionEpisodes) {
+    var episodes = MotionEpisodes(settings)
+    let news = findings.flatMap { time, left in
+      episodes.take(left.map { .moves(sighting($0)) } ?? .quiet, at: instant(time)).map {
+        "\(time): \(text($0))"
+      }
+    }
+    return (news, episodes)
+  }
+
+  private static var settings: MotionSettings {
+    var settings = MotionSettings()
+    (settings.minimumDuration, settings.coolDown) = (.milliseconds(300), .seconds(1))
+    return settings
+  }
+
+  private static func instant(_ milliseconds: Int) -> CaptureInstant {
+    CaptureInstant(sinceStart: .milliseconds(milliseconds))
+  }
+
+  private static func sighting(_ left: Int, score: Double = 0.5) -> MotionSighting {
+    MotionSighting(box: MotionBox(columns: left..<left + 4, rows: 3..<7), score: score, cells: 16)
+  }
+
+  private static func text(_ news: MotionEpisodes.News) -> String {
+    func milliseconds(_ time: CaptureInstant) -> Int { Int(time.sinceStart / .milliseconds(1)) }
+    return switch news {
+    case .started(let event): "started, since \(milliseconds(event.start))"
+    case .updated(let event): "updated, \(event.label ?? "\(event.best?.score ?? 0)")"
+    case .ended(let event): "ended, \(milliseconds(event.start))...\(milliseconds(event.end))"
+    case .sceneChanged: "another scene"
+    }
+  }
+
+  @Test("it begins after its least duration, and ends when nothing has moved for the cool-down")
+  func span() {
+    let news = Self.told([
+      (0, nil), (200, 3), (400, 4), (600, 5), (800, 6), (1000, nil), (1200, 7), (1400, 8), (1600, nil),
+      (2200, nil), (2400, nil), (2600, nil),
+    ]).news
+
+    #expect(news == ["600: started, since 200", "2400: ended, 200...1400"])
+  }
+
+  @Test("one picture is no motion, however long nothing comes after it; nor is what jumps about")
+  func flash() {
+    #expect(Self.told([(0, 3), (200, nil), (400, 3), (600, nil), (3000, 3)]).news == [])
+    #expect(Self.told([(0, 3), (200, 55), (400, 3), (600, 55), (800, 3), (1000, 55)]).news == [])
+  }
+
+  @Test("sightings here and there do not make an event longer")
+  func lingering() {
+    let news = Self.told([
+      (0, 3), (200, 3), (400, 3), (600, nil), (800, 40), (1000, nil), (1200, 10), (1400, nil), (1600, nil),
+    ]).news
+
+    #expect(news == ["400: started, since 0", "1400: ended, 0...400"])
+  }
+
+  @Test("equal times begin nothing; times that come out of order make nothing shorter or longer")
+  func order() {
+    #expect(Self.told((0..<50).map { _ in (100, 3) }).news == [])
+    let news = Self.told([(0, 3), (400, 3), (200, 3), (1300, nil), (1200, nil), (1400, nil)]).news
+    #expect(news == ["400: started, since 0", "1400: ended, 0...400"])
+  }
+
+  @Test(
+    "a jump to another time ends an event at the last moment that is known", arguments: [60_000, -60_000])
+  func jump(by milliseconds: Int) {
+    let later = 100_800 + milliseconds
+    let news = Self.told([(100_000, 3), (100_200, 3), (100_400, 3), (later, 3), (later + 200, 3)]).news
+
+    #expect(news == ["100400: started, since 100000", "\(later): ended, 100000...100400"])
+  }
+
+  @Test("what shows more is kept as the best picture; zones are gathered")
+  func best() {
+    var episodes = MotionEpisodes(Self.settings)
+    var news: [String] = []
+    for (number, (score, zone)) in [(0.2, "a"), (0.3, "b"), (0.31, "a"), (0.8, "c"), (0.1, "c")].enumerated()
+    {
+      var sighting = Self.sighting(3, score: score)
+      sighting.zones = [zone]
+      news += episodes.take(.moves(sighting), at: Self.instant(200 * number)).map(Self.text)
+    }
+
+    #expect(news == ["started, since 0", "updated, 0.8"])
+    #expect(episodes.current?.zones == ["a", "b", "c"])
+    #expect(episodes.current?.bestAt == Self.instant(600))
+  }
+
+  @Test("a trigger from outside begins at once, and ends at its time or when it is taken back")
+  func triggers() {
+    var episodes = MotionEpisodes(Self.settings)
+    var news = episodes.trigger("person", at: Self.instant(0), until: Self.instant(5000))
+    news += episodes.passed(to: Self.instant(4900))
+    news += episodes.trigger("dog", at: Self.instant(4900), until: Self.instant(6000))
+    news += episodes.passed(to: Self.instant(5900)) + episodes.passed(to: Self.instant(6100))
+    news += episodes.trigger(nil, at: Self.instant(7000), until: Self.instant(9000))
+    news += episodes.release(at: Self.instant(7500)) + episodes.release(at: Self.instant(7600))
+
+    #expect(
+      news.map(Self.text) == [
+        "started, since 0", "updated, dog", "ended, 0...6000", "started, since 7000", "ended, 7000...7500",
+      ])
+  }
+
+  @Test("what still moves goes on after the trigger")
+  func triggeredMotion() {
+    var episodes = MotionEpisodes(Self.settings)
+    var news = episodes.trigger(nil, at: Self.instant(0), until: Self.instant(300))
+    for time in stride(from: 0, through: 1000, by: 200) {
+      news += episodes.take(.moves(Self.sighting(time / 200)), at: Self.instant(time))
+    }
+    news += episodes.take(.quiet, at: Self.instant(1800)) + episodes.take(.quiet, at: Self.instant(2000))
+
+    #expect(
+      news.filter { if case .updated = $0 { false } else { true } }.map(Self.text) == [
+        "started, since 0", "ended, 0...1000",
+      ])
+  }
+}
