@@ -27,13 +27,14 @@ struct ServiceContext: RequestContext {
     grantedRole = nil
   }
 
-  /// Of a request that has come by the broker, for which its senders can't be told apart.
-  init(granting role: Role, logger: Logger) {
+  /// Of a request that has come by the broker.
+  init(granting role: Role, to client: ClientGroup, logger: Logger) {
     let channel = AbsentChannel.shared
     coreContext = CoreRequestContextStorage(
       source: ApplicationRequestContextSource(channel: channel, logger: logger))
     self.channel = channel
-    (clientAddress, client, grantedRole) = ("broker", .local, role)
+    (clientAddress, grantedRole) = ("broker", role)
+    self.client = client
   }
 
   /// The time that remains of a request's limit; at least a millisecond, for results that are already available.

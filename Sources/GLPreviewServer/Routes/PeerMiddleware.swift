@@ -24,12 +24,17 @@ struct PeerMiddleware: ServiceMiddleware {
     guard !request.isFromPeer else {
       throw Problem(Self.loopDetected, "camera '\(target.camera)' is of a third node: ask that one")
     }
-    switch target.kind {
-    case .stream: return try await stream(target, request, context, route)
-    case .socket:
-      throw Problem(
-        .notImplemented, "WebSockets of other nodes' cameras are not forwarded: connect to '\(route.node)'")
-    case .request: return try await forwarder.forward(request, context, to: route)
+    do {
+      switch target.kind {
+      case .stream: return try await stream(target, request, context, route)
+      case .socket:
+        throw Problem(
+          .notImplemented, "WebSockets of other nodes' cameras are not forwarded: connect to '\(route.node)'")
+      case .request:
+        return try await context.whileClientStays { try await forwarder.forward(request, context, to: route) }
+      }
+    } catch is CameraIsHere {
+      return try await next(request, context)
     }
   }
 
@@ -39,7 +44,9 @@ struct PeerMiddleware: ServiceMiddleware {
     let view = target.view ?? route.camera.views.first?.name ?? ""
     // The node checks the words of the URL, and answers for them.
     if try !guests.isWatched(view, at: route, request),
-      let refusal = try await forwarder.refusal(of: request, context, by: route)
+      let refusal = try await context.whileClientStays({
+        try await forwarder.refusal(of: request, context, by: route)
+      })
     {
       return refusal
     }

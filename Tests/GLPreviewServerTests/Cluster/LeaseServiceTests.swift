@@ -1,6 +1,7 @@
 // Services that share cameras by leases, beside a real nats-server.
 import AsyncHTTPClient
 import GLPreview
+import NATS
 import NIOCore
 import NIOHTTP1
 import Testing
@@ -129,6 +130,25 @@ extension RunningService {
       await until { movable.allSatisfy { one.inside.node?.epoch(of: $0) ?? 0 > 1 } }
       #expect(one.own == movable.union(["fixed-one"]))
       withExtendedLifetime(again) {}
+    }
+  }
+
+  @Test("a bucket that is deleted is made anew as soon as a node misses it at its next write")
+  func bucketDeleted() async throws {
+    let server = try await NATSServer(withStore)
+    let records = LogRecords()
+    try await withService(node("one", server), logger: records.logger) { one in
+      await until { one.own == movable.union(["fixed-one"]) }
+      try await withClient(of: server) { client async throws in
+        let stream = try JetStream(client)
+        try await stream.deleteBucket("glp")
+        await until { (try? await stream.bucket("glp").keys().contains("n.one")) == true }
+        // It was not the silence of the watch by which the node knew.
+        #expect(records.messages.contains { $0.hasPrefix("the store has lost what it had") })
+        await until { (try? await stream.bucket("glp").keys().contains("c.cam1")) == true }
+      }
+      await until { one.inside.node?.isStoreHeard == true }
+      #expect(one.own == movable.union(["fixed-one"]))
     }
   }
 
