@@ -92,7 +92,8 @@ struct PeerRequests: Sendable {
     _ call: PeerClient.Call, _ route: PeerRoute, _ deadline: CaptureInstant
   ) async -> Result<Answer?, any Error> {
     do {
-      let response = try await response(call, route, within: max(deadline - CaptureClock.now, .milliseconds(1)))
+      let response = try await response(
+        call, route, within: max(deadline - CaptureClock.now, .milliseconds(1)))
       return .success(response.map { Answer(response: $0, route: route) })
     } catch {
       return .failure(error)

@@ -8,7 +8,9 @@ struct ClientGroup: Sendable, Hashable {
   static let local = ClientGroup(bytes: [])
 
   /// A node that asks by the broker, where it has no address.
-  static func node(_ name: String) -> ClientGroup { ClientGroup(bytes: Array("node by the broker: \(name)".utf8)) }
+  static func node(_ name: String) -> ClientGroup {
+    ClientGroup(bytes: Array("node by the broker: \(name)".utf8))
+  }
 
   /// All others that ask by the broker: what they say of themselves is nobody's to check.
   static let brokerClients = node("")

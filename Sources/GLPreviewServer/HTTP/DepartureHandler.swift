@@ -30,7 +30,8 @@ final class DepartureHandler: ChannelInboundHandler, RemovableChannelHandler {
 
 extension ServiceContext {
   /// nginx's.
-  private static let clientClosedRequest = HTTPResponse.Status(code: 499, reasonPhrase: "Client Closed Request")
+  private static let clientClosedRequest = HTTPResponse.Status(
+    code: 499, reasonPhrase: "Client Closed Request")
 
   /// The result of `work`, which is cancelled when the client leaves.
   ///

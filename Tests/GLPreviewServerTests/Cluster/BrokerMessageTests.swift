@@ -4,8 +4,8 @@ import FoundationEssentials
 import GLPreview
 import HTTPTypes
 import NATS
-import NIOHTTP1
 import NIOCore
+import NIOHTTP1
 import Testing
 
 @testable import GLPreviewServer
@@ -108,7 +108,9 @@ struct BrokerMessageTests {
     }
   }
 
-  @Test("a node has its own share of an owner's requests by the broker; who is no node shares one with all others")
+  @Test(
+    "a node has its own share of an owner's requests by the broker; who is no node shares one with all others"
+  )
   func rates() async throws {
     let server = try await NATSServer()
     var owner = StreamTests.configuration()

@@ -62,7 +62,9 @@ struct PeerMoveTests {
     }
   }
 
-  @Test("a snapshot that waits at a node which has died is taken at the camera's next owner", arguments: ["GET", "HEAD"])
+  @Test(
+    "a snapshot that waits at a node which has died is taken at the camera's next owner",
+    arguments: ["GET", "HEAD"])
   func takeover(method: String) async throws {
     try await withPair { pair in
       async let answer = pair.edge.send(method, Self.picture)
@@ -81,7 +83,9 @@ struct PeerMoveTests {
 
   @Test("an owner that has not heard yet that it is one is asked again")
   func tooEarly() async throws {
-    try await withPair { $0 < 3 ? Response(status: .serviceUnavailable) : Self.shown } _: { pair in
+    try await withPair {
+      $0 < 3 ? Response(status: .serviceUnavailable) : Self.shown
+    } _: { pair in
       async let answer = pair.edge.get(Self.picture)
       try await pair.isAsked("dead")
       pair.know(owner: "next", epoch: 2, without: "dead")
@@ -158,7 +162,8 @@ struct PeerMoveTests {
     try await withClient(of: server) { owner async throws in
       let (looks, commands) = (try owner.subscribe("glp.snap.camera"), try owner.subscribe("glp.cmd.camera"))
       try await owner.flush()
-      try await withService(ServerConfiguration(cameras: []).sharing(as: "edge", server)) { edge async throws in
+      try await withService(ServerConfiguration(cameras: []).sharing(as: "edge", server)) {
+        edge async throws in
         await until { edge.inside.broker?.isConnected == true }
         func know(_ node: String, _ epoch: UInt64, without dead: String? = nil) {
           edge.inside.peers.apply(
@@ -223,7 +228,9 @@ struct PeerMoveTests {
         let patient = try await ask(Self.picture + "?width=1")
         try await patient.waits(for: "picture")
         try await patient.send(Array("GET \(Self.picture)?width=2 HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
-        await until { patient.received.split(separator: "HTTP/1.1 200", omittingEmptySubsequences: false).count == 3 }
+        await until {
+          patient.received.split(separator: "HTTP/1.1 200", omittingEmptySubsequences: false).count == 3
+        }
         let half = try await ask("\(Self.picture)?width=3")
         try await half.endSending()
         try await half.waits(for: "picture")

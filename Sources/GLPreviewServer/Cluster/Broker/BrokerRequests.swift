@@ -46,7 +46,8 @@ struct BrokerRequests: Sendable {
     let answer: NATSMessage
     do throws(NATSError) {
       answer = try await broker.client.request(
-        subject, call.body.map { Array($0.readableBytesView) } ?? [], headers: Self.headers(of: call, node, limit),
+        subject, call.body.map { Array($0.readableBytesView) } ?? [],
+        headers: Self.headers(of: call, node, limit),
         timeout: limit)
     } catch {
       return try Self.outcome(of: error, call, isRepeatable: isRepeatable)
