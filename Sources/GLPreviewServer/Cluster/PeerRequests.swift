@@ -75,25 +75,29 @@ struct PeerRequests: Sendable {
     }
   }
 
-  /// The answer of one node. One that is new to the camera may have to hear of it first.
+  /// The answer of one node.
+  ///
+  /// One that is new to the camera may have to hear of it first, so that it is asked until it has. It is asked over HTTP, which
+  /// names the node: by the broker the camera's last owner, which nobody knows to be stopped, would take the request.
   private func answer(
     _ call: PeerClient.Call, _ route: PeerRoute, isNew: Bool, _ deadline: CaptureInstant
   ) async -> Result<Answer?, any Error> {
     var pause = Duration.milliseconds(100)
-    for _ in 1..<Self.tries where isNew {
-      let result = await answer(call, route, deadline)
+    for _ in 0..<Self.tries where isNew {
+      let result = await answer(call, route, by: nil, deadline)
+      if case .failure(let error) = result, !(error is CancellationError) { break }
       guard result.isTooEarly, (try? await Task.sleep(for: pause)) != nil else { return result }
       pause *= 2
     }
-    return await answer(call, route, deadline)
+    return await answer(call, route, by: broker, deadline)
   }
 
   private func answer(
-    _ call: PeerClient.Call, _ route: PeerRoute, _ deadline: CaptureInstant
+    _ call: PeerClient.Call, _ route: PeerRoute, by broker: BrokerRequests?, _ deadline: CaptureInstant
   ) async -> Result<Answer?, any Error> {
+    let limit = max(deadline - CaptureClock.now, .milliseconds(1))
     do {
-      let response = try await response(
-        call, route, within: max(deadline - CaptureClock.now, .milliseconds(1)))
+      let response = try await response(call, route, by: broker, within: limit)
       return .success(response.map { Answer(response: $0, route: route) })
     } catch {
       return .failure(error)
@@ -102,7 +106,7 @@ struct PeerRequests: Sendable {
 
   /// By the broker if that can be, else over HTTP; nil if none comes in time.
   private func response(
-    _ call: PeerClient.Call, _ route: PeerRoute, within limit: Duration
+    _ call: PeerClient.Call, _ route: PeerRoute, by broker: BrokerRequests?, within limit: Duration
   ) async throws -> HTTPClientResponse? {
     if route.isMember, let broker {
       let message = BrokerCall(
@@ -128,9 +132,6 @@ extension Result<PeerRequests.Answer?, any Error> {
 
   /// Whether the node has not got the camera, as far as it knows.
   fileprivate var isTooEarly: Bool {
-    switch self {
-    case .success(let answer): [503, 508].contains(answer?.response.status.code)
-    case .failure(let error): (error as? Problem)?.status == .serviceUnavailable
-    }
+    if case .success(let answer?) = self { [503, 508].contains(answer.response.status.code) } else { false }
   }
 }

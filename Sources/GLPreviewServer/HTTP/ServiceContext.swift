@@ -13,7 +13,8 @@ struct ServiceContext: RequestContext {
   let clientAddress: String
   /// The client as limits count it.
   let client: ClientGroup
-  let startedAt = CaptureClock.now
+  /// When the time for an answer began.
+  var startedAt = CaptureClock.now
   /// The client's role; set by `AccessMiddleware`, nil before it.
   var role: Role?
   /// The role of a request that another node has let in; nil for those that prove theirs.

@@ -34,6 +34,9 @@ struct PeerMiddleware: ServiceMiddleware {
         return try await context.whileClientStays { try await forwarder.forward(request, context, to: route) }
       }
     } catch is CameraIsHere {
+      var context = context
+      // What was waited for another node is not taken off the camera's own time.
+      context.startedAt = CaptureClock.now
       return try await next(request, context)
     }
   }
