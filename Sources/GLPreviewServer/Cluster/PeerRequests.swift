@@ -55,7 +55,7 @@ struct PeerRequests: Sendable {
       follow(first)
       while let event = try await group.next() {
         switch event {
-        // That an earlier owner fails says nothing of the last one.
+        // That an earlier owner refuses it, or fails, says nothing of the last one.
         case .ended(let result, let attempt):
           if attempt == last || result.isGood { return try result.get() }
         case .moved(let next):
@@ -125,9 +125,9 @@ struct PeerRequests: Sendable {
 }
 
 extension Result<PeerRequests.Answer?, any Error> {
-  /// Whether it is an answer with what was asked for, or with what is wrong with the request.
+  /// Whether it is an answer with what was asked for.
   fileprivate var isGood: Bool {
-    if case .success(let answer?) = self { answer.response.status.code < 500 } else { false }
+    if case .success(let answer?) = self { answer.response.status.code < 400 } else { false }
   }
 
   /// Whether the node has not got the camera, as far as it knows.

@@ -108,7 +108,9 @@ struct PeerMoveTests {
       try await withFakePeer(peer("next")) { next, _ in
         try await withService(edgeConfiguration(of: nowhere)) { edge in
           let pair = Pair(urls: ["dead": dead, "next": next], asked: asked, edge: edge)
-          let cases: [(HTTPResponse.Status, HTTPResponse.Status?)] = [(.ok, nil), (.badGateway, .ok)]
+          let cases: [(HTTPResponse.Status, HTTPResponse.Status?)] = [
+            (.ok, nil), (.badGateway, .ok), (.conflict, .ok),
+          ]
           for (count, (old, new)) in zip(1..., cases) {
             answers.update { $0 = [:] }
             pair.know(owner: "dead", epoch: 1)
