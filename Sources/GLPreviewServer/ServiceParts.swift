@@ -123,6 +123,7 @@ struct ServiceParts: Sendable {
           },
           ownersChanged: { view in
             responder?.serve(view.epochs(of: registry.served.names, at: peers.cluster.name))
+            responder?.know(Set(view.nodes.map(\.name)))
             peers.apply(view)
             peerStreams.followPeers()
           },
@@ -213,7 +214,7 @@ struct ServiceParts: Sendable {
     let http = HTTPServerBuilder { responder in
       ServiceConnection(responder: responder, idleTimeout: limits.idleConnection) {
         [
-          ConnectionHandler(connections), BodyDeadlineHandler(),
+          ConnectionHandler(connections), DepartureHandler(), BodyDeadlineHandler(),
           WriteTimeoutHandler(
             cutOffAfter: limits.stalledClient, atShutdownAfter: closing, counting: metrics),
           StreamConnection(cutOffAfter: limits.stalledClient, counting: metrics),

@@ -80,7 +80,7 @@ struct RateLimitMiddleware: ServiceMiddleware {
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     // All clients of a proxy come through a local socket; the proxy can tell them apart, we can't.
     if !context.client.isLocal, let seconds = limiter.secondsToWait(context.client) {
-      throw Problem.busy(.tooManyRequests, "too many requests from this address", retryAfter: seconds)
+      throw Problem.busy(.tooManyRequests, "too many requests from this client", retryAfter: seconds)
     }
     return try await next(request, context)
   }

@@ -51,6 +51,11 @@ struct PeerRoute: Sendable, Hashable {
 
   /// The camera's state; a camera of a node that does not answer is lost.
   var state: SourceState { outage == nil ? camera.state : .lost }
+
+  /// Whether it leads to the same process, as far as is known.
+  func isSameOwner(as other: PeerRoute) -> Bool {
+    url == other.url && (epoch == other.epoch || epoch == nil || other.epoch == nil)
+  }
 }
 
 /// The peers in the order of the configuration. The first that has a camera answers for it.

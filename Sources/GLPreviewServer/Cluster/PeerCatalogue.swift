@@ -22,6 +22,8 @@ final class PeerCatalogue: Service, CustomStringConvertible {
     var cluster: ClusterState
     /// Counts the lists of peers.
     var generation = 0
+    /// Counts what may lead to other routes.
+    var changes = 0
     var hasLeases = false
     /// The cameras of the configuration that move.
     var movable: Set<String> = []
@@ -69,6 +71,7 @@ final class PeerCatalogue: Service, CustomStringConvertible {
   func apply(_ configuration: ClusterConfiguration, name: String) {
     client.update(configuration)
     state.update { state in
+      state.changes += 1
       guard state.cluster.name != name || state.cluster.urls != configuration.peers else { return }
       state.cluster = state.cluster.with(name: name, peers: configuration.peers)
       state.generation += 1
@@ -79,7 +82,11 @@ final class PeerCatalogue: Service, CustomStringConvertible {
   /// Takes what the leases in the store tell of other nodes.
   func apply(_ view: LeaseView) {
     let local = localNames()
-    for item in state.update({ $0.cluster.heard(view, local: local) }) { tell(item) }
+    let news = state.update { state in
+      state.changes += 1
+      return state.cluster.heard(view, local: local)
+    }
+    for item in news { tell(item) }
   }
 
   /// The cameras of the configuration that are of other nodes, with those, and those that are of any.
@@ -97,6 +104,36 @@ final class PeerCatalogue: Service, CustomStringConvertible {
   func isExpected(_ camera: String) -> Bool {
     state.withLock { $0.movable.contains(camera) || $0.cluster.homes[camera] != nil }
       && !localNames().contains(camera)
+  }
+
+  /// Who has a camera after another node.
+  enum NextOwner: Sendable {
+    case thisNode
+    case node(PeerRoute)
+  }
+
+  /// Waits until the camera of `route` has another owner, which can be asked. Of what is not repeatable it also waits until the
+  /// node of `route` answers nobody any more: one that gives a camera up in order finishes what it has begun.
+  ///
+  /// - Throws: `CancellationError`.
+  func nextOwner(after route: PeerRoute, isRepeatable: Bool) async throws -> NextOwner {
+    let name = route.camera.name
+    while true {
+      let (changes, next, isUp) = state.withLock { state in
+        let peers = state.cluster.peers
+        return (
+          state.changes, state.cluster[camera: name],
+          peers.contains { $0.url == route.url && $0.name == route.node && $0.state == .up }
+        )
+      }
+      if isRepeatable || !isUp {
+        if localNames().contains(name) { return .thisNode }
+        if let next, next.outage == nil || next.isAskedAnyway, !next.isSameOwner(as: route) {
+          return .node(next)
+        }
+      }
+      _ = try await state.first { $0.changes == changes ? nil : true }
+    }
   }
 
   /// Has a peer asked at once, because something has changed there.
@@ -153,6 +190,7 @@ final class PeerCatalogue: Service, CustomStringConvertible {
       let local = localNames()
       let news = state.update { state in
         state.granted[url] = wishes
+        state.changes += 1
         return state.cluster.heard(answer, from: url, local: local)
       }
       for item in news { tell(item) }

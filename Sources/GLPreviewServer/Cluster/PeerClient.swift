@@ -13,7 +13,7 @@ final class PeerClient: Sendable {
   struct Call: Sendable {
     var method = HTTPMethod.GET
     /// The peer's address.
-    let peer: String
+    var peer: String
     /// Path and query; begins with a slash.
     let target: String
     var role = Role.read

@@ -11,7 +11,7 @@ internal import Synchronization
 
 final class PeerForwarder: Sendable {
   private let catalogue: PeerCatalogue
-  private let broker: BrokerRequests?
+  private let requests: PeerRequests
   private let metrics: ServiceMetrics
   private let budget: MemoryBudget
   private let limit: Duration
@@ -47,7 +47,7 @@ final class PeerForwarder: Sendable {
     logger: Logger
   ) {
     self.catalogue = catalogue
-    self.broker = broker.map { BrokerRequests(broker: $0) }
+    requests = PeerRequests(catalogue: catalogue, broker: broker.map { BrokerRequests(broker: $0) })
     self.metrics = metrics
     self.budget = budget
     self.limit = limit
@@ -56,7 +56,8 @@ final class PeerForwarder: Sendable {
 
   /// The answer of a camera's node to a client's request.
   ///
-  /// - Throws: `Problem`: 502 if the node does not answer, 504 if not in time, 503 and 429 if it is asked too much.
+  /// - Throws: `Problem`: 502 if the node does not answer, 504 if not in time, 503 and 429 if it is asked too much;
+  ///   `CameraIsHere`.
   func forward(_ request: Request, _ context: ServiceContext, to route: PeerRoute) async throws -> Response {
     let call = try await call(request, context, to: route)
     let asked = request.uri.queryParameters["timeout"].flatMap { Int($0) }.map { min(max($0, 0), 60_000) }
@@ -156,49 +157,22 @@ final class PeerForwarder: Sendable {
     _ call: PeerClient.Call, _ route: PeerRoute, within limit: Duration
   ) async throws -> (PeerAnswer, HTTPClientResponse.Body) {
     do {
-      guard let response = try await answer(call, route, within: limit) else {
+      guard let answer = try await requests.send(call, to: route, within: limit) else {
         metrics.count(.forwarded(.timeout))
         throw Problem(.gatewayTimeout, "node '\(route.node)' did not answer in time")
       }
-      let head: PeerAnswer
-      do throws(Problem) { head = try PeerAnswer(response, from: route.node) } catch {
-        metrics.count(.forwarded(.failed))
-        throw error
-      }
+      let head = try PeerAnswer(answer.response, from: answer.route.node)
       metrics.count(.forwarded(head.result))
-      return (head, response.body)
-    } catch let error as Problem {
-      throw error
-    } catch let error as CancellationError {
+      return (head, answer.response.body)
+    } catch let error where error is CancellationError || error is CameraIsHere {
       throw error
     } catch let error as HTTPClientError where error == .invalidURL {
       throw Problem(.badRequest, "this address can't be forwarded to another node")
     } catch {
-      metrics.count(.forwarded(.failed))
-      throw broken(error, route)
+      let problem = error as? Problem
+      if problem?.status != .gatewayTimeout { metrics.count(.forwarded(.failed)) }
+      throw problem ?? broken(error, route)
     }
-  }
-
-  /// The answer of the camera's node: by the broker if that can be, else by HTTP; nil if none comes in time.
-  private func answer(
-    _ call: PeerClient.Call, _ route: PeerRoute, within limit: Duration
-  ) async throws -> HTTPClientResponse? {
-    if route.isMember, let broker {
-      let message = BrokerCall(
-        camera: route.camera.name, node: route.node, epoch: route.epoch, method: call.method.rawValue,
-        target: call.target, role: call.role, headers: call.headers, body: call.body)
-      do {
-        switch try await broker.send(message, within: limit) {
-        case .answer(let response): return response
-        case .timeout: return nil
-        case .notHere: break
-        }
-      } catch let error as Problem {
-        metrics.count(.forwarded(.failed))
-        throw error
-      }
-    }
-    return try await catalogue.client.send(call, within: limit)
   }
 
   private func broken(_ error: any Error, _ route: PeerRoute) -> Problem {

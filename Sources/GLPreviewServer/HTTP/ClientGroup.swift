@@ -1,11 +1,19 @@
 // Identifies a client by its address, for counting limits.
 internal import Glibc
 
-/// The addresses that count as one client: an IPv4 address, or an IPv6 /64 network, because a host usually controls
-/// all of it.
+/// What counts as one client: an IPv4 address, an IPv6 /64 network, because a host usually controls all of it, or a node that
+/// asks by the broker.
 struct ClientGroup: Sendable, Hashable {
   /// A local socket, usually used by a proxy for many clients.
   static let local = ClientGroup(bytes: [])
+
+  /// A node that asks by the broker, where it has no address.
+  static func node(_ name: String) -> ClientGroup {
+    ClientGroup(bytes: Array("node by the broker: \(name)".utf8))
+  }
+
+  /// All others that ask by the broker: what they say of themselves is nobody's to check.
+  static let brokerClients = node("")
 
   private let bytes: [UInt8]
 

@@ -13,7 +13,8 @@ struct ServiceContext: RequestContext {
   let clientAddress: String
   /// The client as limits count it.
   let client: ClientGroup
-  let startedAt = CaptureClock.now
+  /// When the time for an answer began.
+  var startedAt = CaptureClock.now
   /// The client's role; set by `AccessMiddleware`, nil before it.
   var role: Role?
   /// The role of a request that another node has let in; nil for those that prove theirs.
@@ -27,13 +28,14 @@ struct ServiceContext: RequestContext {
     grantedRole = nil
   }
 
-  /// Of a request that has come by the broker, for which its senders can't be told apart.
-  init(granting role: Role, logger: Logger) {
+  /// Of a request that has come by the broker.
+  init(granting role: Role, to client: ClientGroup, logger: Logger) {
     let channel = AbsentChannel.shared
     coreContext = CoreRequestContextStorage(
       source: ApplicationRequestContextSource(channel: channel, logger: logger))
     self.channel = channel
-    (clientAddress, client, grantedRole) = ("broker", .local, role)
+    (clientAddress, grantedRole) = ("broker", role)
+    self.client = client
   }
 
   /// The time that remains of a request's limit; at least a millisecond, for results that are already available.

@@ -26,12 +26,20 @@ struct PeerMiddleware: ServiceMiddleware {
     guard !request.isFromPeer else {
       throw Problem(Self.loopDetected, "camera '\(target.camera)' is of a third node: ask that one")
     }
-    switch target.kind {
-    case .jpegs: return try await stream(target, as: .jpegs, request, context, route)
-    case .video where request.method == .get:
-      return try await stream(target, as: .video, request, context, route)
-    case .socket: return try await socket(target, request, context, route)
-    case .request, .video: return try await forwarder.forward(request, context, to: route)
+    do {
+      switch target.kind {
+      case .jpegs: return try await stream(target, as: .jpegs, request, context, route)
+      case .video where request.method == .get:
+        return try await stream(target, as: .video, request, context, route)
+      case .socket: return try await socket(target, request, context, route)
+      case .request, .video:
+        return try await context.whileClientStays { try await forwarder.forward(request, context, to: route) }
+      }
+    } catch is CameraIsHere {
+      var context = context
+      // What was waited for another node is not taken off the camera's own time.
+      context.startedAt = CaptureClock.now
+      return try await next(request, context)
     }
   }
 
@@ -42,7 +50,9 @@ struct PeerMiddleware: ServiceMiddleware {
     let view = target.view ?? route.camera.views.first?.name ?? ""
     // The node checks the words of the URL, and answers for them.
     if try !guests.isWatched(view, at: route, as: kind, request),
-      let refusal = try await forwarder.refusal(of: request, context, by: route)
+      let refusal = try await context.whileClientStays({
+        try await forwarder.refusal(of: request, context, by: route)
+      })
     {
       return refusal
     }

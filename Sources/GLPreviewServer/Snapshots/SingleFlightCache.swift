@@ -1,4 +1,5 @@
 // Coalesces equal concurrent work, and caches the latest results as far as there is room.
+internal import GLPreview
 internal import NIOCore
 internal import Synchronization
 
@@ -9,16 +10,24 @@ final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
   private let cost: @Sendable (Value) -> Int
 
   private struct State {
-    /// The values being made. A finished task would hold more memory than its value.
-    var tasks: [Key: Task<Value, any Error>] = [:]
+    var flights: [Key: Flight] = [:]
     var values: [Key: (value: Value, bytes: Int)] = [:]
     var order = CircularBuffer<Key>()
     var bytes = 0
   }
 
+  /// A value that is being made. A finished task would hold more memory than its value.
+  private struct Flight {
+    let result: Outcome
+    let task: Task<Void, Never>
+    var waiters = 1
+  }
+
+  private typealias Outcome = Watched<Result<Value, any Error>?>
+
   private enum Found {
     case value(Value)
-    case task(Task<Value, any Error>)
+    case outcome(Outcome)
   }
 
   /// The cost of a value besides its bytes.
@@ -31,46 +40,67 @@ final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
   }
 
   /// The value of `key`: cached, being made, or made now by `make`, while the permit of `admission` is held. Failures are
-  /// not cached.
+  /// not cached. `make` is cancelled when all who wait for its value are.
   func value(
     _ key: Key, _ admission: () throws -> AdmissionPermit,
     _ make: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     let found = try state.withLock { state -> Found in
       if let known = state.values[key] { return .value(known.value) }
-      if let task = state.tasks[key] { return .task(task) }
+      if let flight = state.flights[key] {
+        state.flights[key]?.waiters += 1
+        return .outcome(flight.result)
+      }
       let permit = try admission()
+      let result = Outcome(nil)
       // Not the task of the first client: it may disconnect while others wait.
       let task = Task {
         defer { withExtendedLifetime(permit) {} }
-        do {
-          let value = try await make()
-          keep(value, of: key)
-          return value
-        } catch {
-          self.state.withLock { $0.tasks[key] = nil }
-          throw error
-        }
+        let made: Result<Value, any Error>
+        do { made = .success(try await make()) } catch { made = .failure(error) }
+        land(made, of: key, result)
       }
-      state.tasks[key] = task
-      return .task(task)
+      state.flights[key] = Flight(result: result, task: task)
+      return .outcome(result)
     }
     switch found {
     case .value(let value): return value
-    case .task(let task): return try await task.value
+    case .outcome(let result):
+      guard let made = try? await result.first({ $0 }) else {
+        leave(key, result)
+        throw CancellationError()
+      }
+      return try made.get()
     }
   }
 
-  private func keep(_ value: Value, of key: Key) {
-    let bytes = cost(value) + Self.overhead
+  private func leave(_ key: Key, _ result: Outcome) {
+    let task = state.withLock { state -> Task<Void, Never>? in
+      guard var flight = state.flights[key], flight.result === result else { return nil }
+      flight.waiters -= 1
+      state.flights[key] = flight.waiters > 0 ? flight : nil
+      return flight.waiters > 0 ? nil : flight.task
+    }
+    task?.cancel()
+  }
+
+  private func land(_ made: Result<Value, any Error>, of key: Key, _ result: Outcome) {
     state.withLock { state in
-      state.tasks[key] = nil
-      state.values[key] = (value, bytes)
-      state.order.append(key)
-      state.bytes += bytes
-      while state.bytes > capacity, let oldest = state.order.popFirst() {
-        state.bytes -= state.values.removeValue(forKey: oldest)?.bytes ?? 0
-      }
+      // Nobody waits for it any more, or for another one.
+      guard state.flights[key]?.result === result else { return }
+      state.flights[key] = nil
+      if case .success(let value) = made { keep(value, of: key, in: &state) }
+    }
+    result.update { $0 = made }
+  }
+
+  private func keep(_ value: Value, of key: Key, in state: inout State) {
+    let bytes = cost(value) + Self.overhead
+    state.values[key] = (value, bytes)
+    state.order.append(key)
+    state.bytes += bytes
+    while state.bytes > capacity, let oldest = state.order.popFirst() {
+      state.bytes -= state.values.removeValue(forKey: oldest)?.bytes ?? 0
     }
   }
 

@@ -47,6 +47,9 @@ package final class NATSClient: Sendable {
   let group: any EventLoopGroup
   let logger: Logger
   let sleep: Sleep
+  /// What the subjects of all answers begin with: `_INBOX.`, and the user's name, so that servers can keep users from hearing
+  /// each other's answers.
+  let inboxes: String
   let inbox: String
   let state: Mutex<ClientState>
   let broadcast = EventBroadcast()
@@ -67,7 +70,8 @@ package final class NATSClient: Sendable {
     group = MultiThreadedEventLoopGroup.singleton
     let secure = configuration.servers.contains(where: \.requiresTLS) ? NATSConfiguration.TLS() : nil
     tls = try (configuration.tls ?? secure)?.context()
-    inbox = "_INBOX." + Self.randomToken()
+    let own = configuration.authentication.name.map { "_INBOX.\($0)." } ?? "_INBOX."
+    (inboxes, inbox) = (own, own + Self.randomToken())
     let servers = configuration.order == .given ? configuration.servers : configuration.servers.shuffled()
     state = Mutex(
       ClientState(

@@ -140,7 +140,7 @@ package struct KeyValueWatch: AsyncSequence, Sendable {
     }
 
     private func makeConsumer(_ jetStream: JetStream) async throws(JetStreamError) -> Consumer {
-      let inbox = "_INBOX.\(NATSClient.randomToken())"
+      let inbox = jetStream.client.inboxes + NATSClient.randomToken()
       let messages: NATSSubscription
       do throws(NATSError) {
         // Messages that do not fit show as a gap.

@@ -64,7 +64,7 @@ package struct PullConsumer: Sendable {
       let body = try? JSONEncoder().encode(
         Next(batch: max(count, 1), expires: max(wait.nanoseconds, 1_000_000)))
     else { throw .malformed("parameters of fetch") }
-    let inbox = "_INBOX.\(NATSClient.randomToken())"
+    let inbox = jetStream.client.inboxes + NATSClient.randomToken()
     var messages: [JetStreamMessage] = []
     do throws(JetStreamError) {
       let answers = try ask(Array(body), count, inbox)

@@ -22,6 +22,17 @@ package enum NATSAuthentication: Sendable, Equatable, CustomStringConvertible, C
     }
   }
 
+  /// The user's name, or the public key in its place, if that is a word of a subject.
+  var name: String? {
+    let name: String? =
+      switch self {
+      case .user(let name, _): name
+      case .nkey(let key): key.publicKey
+      case .none, .token: nil
+      }
+    return name.flatMap { NATSSubject.isToken($0) ? $0 : nil }
+  }
+
   package var customMirror: Mirror { Mirror(self, children: [("authentication", description)]) }
 }
 

@@ -12,13 +12,11 @@ final class PictureSender: Sendable {
   private let client: NATSClient
   private let http: HTTPClient
 
-  private static let answersWithin = TimeAmount.seconds(30)
-
   init(_ permissions: JobPermissions, _ client: NATSClient) {
     (self.permissions, self.client) = (permissions, client)
     var options = HTTPClient.Configuration()
     options.redirectConfiguration = .disallow
-    options.timeout = .init(connect: .seconds(10), read: Self.answersWithin)
+    options.timeout = .init(connect: .seconds(10))
     http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: options)
   }
 
@@ -67,9 +65,17 @@ final class PictureSender: Sendable {
     request.headers.add(name: "Content-Type", value: picture.mediaType)
     request.headers.add(name: "User-Agent", value: "glpreview")
     request.body = .bytes(ByteBuffer(bytes: picture.bytes))
-    let response = try await http.execute(request, timeout: Self.answersWithin)
-    _ = try? await response.body.collect(upTo: 64 << 10)
-    let status = response.status.code
+    // All of it: a server may also accept no bytes, or answer one byte at a time.
+    let answer = try await withDeadline(permissions.limit) { [http, request] in
+      let response = try await http.execute(request, timeout: .hours(24))
+      _ = try? await response.body.collect(upTo: 64 << 10)
+      return response.status.code
+    }
+    guard let status = answer else {
+      throw JobFailure(
+        "\(address.redactedAddress): the server did not take it within \(permissions.limit / .seconds(1)) s",
+        temporary: ExitStatus.writeFailed)
+    }
     guard !(200...299).contains(status) else { return }
     let reason = "\(address.redactedAddress): the server answered \(status) to PUT"
     guard status >= 500 || [408, 425, 429].contains(status) else {

@@ -54,7 +54,9 @@ struct WorkCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The most memory for frames, in MiB.", valueName: "N"))
   var memory = 1024
 
-  @Option(help: ArgumentHelp("How long rendering a job may take, in seconds.", valueName: "SECONDS"))
+  @Option(
+    help: ArgumentHelp(
+      "How long rendering a job may take, and each PUT of a picture, in seconds.", valueName: "SECONDS"))
   var timeout = 60.0
 
   @Option(help: ArgumentHelp("This worker's name in results (default: the host's name).", valueName: "NAME"))

@@ -30,6 +30,15 @@ struct NATSOptions: ParsableArguments {
   var caFile: String?
 
   @Option(
+    help: ArgumentHelp(
+      "This client's certificate for servers that ask for one, in PEM format, followed by intermediate ones.",
+      valueName: "FILE"))
+  var certFile: String?
+
+  @Option(help: ArgumentHelp("The key of that certificate, in PEM format.", valueName: "FILE"))
+  var keyFile: String?
+
+  @Option(
     help: ArgumentHelp("The first word of all subjects and names that are used in NATS.", valueName: "WORD"))
   var prefix = "glp"
 
@@ -49,6 +58,9 @@ struct NATSOptions: ParsableArguments {
     guard (user == nil) == (passwordFile == nil) else {
       throw ValidationError("--user and --password-file go together")
     }
+    guard (certFile == nil) == (keyFile == nil) else {
+      throw ValidationError("--cert-file and --key-file go together")
+    }
     let ways = [tokenFile, user, nkeyFile].compactMap(\.self)
     guard ways.count < 2 else {
       throw ValidationError("--token-file, --user and --nkey-file exclude one another")
@@ -63,7 +75,9 @@ struct NATSOptions: ParsableArguments {
     var configuration = NATSConfiguration(servers: try nats.map { try NATSServerAddress($0) })
     configuration.firstConnection = patience
     configuration.authentication = try authentication()
-    configuration.tls = caFile.map { NATSConfiguration.TLS(authorities: $0) }
+    if caFile != nil || certFile != nil {
+      configuration.tls = NATSConfiguration.TLS(authorities: caFile, certificate: certFile, key: keyFile)
+    }
     return configuration
   }
 

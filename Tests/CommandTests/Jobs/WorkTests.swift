@@ -2,7 +2,6 @@
 import Foundation
 import GLPreview
 import NATS
-import Synchronization
 import Testing
 
 @testable import glpreview_cli
@@ -226,31 +225,6 @@ struct WorkTests {
     #expect(Set(try lines(result).map(\.id)).count == 30)
     #expect(try await recordCount(second) == 31)
     try await stop(worker)
-  }
-
-  @Test("pictures are PUT to a permitted host, again where its answer asks for that")
-  func put() async throws {
-    try await writePicture("a.jpg")
-    let requests = Mutex<[String]>([])
-    let http = try HTTPTestServer(answering: { request, index in
-      requests.withLock { $0.append("\(request)") }
-      return httpAnswer([], status: index == 0 ? "503 Busy" : "201 Created")
-    })
-    let server = try await NATSServer(Self.storage)
-    let worker = try await worker(server, "--put-to", "127.0.0.1:\(http.port)")
-
-    let result = try await submit(
-      server, "a.jpg", "--size", "8x", "--json", "--to", http.url("/bucket/{name}.jpg"))
-
-    #expect(result.status == 0, "\(result.errors)")
-    // More than two where the server ended a connection that was to be used again.
-    #expect(try lines(result).allSatisfy { $0.deliveries > 1 })
-    #expect(requests.withLock { $0.count } == 2)
-    #expect(requests.withLock { $0.allSatisfy { $0.contains("/bucket/a.jpg") } })
-    let refused = try await submit(server, "a.jpg", "--to", "http://127.0.0.1:1/{name}.jpg")
-    #expect(refused.status == 65 && refused.errors.contains("--put-to"), "\(refused.errors)")
-    try await stop(worker)
-    http.stop()
   }
 
   @Test("a reply has the picture's bytes")

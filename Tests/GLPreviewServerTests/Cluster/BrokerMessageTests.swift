@@ -5,6 +5,7 @@ import GLPreview
 import HTTPTypes
 import NATS
 import NIOCore
+import NIOHTTP1
 import Testing
 
 @testable import GLPreviewServer
@@ -103,6 +104,32 @@ struct BrokerMessageTests {
         await until { (try? await owner.answered("refused")) == 3 }
         try await client.flush()
         #expect(elsewhere.waiting == 0 && late.waiting == 0)
+      }
+    }
+  }
+
+  @Test(
+    "a node has its own share of an owner's requests by the broker; who is no node shares one with all others"
+  )
+  func rates() async throws {
+    let server = try await NATSServer()
+    var owner = StreamTests.configuration()
+    // Two at once, and the next in a quarter of an hour.
+    owner.limits.requestsPerSecond = 0.001
+    try await withBroker(server, owner) { owner, edge in
+      owner.inside.responder?.know(["edge", "other"])
+      var statuses: [Int] = []
+      for _ in 0..<3 { statuses.append(try await edge.get(Self.picture).status) }
+      #expect(statuses == [200, 200, 429])
+      #expect(try await edge.get(Self.picture).headers["Retry-After"].first != nil)
+      try await withClient(of: server) { client async throws in
+        var answers: [String?] = []
+        for node in ["other", "other", "other", nil, "stranger", "edge", "another"] {
+          var headers: NATSHeaders = ["Target": Self.picture]
+          headers["Node"] = node
+          answers.append(try await client.request("glp.snap.camera", headers: headers).headers["Status"])
+        }
+        #expect(answers == ["200", "200", "429", "200", "200", "429", "429"])
       }
     }
   }

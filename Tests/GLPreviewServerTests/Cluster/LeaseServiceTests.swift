@@ -1,5 +1,6 @@
 // Services that share cameras by leases, beside a real nats-server.
 import AsyncHTTPClient
+import NATS
 import NIOCore
 import NIOHTTP1
 import Testing
@@ -142,6 +143,37 @@ extension RunningService {
       await until { movable.allSatisfy { one.inside.node?.epoch(of: $0) ?? 0 > 1 } }
       #expect(one.own == movable.union(["fixed-one"]))
       withExtendedLifetime(again) {}
+    }
+  }
+
+  @Test(
+    "nodes miss a bucket that is deleted at their next write, also where another has made it anew by then: nothing moves",
+    arguments: [false, true])
+  func bucketDeleted(isMadeAtOnce: Bool) async throws {
+    let server = try await NATSServer(withStore)
+    let records = [LogRecords(), LogRecords()]
+    try await withService(node("one", server), logger: records[0].logger) { one in
+      try await withService(node("two", server), logger: records[1].logger) { two in
+        await until { one.own.union(two.own) == all && one.own.isDisjoint(with: two.own) }
+        let before = one.own
+        try await withClient(of: server) { client async throws in
+          let stream = try JetStream(client)
+          try await stream.deleteBucket("glp")
+          if isMadeAtOnce {
+            var bucket = KeyValueConfiguration(bucket: "glp")
+            bucket.storage = .memory
+            _ = try await stream.createBucket(bucket)
+          }
+          let keys = Set(["one", "two"].map { "n.\($0)" } + all.map { "c.\($0)" })
+          await until { (try? await stream.bucket("glp").keys()).map { keys.isSubset(of: $0) } == true }
+        }
+        // It was not the silence of the watch by which they knew.
+        for node in records {
+          #expect(node.messages.contains { $0.hasPrefix("the store has lost what it had") })
+        }
+        for service in [one, two] { await until { service.inside.node?.isStoreHeard == true } }
+        #expect(one.own == before && two.own == all.subtracting(before))
+      }
     }
   }
 

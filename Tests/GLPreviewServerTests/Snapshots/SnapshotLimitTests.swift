@@ -50,6 +50,41 @@ struct SnapshotLimitTests {
     #expect(try await work.value(2, gate.enter) { 7 } == 7)
   }
 
+  @Test("work goes on while one of those who want it waits, and is cancelled when the last has left")
+  func leaving() async throws {
+    let work = SingleFlightCache<Int, Int>(capacity: 10_000) { $0 }
+    let gate = AdmissionLimit(capacity: 1)
+    let (begun, cancelled, isReady) = (Watched(0), Watched(0), Watched(false))
+    func want() -> Task<Int, any Error> {
+      Task {
+        try await work.value(1, gate.enter) {
+          begun.update { $0 += 1 }
+          do { _ = try await isReady.first { $0 ? true : nil } } catch {
+            cancelled.update { $0 += 1 }
+            throw error
+          }
+          return 5
+        }
+      }
+    }
+    let first = want()
+    _ = try await begun.first { $0 == 1 ? true : nil }
+    let second = want()
+    await letOthersGoOn()
+    first.cancel()
+    await #expect(throws: CancellationError.self) { try await first.value }
+    #expect(cancelled.value == 0 && begun.value == 1)
+
+    second.cancel()
+    await #expect(throws: CancellationError.self) { try await second.value }
+    _ = try await cancelled.first { $0 == 1 ? true : nil }
+    await until { gate.count == 0 }
+    let third = want()
+    _ = try await begun.first { $0 == 2 ? true : nil }
+    isReady.update { $0 = true }
+    #expect(try await third.value == 5)
+  }
+
   @Test("what fails is not kept, and its place is free again")
   func failure() async throws {
     let work = SingleFlightCache<Int, Int>(capacity: 10_000) { $0 }

@@ -62,15 +62,8 @@ func withClient(
 extension RunningService {
   /// What another node knows if this one has the camera `camera`; over HTTP it is at `url`, nil for where it is.
   func asOwner(at url: String? = nil) -> LeaseView {
-    let views = [PeerView(name: "main", isEnabled: true)]
-    let camera = PeerCamera(name: "camera", views: views, state: .live, members: [:])
-    var view = LeaseView()
+    var view = LeaseView.of(["owner": url ?? base], owner: "owner", epoch: 5)
     view.owners = ["camera": .init(node: "owner", epoch: 5, isFixed: true)]
-    view.nodes = [
-      .init(
-        name: "owner", url: url ?? base, instance: "1", isAlive: true, isLeaving: false,
-        listing: PeerListing(cameras: [camera]))
-    ]
     return view
   }
 

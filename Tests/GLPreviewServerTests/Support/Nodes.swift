@@ -1,6 +1,7 @@
 // Several services that are each other's peers, in one process, for tests.
 import FoundationEssentials
 import GLPreview
+import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import Logging
@@ -52,10 +53,30 @@ func withFakePeer(
 ) async throws {
   let peer = FakePeer()
   let router = Router(context: ServiceContext.self)
-  router.get("**") { request, _ in try await answer(peer, request) }
+  for method in [HTTPRequest.Method.get, .head, .patch] {
+    router.on("**", method: method) { request, _ in try await answer(peer, request) }
+  }
   try await Application(router: router).test(.live) { client in
     defer { peer.release() }
     try await work("http://127.0.0.1:\(try #require(client.port))", peer)
+  }
+}
+
+extension LeaseView {
+  /// What another node knows of these nodes, by their addresses, if `owner` has the camera `camera`.
+  static func of(
+    _ urls: [String: String], owner: String, epoch: UInt64, without dead: String? = nil
+  ) -> LeaseView {
+    let views = [PeerView(name: "main", isEnabled: true)]
+    let camera = PeerCamera(name: "camera", views: views, state: .live, members: [:])
+    var view = LeaseView()
+    view.owners = ["camera": .init(node: owner, epoch: epoch, isFixed: false)]
+    view.nodes = urls.sorted { $0.key < $1.key }.map { name, url in
+      .init(
+        name: name, url: url, instance: name, isAlive: name != dead, isLeaving: false,
+        listing: PeerListing(cameras: [camera]))
+    }
+    return view
   }
 }
 

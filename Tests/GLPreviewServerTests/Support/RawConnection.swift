@@ -59,6 +59,9 @@ final class RawConnection: Sendable {
 
   func close() async throws { try await channel.close() }
 
+  /// Says that nothing more is sent, and reads on.
+  func endSending() async throws { try await channel.close(mode: .output) }
+
   private final class Collector: Sendable {
     let bytes = Mutex(ByteBuffer())
   }

@@ -142,6 +142,20 @@ final class HTTPTestServer: Sendable {
       }
     }
 
+    /// The body of a request, by its length.
+    func body(of request: Request) -> [UInt8] {
+      let count = request.fields["content-length"].flatMap { Int($0) } ?? 0
+      var bytes = waiting.withLock { $0 }
+      var buffer = [UInt8](repeating: 0, count: 4096)
+      while bytes.count < count {
+        let received = unsafe recv(socket, &buffer, buffer.count, 0)
+        guard received > 0 else { break }
+        bytes += buffer[..<received]
+      }
+      waiting.withLock { $0 = Array(bytes.dropFirst(count)) }
+      return Array(bytes.prefix(count))
+    }
+
     /// False where the client is gone.
     @discardableResult
     func send(_ bytes: some Sequence<UInt8>) -> Bool {

@@ -208,7 +208,7 @@
           reason: "sends \(bytes.isEmpty ? "nothing" : String(type.prefix(60))), no JPEG")
       }
       poll.validate(reply.head.headers)
-      let serverTime = reply.head.headers.first(name: "x-timestamp").flatMap { Double($0) }
+      let serverTime = reply.head.headers.first(name: "x-timestamp").flatMap { ServerTime.parsed($0) }
       return ReceivedPicture(jpeg: bytes, time: began ?? reply.time, serverTime: serverTime)
     }
 

@@ -7,8 +7,8 @@ struct ReceivedPicture: Sendable, Hashable {
   let jpeg: [UInt8]
   /// When its first byte arrived.
   let time: CaptureInstant
-  /// The server's time of capture: `X-Timestamp`, in seconds.
-  var serverTime: Double?
+  /// The server's time of capture: `X-Timestamp`.
+  var serverTime: Duration?
 }
 
 enum PictureEvent: Sendable, Hashable {
@@ -89,7 +89,7 @@ struct JPEGRun: PictureStream {
 struct PartHeader {
   var contentType: String?
   var contentLength: Int?
-  var timestamp: Double?
+  var timestamp: Duration?
   var byteCount = 0
 
   mutating func add(_ line: ArraySlice<UInt8>, byteCount count: Int) {
@@ -100,7 +100,7 @@ struct PartHeader {
     switch name {
     case "content-type": contentType = String(value.prefix { $0 != ";" }.prefix(60)).trimmed
     case "content-length": contentLength = Int(value).flatMap { $0 > 0 ? $0 : nil }
-    case "x-timestamp": timestamp = Double(value)
+    case "x-timestamp": timestamp = ServerTime.parsed(value)
     default: break
     }
   }
@@ -126,12 +126,24 @@ enum ServerTime {
   /// Plausible ages. Outside of them, one of two clocks is wrong, or the value is not a time of day.
   private static let plausibleAge = Duration.milliseconds(-100)...Duration.seconds(10)
 
+  /// The time that `text` says, in seconds; nil if that is none. Digits are taken as they are: a `Double` of today's time is exact
+  /// to a quarter of a microsecond, so that the last of six digits would become another one.
+  static func parsed(_ text: String) -> Duration? {
+    guard let seconds = Double(text), seconds > 0, seconds < 1e11 else { return nil }
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 2, let whole = Int64(parts[0]), parts[1].utf8.count <= 18,
+      parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+      let fraction = Int64(parts[1] + String(repeating: "0", count: 18 - parts[1].utf8.count))
+    else { return .seconds(seconds) }
+    return Duration(secondsComponent: whole, attosecondsComponent: fraction)
+  }
+
   /// The time of capture, by the clock of `received`, which is when the picture's first byte arrived.
   static func captureTime(
-    _ server: Double?, received: CaptureInstant, receivedSince1970: Duration
+    _ server: Duration?, received: CaptureInstant, receivedSince1970: Duration
   ) -> CaptureInstant {
-    guard let server, server > 0, server < 1e11 else { return received }
-    let age = receivedSince1970 - .seconds(server)
+    guard let server else { return received }
+    let age = receivedSince1970 - server
     return plausibleAge.contains(age) ? received - max(age, .zero) : received
   }
 }

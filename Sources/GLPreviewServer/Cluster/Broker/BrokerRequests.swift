@@ -32,10 +32,10 @@ struct BrokerRequests: Sendable {
     case notHere
   }
 
-  /// Sends a request, and waits for the whole answer.
+  /// Sends a request of this `node`, and waits for the whole answer.
   ///
   /// - Throws: `Problem` 503 if no node answers for the camera, 502 if nobody knows whether the request was carried out.
-  func send(_ call: BrokerCall, within limit: Duration) async throws -> Outcome {
+  func send(_ call: BrokerCall, from node: String, within limit: Duration) async throws -> Outcome {
     guard broker.isConnected,
       let method = HTTPRequest.Method(rawValue: call.method),
       let kind = BrokerRequest.kind(of: method, call.target, about: call.camera)
@@ -46,7 +46,8 @@ struct BrokerRequests: Sendable {
     let answer: NATSMessage
     do throws(NATSError) {
       answer = try await broker.client.request(
-        subject, call.body.map { Array($0.readableBytesView) } ?? [], headers: Self.headers(of: call, limit),
+        subject, call.body.map { Array($0.readableBytesView) } ?? [],
+        headers: Self.headers(of: call, node, limit),
         timeout: limit)
     } catch {
       return try Self.outcome(of: error, call, isRepeatable: isRepeatable)
@@ -80,10 +81,11 @@ struct BrokerRequests: Sendable {
     }
   }
 
-  private static func headers(of call: BrokerCall, _ limit: Duration) -> NATSHeaders {
+  private static func headers(of call: BrokerCall, _ node: String, _ limit: Duration) -> NATSHeaders {
     var headers: NATSHeaders = [
       BrokerRequest.Field.method: call.method, BrokerRequest.Field.target: call.target,
       BrokerRequest.Field.role: call.role.rawValue,
+      BrokerRequest.Field.node: node,
       BrokerRequest.Field.deadline: "\(max(1, Int64(limit / .milliseconds(1))))",
     ]
     // Only commands need the right owner; any owner gives the same picture.

@@ -28,6 +28,8 @@ final class BrokerResponder: Service, CustomStringConvertible {
     var cameras: [String: UInt64?] = [:]
     /// A slow camera takes no place of others.
     var gates: [String: AdmissionLimit] = [:]
+    /// The other nodes of the cluster.
+    var nodes: Set<String> = []
     var routes: (any HTTPResponder<ServiceContext>)?
   }
 
@@ -57,6 +59,9 @@ final class BrokerResponder: Service, CustomStringConvertible {
       state.gates = state.gates.filter { state.cameras[$0.key] != nil }
     }
   }
+
+  /// Counts the requests of each of these nodes by itself from now on, and those of all others together.
+  func know(_ nodes: Set<String>) { state.withLock { $0.nodes = nodes } }
 
   /// Answers with these routes.
   func answer(with routes: any HTTPResponder<ServiceContext>) { state.update { $0.routes = routes } }
@@ -138,20 +143,23 @@ final class BrokerResponder: Service, CustomStringConvertible {
 
   private func answer(_ arrived: Arrived, by client: NATSClient) async {
     let (camera, message) = (arrived.camera, arrived.message)
-    let (routes, epoch, gate) = state.withLock { state in
+    let (routes, epoch, gate, sender) = state.withLock { state in
       let gate =
         state.gates[camera]
         ?? AdmissionLimit(capacity: Self.mostOfOneCamera, subject: "requests to this camera")
       if state.cameras[camera] != nil { state.gates[camera] = gate }
-      return (state.routes, state.cameras[camera], gate)
+      let node = message.headers[BrokerRequest.Field.node].flatMap { state.nodes.contains($0) ? $0 : nil }
+      return (state.routes, state.cameras[camera], gate, node.map(ClientGroup.node) ?? .brokerClients)
     }
-    var context = ServiceContext(granting: .read, logger: logger)
+    var context = ServiceContext(granting: .read, to: sender, logger: logger)
     var answered = Request(
       head: HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/"),
       body: .init(buffer: ByteBuffer()))
     do {
       let asked = try BrokerRequest(message, arrived.kind, of: camera, mostBytes: mostBytes)
-      (context, answered) = (ServiceContext(granting: asked.role, logger: logger), asked.request)
+      (context, answered) = (
+        ServiceContext(granting: asked.role, to: sender, logger: logger), asked.request
+      )
       let rest = asked.limit - (CaptureClock.now - arrived.time)
       guard rest > .zero else { return metrics.count(.answered(.dropped)) }
       guard let routes, let epoch, asked.epoch == nil || epoch == nil || asked.epoch == epoch else {

@@ -27,9 +27,15 @@ extension LeaseKeeper {
   }
 
   /// A server that comes back may have lost what it had acknowledged: then this node knows a revision of its key that is
-  /// not there, and hears nothing of those that come, because they are older.
+  /// not there, and hears nothing of those that come, because they are older. Or the bucket was deleted, and perhaps made anew by
+  /// another node, which a watch notices only by its silence: too late, because others count how long this node's key is silent.
   func lookWhetherStoreWentBack(_ key: String, _ revision: UInt64, in bucket: KeyValue) async {
-    guard let entry = try? await bucket.get(key, from: .leader), entry.revision < revision else { return }
+    do throws(JetStreamError) {
+      let known = try await bucket.get(key, from: .leader)?.revision ?? 0
+      guard known < revision else { return }
+    } catch {
+      guard error == .streamNotFound else { return }
+    }
     logger.warning("the store has lost what it had: everything is heard again")
     change { state in
       state.forget()

@@ -241,7 +241,10 @@ package final class LeaseKeeper: Sendable {
         } catch {
           failures += 1
           if failures == 2 { logger.debug("lease not renewed", metadata: ["reason": "\(error)"]) }
-          if case .conflict = error, failures >= 2 {
+          // Nobody takes the message: there is no bucket, or it has no leader.
+          let isLost =
+            if case .conflict = error { failures >= 2 } else { error == .unavailable(.noResponders) }
+          if isLost {
             await lookWhetherStoreWentBack(LeaseKey.node(node).text, write.revision, in: bucket)
           }
         }

@@ -180,16 +180,32 @@ struct HTTPWordsTests {
 
   @Test("a server's time is believed where it can be that of the picture")
   func serverTimes() {
-    func time(_ server: Double?) -> CaptureInstant {
-      ServerTime.captureTime(server, received: .second(100), receivedSince1970: .seconds(1_700_000_000))
+    func time(_ server: String) -> CaptureInstant {
+      ServerTime.captureTime(
+        ServerTime.parsed(server), received: .second(100), receivedSince1970: .seconds(1_700_000_000))
     }
 
-    #expect(time(nil) == .second(100))
-    #expect(time(1_699_999_999.5) == .millisecond(99_500))
-    #expect(time(1_700_000_000.05) == .second(100))
-    for wrong in [0, -1, 12345.6, 1_700_000_001, 1_699_999_900, .infinity, .nan, 1e300] {
+    #expect(time("") == .second(100))
+    #expect(time("1699999999.5") == .millisecond(99_500))
+    #expect(time("1.6999999995e9") == .millisecond(99_500))
+    #expect(time("1700000000.05") == .second(100))
+    for wrong in ["0", "-1", "12345.6", "1700000001", "1699999900", "inf", "nan", "1e300", "1.2.3", "x"] {
       #expect(time(wrong) == .second(100), "\(wrong)")
     }
+  }
+
+  @Test("each digit of a server's time is kept, so that it is told again as it came")
+  func serverTimeDigits() {
+    for micros in stride(from: 0, to: 1_000_000, by: 997) {
+      let text = "1769345678.\(String(1_000_000 + micros).dropFirst())"
+      let time = ServerTime.parsed(text)
+      #expect(time.map { WallTime(sinceEpoch: $0).secondsText } == text)
+    }
+    #expect(
+      ServerTime.parsed("1700000000.000000000000000001") == .seconds(1_700_000_000)
+        + .init(
+          secondsComponent: 0, attosecondsComponent: 1))
+    #expect(ServerTime.parsed("1700000000") == .seconds(1_700_000_000))
   }
 
   @Test("pictures without anything between them are told apart, and what is none is given up")

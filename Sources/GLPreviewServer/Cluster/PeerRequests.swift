@@ -1,0 +1,137 @@
+// Requests to the node that has a camera, by the broker or over HTTP. While nobody has answered, they follow the camera to its
+// next owner: a node that has just died accepts requests for a while, and answers none.
+internal import AsyncHTTPClient
+internal import GLPreview
+internal import HTTPTypes
+internal import NIOHTTP1
+
+/// The camera of a request has come to this node, which has to answer itself.
+struct CameraIsHere: Error {}
+
+struct PeerRequests: Sendable {
+  let catalogue: PeerCatalogue
+  let broker: BrokerRequests?
+
+  struct Answer: Sendable {
+    let response: HTTPClientResponse
+    /// The node that gave it.
+    let route: PeerRoute
+  }
+
+  private enum Event: Sendable {
+    case ended(Result<Answer?, any Error>, attempt: Int)
+    case moved(PeerCatalogue.NextOwner)
+  }
+
+  /// How often a new owner is asked that does not know yet that it is one.
+  private static let tries = 6
+  /// More changes than this are no takeover, but a store that can't be trusted.
+  private static let mostMoves = 4
+
+  /// Sends a request, and waits for the head of the answer; nil if none comes within `limit`.
+  ///
+  /// What only reads is sent to each further owner too, and the first good answer counts. What changes something is sent once.
+  ///
+  /// - Throws: `CameraIsHere`; `Problem`; the errors of the connection.
+  func send(_ call: PeerClient.Call, to route: PeerRoute, within limit: Duration) async throws -> Answer? {
+    let deadline = CaptureClock.now + limit
+    return try await withDeadline(limit) { try await race(call, route, until: deadline) } ?? nil
+  }
+
+  private func race(
+    _ call: PeerClient.Call, _ first: PeerRoute, until deadline: CaptureInstant
+  ) async throws -> Answer? {
+    let isRepeatable = call.method == .GET || call.method == .HEAD
+    return try await withThrowingTaskGroup(of: Event.self) { group in
+      func ask(_ route: PeerRoute, _ attempt: Int) {
+        group.addTask { .ended(await answer(call, route, isNew: attempt > 0, deadline), attempt: attempt) }
+      }
+      func follow(_ route: PeerRoute) {
+        group.addTask { .moved(try await catalogue.nextOwner(after: route, isRepeatable: isRepeatable)) }
+      }
+      defer { group.cancelAll() }
+      var last = 0
+      ask(first, last)
+      follow(first)
+      while let event = try await group.next() {
+        switch event {
+        // That an earlier owner refuses it, or fails, says nothing of the last one.
+        case .ended(let result, let attempt):
+          if attempt == last || result.isGood { return try result.get() }
+        case .moved(let next):
+          guard isRepeatable else {
+            throw Problem(
+              .badGateway,
+              "camera '\(first.camera.name)' went from node '\(first.node)' to another before that had answered: it may have done it",
+              headers: ["Retry-After": "2"])
+          }
+          guard case .node(let route) = next else { throw CameraIsHere() }
+          last += 1
+          ask(route, last)
+          if last < Self.mostMoves { follow(route) }
+        }
+      }
+      throw CancellationError()
+    }
+  }
+
+  /// The answer of one node.
+  ///
+  /// One that is new to the camera may have to hear of it first, so that it is asked until it has. It is asked over HTTP, which
+  /// names the node: by the broker the camera's last owner, which nobody knows to be stopped, would take the request.
+  private func answer(
+    _ call: PeerClient.Call, _ route: PeerRoute, isNew: Bool, _ deadline: CaptureInstant
+  ) async -> Result<Answer?, any Error> {
+    var pause = Duration.milliseconds(100)
+    for _ in 0..<Self.tries where isNew {
+      let result = await answer(call, route, by: nil, deadline)
+      if case .failure(let error) = result, !(error is CancellationError) { break }
+      guard result.isTooEarly, (try? await Task.sleep(for: pause)) != nil else { return result }
+      pause *= 2
+    }
+    return await answer(call, route, by: broker, deadline)
+  }
+
+  private func answer(
+    _ call: PeerClient.Call, _ route: PeerRoute, by broker: BrokerRequests?, _ deadline: CaptureInstant
+  ) async -> Result<Answer?, any Error> {
+    let limit = max(deadline - CaptureClock.now, .milliseconds(1))
+    do {
+      let response = try await response(call, route, by: broker, within: limit)
+      return .success(response.map { Answer(response: $0, route: route) })
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// By the broker if that can be, else over HTTP; nil if none comes in time.
+  private func response(
+    _ call: PeerClient.Call, _ route: PeerRoute, by broker: BrokerRequests?, within limit: Duration
+  ) async throws -> HTTPClientResponse? {
+    if route.isMember, let broker {
+      let message = BrokerCall(
+        camera: route.camera.name, node: route.node, epoch: route.epoch, method: call.method.rawValue,
+        target: call.target, role: call.role, headers: call.headers, body: call.body)
+      switch try await broker.send(message, from: catalogue.cluster.name, within: limit) {
+      case .answer(let response): return response
+      case .timeout: return nil
+      case .notHere: break
+      }
+    }
+    var call = call
+    call.peer = route.url
+    return try await catalogue.client.send(call, within: limit)
+  }
+}
+
+extension Result<PeerRequests.Answer?, any Error> {
+  /// Whether it is an answer with what was asked for.
+  fileprivate var isGood: Bool {
+    if case .success(let answer?) = self { answer.response.status.code < 400 } else { false }
+  }
+
+  /// Whether the node has not got the camera, as far as it knows.
+  fileprivate var isTooEarly: Bool {
+    if case .success(let answer?) = self { [503, 508].contains(answer.response.status.code) } else { false }
+  }
+}

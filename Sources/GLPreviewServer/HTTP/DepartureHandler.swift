@@ -1,0 +1,61 @@
+// Work for a client that ends when the client leaves.
+internal import GLPreview
+internal import HTTPTypes
+internal import NIOCore
+internal import NIOHTTPTypes
+
+/// Notices that a client leaves.
+///
+/// The end of what a client sends looks the same whether it has closed the connection or only that half of it. nginx and Go take
+/// both for a departure at once; here a client that has closed its half gets what is ready within a second.
+final class DepartureHandler: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = HTTPRequestPart
+
+  private static let lingers = TimeAmount.seconds(1)
+
+  let hasLeft = Watched(false)
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if event as? ChannelEvent == .inputClosed {
+      context.eventLoop.scheduleTask(in: Self.lingers) { [hasLeft] in hasLeft.update { $0 = true } }
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    hasLeft.update { $0 = true }
+    context.fireChannelInactive()
+  }
+}
+
+extension ServiceContext {
+  /// nginx's.
+  private static let clientClosedRequest = HTTPResponse.Status(
+    code: 499, reasonPhrase: "Client Closed Request")
+
+  /// The result of `work`, which is cancelled when the client leaves.
+  ///
+  /// - Throws: the errors of `work`; `Problem` 499.
+  func whileClientStays<Value: Sendable>(
+    _ work: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    let channel = channel
+    let found = channel.eventLoop.submit {
+      try channel.pipeline.syncOperations.handler(type: DepartureHandler.self).hasLeft
+    }
+    // Requests without a connection of their own have none.
+    guard let hasLeft = try? await found.get() else { return try await work() }
+    return try await withThrowingTaskGroup(of: Value?.self) { group in
+      group.addTask { try await work() }
+      group.addTask {
+        _ = try await hasLeft.first { $0 ? true : nil }
+        return nil
+      }
+      defer { group.cancelAll() }
+      guard let first = try await group.next(), let value = first else {
+        throw Problem(Self.clientClosedRequest, "the client has closed the connection, or its half of it")
+      }
+      return value
+    }
+  }
+}

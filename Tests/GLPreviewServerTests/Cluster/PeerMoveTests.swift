@@ -1,0 +1,243 @@
+// Requests that wait at a node which has died, and clients that leave before there is an answer.
+import GLPreview
+import HTTPTypes
+import Hummingbird
+import NATS
+import NIOCore
+import NIOHTTP1
+import Synchronization
+import Testing
+
+@testable import GLPreviewServer
+
+@Suite("Requests for cameras that move", .timeLimit(.minutes(15)))
+struct PeerMoveTests {
+  private static let picture = "/cameras/camera/main.jpg"
+  private static let view = "/api/cameras/camera/views/main"
+  private static let shown = Response(
+    status: .ok, headers: [.contentType: "image/jpeg"],
+    body: ResponseBody(byteBuffer: ByteBuffer(string: "picture")))
+
+  /// Two nodes that a third asks.
+  private struct Pair: Sendable {
+    let urls: [String: String]
+    /// How often each was asked.
+    let asked: Watched<[String: Int]>
+    let edge: RunningService
+
+    func know(owner: String, epoch: UInt64, without dead: String? = nil) {
+      edge.inside.peers.apply(.of(urls, owner: owner, epoch: epoch, without: dead))
+    }
+
+    func isAsked(_ node: String, _ count: Int = 1) async throws {
+      _ = try await asked.first { $0[node] ?? 0 >= count ? true : nil }
+    }
+  }
+
+  /// Runs `work` with a node `dead` that accepts requests and never answers them, and a node `next` that has the answers of `answer`
+  /// by the number of the request; `dead` has the camera.
+  private func withPair(
+    _ answer: @escaping @Sendable (Int) -> Response = { _ in shown },
+    _ work: @escaping @Sendable (Pair) async throws -> Void
+  ) async throws {
+    let asked = Watched<[String: Int]>([:])
+    try await withFakePeer { peer, _ in
+      asked.update { $0["dead", default: 0] += 1 }
+      try await peer.hangs()
+      return Self.shown
+    } _: { dead, _ in
+      try await withFakePeer { _, _ in
+        answer(
+          asked.update { asked in
+            asked["next", default: 0] += 1
+            return asked["next"] ?? 0
+          })
+      } _: { next, _ in
+        try await withService(edgeConfiguration(of: nowhere)) { edge in
+          let pair = Pair(urls: ["dead": dead, "next": next], asked: asked, edge: edge)
+          pair.know(owner: "dead", epoch: 1)
+          try await work(pair)
+        }
+      }
+    }
+  }
+
+  @Test(
+    "a snapshot that waits at a node which has died is taken at the camera's next owner",
+    arguments: ["GET", "HEAD"])
+  func takeover(method: String) async throws {
+    try await withPair { pair in
+      async let answer = pair.edge.send(method, Self.picture)
+      try await pair.isAsked("dead")
+      // Dead, and nobody has the camera yet.
+      pair.know(owner: "dead", epoch: 1, without: "dead")
+      await letOthersGoOn()
+      #expect(pair.asked.value["next"] == nil)
+      pair.know(owner: "next", epoch: 2, without: "dead")
+      #expect(try await answer.status == 200)
+      #expect(try await answer.text == (method == "HEAD" ? "" : "picture"))
+      #expect(pair.asked.value == ["dead": 1, "next": 1])
+      #expect(try await pair.edge.get("/metrics").text.contains(#"peer_requests_total{result="done"} 1"#))
+    }
+  }
+
+  @Test("an owner that has not heard yet that it is one is asked again")
+  func tooEarly() async throws {
+    try await withPair {
+      $0 < 3 ? Response(status: .serviceUnavailable) : Self.shown
+    } _: { pair in
+      async let answer = pair.edge.get(Self.picture)
+      try await pair.isAsked("dead")
+      pair.know(owner: "next", epoch: 2, without: "dead")
+      #expect(try await answer.text == "picture")
+      #expect(pair.asked.value == ["dead": 1, "next": 3])
+    }
+  }
+
+  @Test("a picture that the old owner gives while the camera moves is taken, and one that fails there is not")
+  func race() async throws {
+    let (answers, asked) = (Watched<[String: HTTPResponse.Status]>([:]), Watched<[String: Int]>([:]))
+    @Sendable func peer(_ name: String) -> @Sendable (FakePeer, Request) async throws -> Response {
+      { _, _ in
+        asked.update { $0[name, default: 0] += 1 }
+        let status = try await answers.first { $0[name] } ?? .ok
+        return status == .ok ? Self.shown : Response(status: status)
+      }
+    }
+    try await withFakePeer(peer("dead")) { dead, _ in
+      try await withFakePeer(peer("next")) { next, _ in
+        try await withService(edgeConfiguration(of: nowhere)) { edge in
+          let pair = Pair(urls: ["dead": dead, "next": next], asked: asked, edge: edge)
+          let cases: [(HTTPResponse.Status, HTTPResponse.Status?)] = [
+            (.ok, nil), (.badGateway, .ok), (.conflict, .ok),
+          ]
+          for (count, (old, new)) in zip(1..., cases) {
+            answers.update { $0 = [:] }
+            pair.know(owner: "dead", epoch: 1)
+            async let answer = edge.get(Self.picture)
+            try await pair.isAsked("dead", count)
+            pair.know(owner: "next", epoch: 2)
+            try await pair.isAsked("next", count)
+            answers.update { $0["dead"] = old }
+            if let new {
+              await letOthersGoOn()
+              answers.update { $0["next"] = new }
+            }
+            #expect(try await answer.status == 200)
+          }
+        }
+      }
+    }
+  }
+
+  @Test("a change that may have been made is not made again: 502 says so, once its node is dead")
+  func commands() async throws {
+    try await withPair { pair in
+      async let answer = pair.edge.send("PATCH", Self.view, body: #"{"width": 64}"#)
+      try await pair.isAsked("dead")
+      // Its node lives, and may answer.
+      pair.know(owner: "next", epoch: 2)
+      await letOthersGoOn()
+      pair.know(owner: "next", epoch: 2, without: "dead")
+      #expect(try await answer.status == 502)
+      #expect(try await answer.text.contains("it may have done it"))
+      #expect(pair.asked.value == ["dead": 1])
+    }
+  }
+
+  @Test("a node that takes the camera itself answers itself")
+  func comesHere() async throws {
+    try await withPair { pair in
+      async let answer = pair.edge.get(Self.picture)
+      try await pair.isAsked("dead")
+      var configuration = edgeConfiguration(of: nowhere).patient()
+      configuration.cameras = [CameraConfiguration(source: StreamTests.pattern)]
+      try await pair.edge.inside.apply(configuration)
+      #expect(try await !answer.headers["X-View-Size"].isEmpty)
+      #expect(pair.asked.value == ["dead": 1])
+    }
+  }
+
+  @Test("by the broker too", .enabled(if: NATSServer.isInstalled))
+  func broker() async throws {
+    let server = try await NATSServer()
+    try await withClient(of: server) { owner async throws in
+      let (looks, commands) = (try owner.subscribe("glp.snap.camera"), try owner.subscribe("glp.cmd.camera"))
+      try await owner.flush()
+      try await withService(ServerConfiguration(cameras: []).sharing(as: "edge", server)) {
+        edge async throws in
+        await until { edge.inside.broker?.isConnected == true }
+        func know(_ node: String, _ epoch: UInt64, without dead: String? = nil) {
+          edge.inside.peers.apply(
+            .of(["dead": nowhere, "next": nowhere], owner: node, epoch: epoch, without: dead))
+        }
+        know("dead", 1)
+        async let picture = edge.get(Self.picture)
+        _ = try await looks.next()
+        know("next", 2, without: "dead")
+        let again = try #require(try await looks.next())
+        #expect(again.headers["Node"] == "edge" && again.headers["Target"] == Self.picture)
+        try owner.respond(
+          to: again, Array("picture".utf8), headers: ["Status": "200", "Content-Type": "image/jpeg"])
+        #expect(try await picture.text == "picture")
+
+        know("dead", 3)
+        async let change = edge.send("PATCH", Self.view, body: #"{"width": 64}"#)
+        _ = try await commands.next()
+        know("next", 4, without: "dead")
+        #expect(try await change.status == 502)
+        try await owner.flush()
+        #expect(commands.waiting == 0 && looks.waiting == 0)
+      }
+    }
+  }
+
+  // MARK: Clients that leave
+
+  @Test("what a client has asked for is given up at its node when the last who wants it leaves")
+  func departure() async throws {
+    let (asked, cancelled) = (Watched(0), Watched(0))
+    try await withFakePeer { peer, request in
+      guard request.uri.query == nil else { return Self.shown }
+      asked.update { $0 += 1 }
+      do {
+        return try await request.body.consumeWithCancellationOnInboundClose { _ in
+          try await peer.hangs()
+          return Self.shown
+        }
+      } catch {
+        cancelled.update { $0 += 1 }
+        throw error
+      }
+    } _: { address, _ in
+      try await withService(edgeConfiguration(of: nowhere)) { edge in
+        edge.inside.peers.apply(.of(["owner": address], owner: "owner", epoch: 1))
+        func ask(_ path: String = Self.picture) async throws -> RawConnection {
+          try await RawConnection(
+            to: edge.port, sending: "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        }
+        let clients = [try await ask(), try await ask()]
+        _ = try await asked.first { $0 == 1 ? true : nil }
+        try await clients[0].close()
+        await until {
+          (try? await edge.get("/metrics").text.contains(#"status="499"} 1"#)) == true
+        }
+        #expect(asked.value == 1 && cancelled.value == 0)
+        try await clients[1].close()
+        _ = try await cancelled.first { $0 == 1 ? true : nil }
+
+        // Connections are kept, and a client that has closed its half gets what is ready.
+        let patient = try await ask(Self.picture + "?width=1")
+        try await patient.waits(for: "picture")
+        try await patient.send(Array("GET \(Self.picture)?width=2 HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
+        await until {
+          patient.received.split(separator: "HTTP/1.1 200", omittingEmptySubsequences: false).count == 3
+        }
+        let half = try await ask("\(Self.picture)?width=3")
+        try await half.endSending()
+        try await half.waits(for: "picture")
+        #expect(asked.value == 1)
+      }
+    }
+  }
+}

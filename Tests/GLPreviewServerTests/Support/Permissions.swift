@@ -1,0 +1,1 @@
+../../NATSTests/Support/Permissions.swift
