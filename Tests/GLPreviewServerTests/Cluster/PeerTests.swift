@@ -69,7 +69,7 @@ struct PeerTests {
       let borrowed = try await edge.get("/api/frame.jpeg?src=camera/main&width=16&\(old)")
       #expect(borrowed.headers["X-View-Size"] == ["16x9"])
       #expect(try await edge.get("/api/cameras/camera").text.contains(#""source":"#))
-      #expect(try await edge.get("/api/ws?src=camera").status == 501)
+      #expect(try await edge.get("/api/ws?src=camera").status == 426)
       let metrics = try await edge.get("/metrics").text
       #expect(metrics.contains(#"glpreview_peer_up{peer="owner"} 1"#))
       #expect(metrics.contains(#"glpreview_peer_requests_total{result="refused"} 2"#))

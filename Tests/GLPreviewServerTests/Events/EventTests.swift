@@ -193,7 +193,7 @@ struct EventTests {
     }
 
     #expect(wrong.status == .badRequest)
-    #expect(String(buffer: wrong.body).contains("camera,motion,service,snapshot,view"))
+    #expect(String(buffer: wrong.body).contains("camera,motion,recording,service,snapshot,view"))
   }
 
   @Test("silence is broken by comments", .timeLimit(.minutes(15)))

@@ -67,7 +67,7 @@ struct RecordingTests {
         #expect(whole.status == 200 && whole.bytes.count == file.bytes)
         #expect(whole.headers.first(name: "Accept-Ranges") == "bytes")
         let (count, known) = try Self.pictures(whole.bytes)
-        #expect(count > 10 && known?.isFinished == true)
+        #expect(count > 1 && known?.isFinished == true)
         #expect(abs(Double(known?.length ?? 0) / 90_000 - (file.duration ?? 0)) < 0.001)
 
         let part = try await service.get(file.url, [("Range", "bytes=10-99")])
