@@ -18,6 +18,10 @@ package struct PreviewConfiguration: Sendable, Hashable {
   /// not. A crop or masks of the camera have the same effect. Default: false.
   package var keepsReferenceSize = false
 
+  /// Whether a JPEG may be decoded for it at a reduced size while nobody else needs its samples: its pictures are nearly the
+  /// same then. Default: false.
+  package var takesReduced = false
+
   package init(_ content: PreviewContent, updateEvery: Duration = .zero) {
     self.content = content
     self.updateEvery = updateEvery

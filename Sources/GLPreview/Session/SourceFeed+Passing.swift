@@ -127,6 +127,7 @@ extension SourceFeed {
   /// - Throws: `SourceError` if the camera gives only pictures that can't be shown, and is not to be waited for.
   func decodeIfWanted() async throws {
     guard let newest = newestEncoded, !newest.isDecoded else { return }
+    await answerReduced(newest.picture, to: requests.filter { waitsForDecoding($0.value) })
     if requests.values.contains(where: waitsForDecoding) {
       try await decodeNewest()
     } else if decoding == nil {

@@ -257,7 +257,7 @@ actor SourceFeed: PictureProducer {
     passOn()
     let event = now
     let taken = takeRequests(where: isMet)
-    var pictures: [PictureRequest: [FeedRequest]] = [:]
+    var pictures: WaitingRequests = [:]
     for request in taken {
       if case .picture(let preview, let format, _, _) = request.subject {
         pictures[PictureRequest(preview, format), default: []].append(request)
@@ -266,14 +266,7 @@ actor SourceFeed: PictureProducer {
       }
     }
     guard !pictures.isEmpty else { return closeIfUnread() }
-    // Sorted, so that existing plans are found again.
-    let wanted = pictures.keys.sorted { $0.order < $1.order }
-    let results = await drawing.draw(wanted, event)
-    for (picture, requests) in pictures {
-      let result = results[picture] ?? .success(nil)
-      let answer = result.map { rendered in rendered.map { FeedRequest.Answer.picture(.drawn($0)) } }
-      for request in requests { request.answer.fulfil(answer) }
-    }
+    await answer(pictures, with: event)
     closeIfUnread()
   }
 

@@ -113,8 +113,11 @@ final class MotionWatch: Service {
     let preview = try registry.session.addPreview(
       MotionCells.view.named(registry.nextName("motion")), of: camera.source,
       updateEvery: .seconds(1 / settings.rate))
-    // Whoever comes to watch must not make the camera change its size.
-    preview.keepsReferenceSize = true
+    preview.preview.update {
+      // Whoever comes to watch must not make the camera change its size.
+      $0.keepsReferenceSize = true
+      $0.takesReduced = true
+    }
     defer { registry.session.remove(preview) }
     for try await picture in preview.jpegs() {
       let size = registry.session.size(of: camera.source)

@@ -241,6 +241,36 @@ struct PassingTests {
     await session.close()
     await until { budget.reserved == 0 }
   }
+
+  @Test(
+    "a tiny view is drawn of a reduced decoding while nobody else needs more, and who comes next gets all of it"
+  )
+  func reduced() async throws {
+    let size = Size(width: 640, height: 360)
+    let codes = (0..<size.pixelCount).map { UInt8(($0 % size.width + $0 / size.width) / 4) }
+    let flat = [UInt8](repeating: 128, count: size.pixelCount)
+    let jpeg = try JPEGEncoder(quality: 95).encode(
+      Picture(tight: size, format: .ycbcr(.yuv444), bytes: codes + flat + flat))
+    let device = ScriptedDevice()
+    let session = try Self.session(device, mayDraw: true)
+    let tiny = try session.addPreview(MotionCells.view)
+    tiny.preview.update { $0.takesReduced = true }
+    let turned = try session.addPreview(ViewConfiguration(name: "turned", rotation: .half))
+    device.playWhenOpen(.jpeg(jpeg))
+
+    let small = try #require(try await tiny.jpegs().first { _ in true }).picture
+    #expect(session.statistics.decoded == 1)
+    let whole = try #require(try await turned.jpegs().first { _ in true }).picture
+
+    #expect(session.statistics.decoded == 2 && whole.size == size)
+    let cells = try #require(MotionCells(small, at: .start)).luma
+    for (cell, code) in cells.enumerated() {
+      let (row, column) = cell.quotientAndRemainder(dividingBy: MotionCells.columns)
+      let wanted = (Double(column * 10 + row * 10) + 9) / 4
+      #expect(abs(Double(code) - wanted) <= 2, "cell \(column), \(row)")
+    }
+    await session.close()
+  }
 }
 
 extension PreviewPicture {

@@ -33,6 +33,19 @@ struct EncodedLivePicture: Sendable {
 
   /// Its frame, with its number; nil if it is damaged.
   func frame() async throws -> Frame? { try await makeFrame()?.with(sequence: sequence) }
+
+  /// The frame of a JPEG at the least size that these views need; nil for anything else.
+  func frame(
+    reducedFor views: [ViewRequest], _ options: SourceOptions, memory: FramePool
+  ) async throws -> Frame? {
+    guard case .jpeg(let jpeg) = content else { return nil }
+    let frame = try await Task(executorPreference: DecodingQueue.shared) {
+      try JPEGDecoder.decode(
+        jpeg.bytes, maximumPixels: options.maximumPixels, decoding: .fast(for: views),
+        until: options.decodingDeadline, memory: memory)
+    }.value
+    return frame.with(sequence: sequence, timestamp: timestamp)
+  }
 }
 
 extension LivePicture {
