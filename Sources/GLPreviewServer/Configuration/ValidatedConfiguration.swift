@@ -60,6 +60,10 @@ extension ServerConfiguration {
       let path = ["cameras", camera.name]
       let names = camera.views.map(\.view.name)
       problems += invalid(camera.name, path)
+      if camera.triggerDelay > camera.replayDuration ?? .zero {
+        problems.append(
+          ConfigurationProblem(path: path + ["trigger-delay"], "is longer than 'replay', which keeps the pictures"))
+      }
       if names.isEmpty { problems.append(ConfigurationProblem(path: path, "has no view")) }
       for name in names { problems += invalid(name, path + ["views", name]) }
       problems += repeated(names, "views", path + ["views"])

@@ -25,6 +25,7 @@ struct RelayedEvent: Sendable, Hashable {
     var width: Int?
     var height: Int?
     var bytes: Int?
+    var replay: [String: Double]?
   }
 
   /// Nil if it is no event of this service. Texts are shown to everybody who may look, so addresses in them are hidden.
@@ -54,6 +55,9 @@ struct RelayedEvent: Sendable, Hashable {
       for (key, number) in [
         ("sequence", body.sequence), ("width", body.width), ("height", body.height), ("bytes", body.bytes),
       ] { members[key] = number.map(JSONValue.integer) }
+      if let replay = body.replay, let from = replay["from"], let to = replay["to"] {
+        members["replay"] = ["from": .number(from), "to": .number(to)]
+      }
     }
     self.members = members.compactMapValues { $0 }
   }

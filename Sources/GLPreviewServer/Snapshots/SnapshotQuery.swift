@@ -49,14 +49,14 @@ struct SnapshotQuery: Sendable, Hashable {
   /// The parameters of a URL.
   static let keys =
     ViewConfiguration.keys + [
-      "quality", "max_bytes", "encoding", "max_age", "timeout", "offline", "exif", "download", "warmup",
+      "quality", "max_bytes", "encoding", "at", "max_age", "timeout", "offline", "exif", "download", "warmup",
     ]
 
-  /// Parses a URL; `offline` and `timeout` are the defaults.
+  /// Parses a URL; `offline` and `timeout` are the defaults, and `delay` is the camera's `trigger-delay`.
   init(
     _ words: QueryWords, of served: ServedView, as format: EncodedPicture.Format,
     offline: SnapshotRequest.FallbackPolicy,
-    timeout: Duration
+    timeout: Duration, delay: Duration = .zero
   ) throws {
     var words = words
     self.served = try words.takeView(over: served)
@@ -66,6 +66,11 @@ struct SnapshotQuery: Sendable, Hashable {
     request = SnapshotRequest(fallback: offline, timeout: timeout)
     if let age = try words.takeInteger("max_age", in: 0...86_400_000) {
       request.mode = age == 0 ? .next : .newest(maxAge: .milliseconds(age))
+    }
+    if let text = words.take("at") {
+      guard request.mode == .newest else { throw Problem.badParameter("at", "at and max_age contradict each other") }
+      request.mode = .at(
+        try SnapshotMoment(parsing: text, key: "at").instant(at: CaptureClock.now, delay: delay))
     }
     if let timeout = try words.takeInteger("timeout", in: 1...60_000) {
       request.timeout = .milliseconds(timeout)

@@ -1,0 +1,36 @@
+// The moment of a snapshot as requests name it.
+internal import GLPreview
+
+/// A time before a request, or a time of day.
+enum SnapshotMoment: Sendable, Hashable {
+  /// So long before.
+  case before(Duration)
+  case at(WallTime)
+
+  /// Parses `-2s`, or seconds since 1970 as in `X-Timestamp`.
+  init(parsing text: String, key: String) throws(WordError) {
+    if text.first == "-", let duration = try? Self.duration(String(text.dropFirst()), key: key) {
+      self = .before(duration)
+    } else if let seconds = Double(text), (0...1e11).contains(seconds), text.first != "-" {
+      self = .at(WallTime(sinceEpoch: .seconds(seconds)))
+    } else {
+      throw WordError(key, "'\(text)' is neither a time before now, as -2s, nor one in seconds since 1970")
+    }
+  }
+
+  /// Parses `3s`, `500ms`.
+  static func duration(_ text: String, key: String) throws(WordError) -> Duration {
+    do { return try ConfigurationWord<Duration>.time.read(text, "") } catch {
+      throw WordError(key, "'\(text)' is not a time above 0, as 500ms or 3s")
+    }
+  }
+
+  /// The same by the clock of captures, for a request at `now` whose trigger was `delay` late. Times of day are as exact as
+  /// `X-Timestamp`, which names microseconds.
+  func instant(at now: CaptureInstant, delay: Duration) -> CaptureInstant {
+    switch self {
+    case .before(let duration): now - duration - delay
+    case .at(let time): CaptureClock.instant(at: time) + .microseconds(1)
+    }
+  }
+}
