@@ -34,7 +34,8 @@ extension Snapshot {
 
     /// The object's keys, which `metadata` can't use.
     package static let keys = [
-      "type", "camera", "view", "sequence", "timestamp", "state", "replay", "width", "height", "bytes", "snapshot",
+      "type", "camera", "view", "sequence", "timestamp", "state", "replay", "width", "height", "bytes",
+      "snapshot",
     ]
 
     /// The object in UTF-8.

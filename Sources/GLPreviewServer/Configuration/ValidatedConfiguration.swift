@@ -62,7 +62,8 @@ extension ServerConfiguration {
       problems += invalid(camera.name, path)
       if camera.triggerDelay > camera.replayDuration ?? .zero {
         problems.append(
-          ConfigurationProblem(path: path + ["trigger-delay"], "is longer than 'replay', which keeps the pictures"))
+          ConfigurationProblem(
+            path: path + ["trigger-delay"], "is longer than 'replay', which keeps the pictures"))
       }
       if names.isEmpty { problems.append(ConfigurationProblem(path: path, "has no view")) }
       for name in names { problems += invalid(name, path + ["views", name]) }

@@ -62,7 +62,9 @@ struct CaptureRoutes: Sendable {
 
   private func json(_ snapshots: [CapturedSnapshot], isBurst: Bool) throws -> Response {
     let answers = snapshots.map { CaptureAnswer($0.snapshot, $0.pictures) }
-    guard !isBurst, let first = answers.first else { return try Response(json: BurstAnswer(snapshots: answers)) }
+    guard !isBurst, let first = answers.first else {
+      return try Response(json: BurstAnswer(snapshots: answers))
+    }
     return try Response(json: first)
   }
 
@@ -89,7 +91,9 @@ struct CaptureRoutes: Sendable {
     _ views: [ServedPreview], _ options: SnapshotOptions, of camera: String, at now: CaptureInstant,
     _ context: ServiceContext
   ) async throws -> [Snapshot] {
-    guard let first = views.first else { throw Problem(.conflict, "'\(camera)' has no view that is switched on") }
+    guard let first = views.first else {
+      throw Problem(.conflict, "'\(camera)' has no view that is switched on")
+    }
     var request = options.request(offline: first.offline)
     request.timeout = context.rest(of: request.timeout)
     request.isCropped = views.contains(where: \.served.view.isCropped)

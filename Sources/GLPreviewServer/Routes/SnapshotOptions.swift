@@ -122,7 +122,9 @@ private struct TimeText: Decodable {
 
   init(from decoder: any Decoder) throws {
     let value = try decoder.singleValueContainer()
-    if let text = try? value.decode(String.self) { self.text = text } else {
+    if let text = try? value.decode(String.self) {
+      self.text = text
+    } else {
       text = "\(try value.decode(Double.self))"
     }
   }

@@ -25,12 +25,15 @@ enum SnapshotMoment: Sendable, Hashable {
     }
   }
 
-  /// The same by the clock of captures, for a request at `now` whose trigger was `delay` late. Times of day are as exact as
-  /// `X-Timestamp`, which names microseconds.
+  /// How far two clocks may drift between the answer that names a time of day, and the request for it. No camera takes
+  /// two pictures within it.
+  private static let drift = Duration.milliseconds(2)
+
+  /// The same by the clock of captures, for a request at `now` whose trigger was `delay` late.
   func instant(at now: CaptureInstant, delay: Duration) -> CaptureInstant {
     switch self {
     case .before(let duration): now - duration - delay
-    case .at(let time): CaptureClock.instant(at: time) + .microseconds(1)
+    case .at(let time): CaptureClock.instant(at: time) + Self.drift
     }
   }
 }

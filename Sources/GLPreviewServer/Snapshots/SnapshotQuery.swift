@@ -68,7 +68,9 @@ struct SnapshotQuery: Sendable, Hashable {
       request.mode = age == 0 ? .next : .newest(maxAge: .milliseconds(age))
     }
     if let text = words.take("at") {
-      guard request.mode == .newest else { throw Problem.badParameter("at", "at and max_age contradict each other") }
+      guard request.mode == .newest else {
+        throw Problem.badParameter("at", "at and max_age contradict each other")
+      }
       request.mode = .at(
         try SnapshotMoment(parsing: text, key: "at").instant(at: CaptureClock.now, delay: delay))
     }

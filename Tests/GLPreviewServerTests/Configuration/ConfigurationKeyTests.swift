@@ -27,7 +27,7 @@ struct ConfigurationKeyTests {
     return [
       "tls": ["certificate": "\(folder.path)/file", "key": "\(folder.path)/file"],
       "access": ["tokens": [["token": "a"]], "users": [["name": "b", "password": "c"]]],
-      "cameras": ["door": ["source": "pattern:counter", "views": ["main": view]]],
+      "cameras": ["door": ["source": "pattern:counter", "replay": "1h", "views": ["main": view]]],
       "scenes": ["all": view],
       "snapshots": ["folder": ["path": "\(folder.path)/kept"], "webhook": ["url": "https://h/x"]],
       "cluster": [

@@ -8,6 +8,8 @@ import Testing
 @Suite("Pictures from before", .timeLimit(.minutes(15)))
 struct ReplayTests {
   private static let size = Size(width: 16, height: 16)
+  /// As much as any test gives.
+  private static let all = Replay(.seconds(3600), maximumBytes: 1 << 40)
 
   /// A JPEG in one grey.
   private static func jpeg(_ code: UInt8) throws -> [UInt8] {
@@ -18,7 +20,7 @@ struct ReplayTests {
   }
 
   private static func source(
-    _ device: ScriptedDevice, named name: String = "camera", keeping replay: Replay = Replay(.seconds(3600)),
+    _ device: ScriptedDevice, named name: String = "camera", keeping replay: Replay = all,
     masks: [String] = [], warmup: Warmup = .none
   ) throws -> SessionSource {
     var options = SourceOptions()
@@ -144,7 +146,9 @@ struct ReplayTests {
     await session.close()
   }
 
-  @Test("a mask hides in pictures from before it was made; without it what it hid is seen", arguments: [false, true])
+  @Test(
+    "a mask hides in pictures from before it was made; without it what it hid is seen",
+    arguments: [false, true])
   func masks(areJPEGs: Bool) async throws {
     let act = areJPEGs ? CameraAct.jpeg(try Self.jpeg(200)) : .picture(200)
     let devices = [ScriptedDevice(act, act), ScriptedDevice(), ScriptedDevice()]
@@ -206,10 +210,12 @@ struct ReplayTests {
   @Test("a pattern is kept like a camera; two hundred snapshots of it at a time are those that they ask for")
   func pattern() async throws {
     var source = SessionSource("pattern:counter,size=64x36,fps=100")
-    source.replay = Replay(.seconds(3600))
+    source.replay = Self.all
     let session = try Self.session(source)
     let feed = try #require(session.firstFeed)
-    await until { feed.replay?.buffer.path(to: CaptureClock.now).last.map { $0.content.sequence >= 10 } ?? false }
+    await until {
+      feed.replay?.buffer.path(to: CaptureClock.now).last.map { $0.content.sequence >= 10 } ?? false
+    }
     var times: [Int: CaptureInstant] = [:]
     var time = CaptureClock.now
     while let last = feed.replay?.buffer.path(to: time).last {
@@ -231,6 +237,35 @@ struct ReplayTests {
     }
     await session.close()
   }
+
+  #if FFmpeg
+    @Test(
+      "H.264 is kept as it came, and decoded when somebody asks, with what is hidden in it hidden",
+      .enabled(if: hasEncoder), arguments: [[], ["8x8+0+0"]])
+    func video(masks: [String]) async throws {
+      let codes: [UInt8] = [40, 60, 80, 100, 120, 140, 160, 180]
+      let packets = try realPackets(Array(codes[..<5])) + realPackets(Array(codes[5...]))
+      let device = ScriptedDevice([.success(packets.map { .packet($0) })])
+      var source = try Self.source(device, masks: masks)
+      source.options.referenceSize = Size(width: 64, height: 48)
+      let session = try Self.session(source)
+      await device.requested(packets.count + 1)
+      #expect(session.firstFeed?.replay?.buffer.byteCount ?? 0 > 0)
+
+      var time = CaptureClock.now
+      for (sequence, code) in zip(codes.indices, codes).reversed() {
+        let snapshot = try await session.snapshot(Self.at(time))
+        let pixels = snapshot.pictures[0].picture.bytes
+        #expect(snapshot.sequence == sequence)
+        // Luma of limited range.
+        #expect(abs(Int(pixels[pixels.count - 4]) - (Int(code) - 16) * 255 / 219) <= 5)
+        #expect((pixels[0] < 20) == !masks.isEmpty)
+        time = snapshot.timestamp - .nanoseconds(1)
+      }
+      #expect(session.statistics.decoded == 0)
+      await session.close()
+    }
+  #endif
 
   @Test("nothing is kept without being asked for, and a full budget keeps less")
   func nothing() async throws {

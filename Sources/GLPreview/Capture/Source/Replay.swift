@@ -86,7 +86,9 @@ final class ReplayBuffer: Sendable {
       let start = state.start ?? time
       defer { state.pictureCount += 1 }
       state.start = start
-      guard state.isOn, !state.warmup.lasts(after: state.pictureCount, from: start, at: time) else { return nil }
+      guard state.isOn, !state.warmup.lasts(after: state.pictureCount, from: start, at: time) else {
+        return nil
+      }
       guard let rawBytes else { return sequence }
       let interval = state.ring.duration * (Double(rawBytes) / Double(state.ring.maximumBytes))
       if let last = state.lastRaw, time >= last, time - last < interval { return nil }

@@ -143,13 +143,16 @@ struct ReplayRingTests {
   func model(seed: Int) {
     var random = TestNoise(seed: UInt64(seed))
     let isGrouped = seed % 2 == 1
-    var model = Model(duration: .milliseconds(.random(in: 1...3000, using: &random)),
+    var model = Model(
+      duration: .milliseconds(.random(in: 1...3000, using: &random)),
       maximumBytes: .random(in: 1...400, using: &random))
     var ring = Ring(duration: model.duration, maximumBytes: model.maximumBytes)
     var now = 0
     for content in 0..<300 {
       let jump = Int.random(in: 0..<50, using: &random)
-      now = max(0, now + (jump == 0 ? .random(in: -4000...4000, using: &random) : .random(in: 0...60, using: &random)))
+      now = max(
+        0, now + (jump == 0 ? .random(in: -4000...4000, using: &random) : .random(in: 0...60, using: &random))
+      )
       let entry = Self.entry(
         content, at: now, bytes: .random(in: 1...(jump == 1 ? 500 : 30), using: &random),
         isKey: !isGrouped || Int.random(in: 0..<6, using: &random) == 0)
@@ -180,9 +183,9 @@ struct ReplayRingTests {
 
     #expect(ring.count == 100 && ring.byteCount == 100_000)
     #expect(ring.slotCount <= 512)
-    let address = picture.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
+    let address = unsafe picture.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
     for entry in ring.entries {
-      let other = entry.content.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
+      let other = unsafe entry.content.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
       #expect(other == address)
     }
   }
