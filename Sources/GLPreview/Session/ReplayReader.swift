@@ -43,11 +43,9 @@ final class ReplayReader: Sendable {
   /// How many pictures that can't be decoded are passed over.
   private static let mostDamaged = 10
 
-  /// The newest picture at `time` or before that can be shown.
+  /// The newest picture at `time` or before that can be shown. Masks refer to pixels of `reference`. If the picture
+  /// `passes`, it is the camera's own JPEG where that shows what a frame does.
   ///
-  /// - Parameters:
-  ///   - reference: the size whose pixels masks refer to.
-  ///   - passes: whether the camera's own JPEG will do.
   /// - Throws: `NotKept`; `SourceError` if masks can't be placed on it; `MemoryBudget.Exceeded`.
   func event(at time: CaptureInstant, reference: Size?, passes: Bool) async throws -> FeedEvent {
     var time = time
@@ -77,16 +75,10 @@ final class ReplayReader: Sendable {
   }
 
   private func passed(_ entry: ReplayRing<KeptPicture>.Entry) async -> PassedPicture? {
-    guard let jpeg = entry.content.jpeg, source.options.showsJPEGs else { return nil }
-    let limit = source.options.maximumPixels
-    let checking = Task(executorPreference: DecodingQueue.shared) {
-      try? PassableJPEG(checking: jpeg, maximumPixels: limit)
+    let checking = Task(executorPreference: DecodingQueue.shared) { [options = source.options] in
+      EncodedLivePicture(entry, options)
     }
-    guard let passable = await checking.value else { return nil }
-    return PassedPicture(
-      EncodedLivePicture(
-        content: .jpeg(passable), sequence: entry.content.sequence, timestamp: entry.timestamp, lease: nil
-      ) { nil })
+    return await checking.value.flatMap { PassedPicture($0) }
   }
 
   private func frame(_ path: [KeptPicture], _ reference: Size?) async throws -> Frame {
@@ -111,9 +103,7 @@ final class ReplayReader: Sendable {
 extension SourceFeed {
   /// The newest kept picture at `time` or before. The source need not be open.
   func kept(at time: CaptureInstant, passes: Bool) async throws -> FeedEvent {
-    guard let replay else {
-      throw NotKept(source: source.name, time: WallTime(capturedAt: time), kept: nil)
-    }
+    guard let replay else { throw notKept(time) }
     // Masks have no place before their size is known.
     if drawing.reference == nil, !source.options.masks.isEmpty {
       _ = try await frame(capturedAt: .start)

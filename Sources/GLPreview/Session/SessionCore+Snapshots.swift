@@ -32,9 +32,9 @@ extension SessionCore {
 
   /// Pictures of several kept frames, each once.
   func snapshots(_ request: SnapshotRequest, at times: [CaptureInstant]) async throws -> [Snapshot] {
-    try await times.eachKept { time in
+    try await times.map { SnapshotRequest.Mode.at($0) }.eachKept { mode in
       var request = request
-      request.mode = .at(time)
+      request.mode = mode
       return try await snapshot(request)
     }
   }
@@ -60,7 +60,7 @@ extension SessionCore {
   private func sceneSnapshot(_ wanted: [Preview], _ request: SnapshotRequest) async throws -> Snapshot {
     switch request.mode {
     case .still: throw SessionError("a scene has no still: its sources have")
-    case .at: throw SessionError("a scene keeps no pictures: its sources do")
+    case .at, .sharpest: throw SessionError("a scene keeps no pictures: its sources do")
     case .newest, .next: break
     }
     var pictures: [RenderedPicture] = []
@@ -96,15 +96,17 @@ extension [CaptureInstant] {
     let steps = Swift.max(count - 1, 1)
     self = (0..<Swift.max(count, 1)).map { end - duration * (steps - $0) / steps }
   }
+}
 
-  /// What `take` gives of each moment, each frame once. Moments of which nothing is kept are left out.
+extension [SnapshotRequest.Mode] {
+  /// What `take` gives of each of these kept frames, each frame once. Moments of which nothing is kept are left out.
   ///
   /// - Throws: the errors of `take`; `NotKept` if nothing is kept of any of them.
-  package func eachKept(_ take: (CaptureInstant) async throws -> Snapshot) async throws -> [Snapshot] {
+  package func eachKept(_ take: (SnapshotRequest.Mode) async throws -> Snapshot) async throws -> [Snapshot] {
     var (snapshots, missing): ([Snapshot], NotKept?) = ([], nil)
-    for time in self {
+    for mode in self {
       do {
-        let snapshot = try await take(time)
+        let snapshot = try await take(mode)
         if snapshot.sequence != snapshots.last?.sequence { snapshots.append(snapshot) }
       } catch let error as NotKept {
         missing = error

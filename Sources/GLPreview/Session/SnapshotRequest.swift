@@ -15,6 +15,17 @@ public struct SnapshotRequest: Sendable, Hashable {
     /// The newest frame that was captured at this time or before, of those that are kept (`SessionSource.replay`): it is
     /// shown whatever the source does now. `NotKept` is thrown if it is gone, or was never there.
     case at(CaptureInstant)
+    /// The sharpest of the frames that are kept of this time: the one whose luma has the largest variance of the Laplacian,
+    /// drawn at most 320 pixels wide. At most 24 are compared, evenly distributed. `NotKept` is thrown if there is none.
+    case sharpest(ClosedRange<CaptureInstant>)
+
+    /// Whether it is a frame of those that are kept.
+    package var isKept: Bool {
+      switch self {
+      case .at, .sharpest: true
+      case .newest, .next, .still: false
+      }
+    }
 
     /// The current frame if it is no older than a second, otherwise the next one.
     public static let newest = Mode.newest(maxAge: .seconds(1))

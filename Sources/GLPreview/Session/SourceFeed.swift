@@ -13,7 +13,6 @@ actor SourceFeed: PictureProducer {
   nonisolated let previews = Mutex<Set<Preview>>([])
   nonisolated let drawing: ViewDrawing
   let linger: Duration
-  /// Reads what is kept; nil if nothing is.
   nonisolated let replay: ReplayReader?
   var requests: [Int: FeedRequest] = [:]
   private var nextID = 0

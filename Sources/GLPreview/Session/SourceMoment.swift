@@ -82,11 +82,14 @@ extension SourceFeed {
   /// The event that a request asks for.
   fileprivate func event(for request: SnapshotRequest) async throws -> FeedEvent {
     if case .at(let time) = request.mode { return try await kept(at: time, passes: request.passes) }
+    if case .sharpest(let times) = request.mode {
+      return try await sharpest(of: times, passes: request.passes)
+    }
     var earliest: CaptureInstant? =
       switch request.mode {
       case .newest(let maximumAge): CaptureClock.now - maximumAge
       case .next: CaptureClock.now
-      case .still, .at: nil
+      case .still, .at, .sharpest: nil
       }
     while true {
       let found: FeedEvent?

@@ -97,9 +97,9 @@ struct CaptureRoutes: Sendable {
     var request = options.request(offline: first.offline)
     request.timeout = context.rest(of: request.timeout)
     request.isCropped = views.contains(where: \.served.view.isCropped)
-    let times = options.moments(at: now, delay: first.triggerDelay)
+    let kept = options.kept(at: now, delay: first.triggerDelay)
     if first.isScene {
-      guard times.isEmpty else { throw Problem.momentOfScene() }
+      guard kept.isEmpty else { throw Problem.momentOfScene() }
       let picture = try await first.preview.drawScene(within: request.timeout)
       return [
         Snapshot(
@@ -107,9 +107,9 @@ struct CaptureRoutes: Sendable {
           pictures: [picture.named(first.name)])
       ]
     }
-    guard !times.isEmpty else { return [try await take(views, request, of: camera)] }
-    return try await times.eachKept { time in
-      request.mode = .at(time)
+    guard !kept.isEmpty else { return [try await take(views, request, of: camera)] }
+    return try await kept.eachKept { mode in
+      request.mode = mode
       return try await take(views, request, of: camera)
     }
   }

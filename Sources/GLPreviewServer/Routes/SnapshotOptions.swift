@@ -17,6 +17,8 @@ struct SnapshotOptions: Sendable {
   private var moment: SnapshotMoment?
   /// How long before it a burst begins, and of how many pictures it is; nil for one picture.
   private var burst: (duration: Duration, count: Int)?
+  /// The time before the moment from which the best picture is chosen; nil for the picture of the moment.
+  private var span: Duration?
   private var request = SnapshotRequest()
   /// Whether nothing says which frame.
   private var isPlain = true
@@ -24,11 +26,12 @@ struct SnapshotOptions: Sendable {
   /// Whether there may be several snapshots.
   var isBurst: Bool { burst != nil }
 
-  /// The moments that were asked for at `now`, by a trigger that is `delay` late; empty for a frame of the present.
-  func moments(at now: CaptureInstant, delay: Duration) -> [CaptureInstant] {
-    guard moment != nil || burst != nil || isPlain && delay > .zero else { return [] }
+  /// The kept pictures that were asked for at `now`, by a trigger that is `delay` late; empty for one of the present.
+  func kept(at now: CaptureInstant, delay: Duration) -> [SnapshotRequest.Mode] {
+    guard moment != nil || burst != nil || span != nil || isPlain && delay > .zero else { return [] }
     let end = moment?.instant(at: now, delay: delay) ?? now - delay
-    return [CaptureInstant](before: end, burst?.duration ?? .zero, count: burst?.count ?? 1)
+    if let span { return [.sharpest(end - span...end)] }
+    return [CaptureInstant](before: end, burst?.duration ?? .zero, count: burst?.count ?? 1).map { .at($0) }
   }
 
   /// The session's request for it; `offline` is the camera's policy.
@@ -50,12 +53,14 @@ struct SnapshotOptions: Sendable {
     var at: TimeText?
     var before: TimeText?
     var count: Int?
+    var best: String?
+    var within: TimeText?
 
     enum CodingKeys: String, CodingKey, CaseIterable {
       case views, quality
       case maximumBytes = "max_bytes"
       case maximumAge = "max_age"
-      case timeout, still, settle, offline, at, before, count
+      case timeout, still, settle, offline, at, before, count, best, within
     }
   }
 
@@ -93,10 +98,16 @@ struct SnapshotOptions: Sendable {
     if count != nil, burst == nil {
       throw Problem.badParameter("count", "a count of pictures needs 'before', the time that they are of")
     }
+    let best = try body.best.map { try Words.word("best", $0, as: SnapshotBest.self) }
+    span = try SnapshotMoment.span(best, within: body.within?.text)
+    guard span == nil || burst == nil else {
+      throw Problem.badParameter("best", "'before' asks for several pictures, not for the best one")
+    }
     isPlain = body.still == nil && age == nil
-    guard isPlain || moment == nil && burst == nil else {
+    guard isPlain || moment == nil && burst == nil && span == nil else {
       throw Problem.badParameter(
-        moment == nil ? "before" : "at", "max_age and still ask for a picture of the present")
+        moment != nil ? "at" : burst != nil ? "before" : "best",
+        "max_age and still ask for a picture of the present")
     }
     request.mode =
       switch (body.still ?? false, age) {

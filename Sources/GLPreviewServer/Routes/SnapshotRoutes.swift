@@ -56,7 +56,7 @@ struct SnapshotRoutes: Sendable {
       delay: target.triggerDelay)
     query.request.timeout = context.rest(of: query.request.timeout)
     if target.isScene {
-      if case .at = query.request.mode { throw Problem.momentOfScene() }
+      if query.request.mode.isKept { throw Problem.momentOfScene() }
       let (subject, answer) = try await snapshots.scene(target, query)
       return (
         isKnown(subject, request)

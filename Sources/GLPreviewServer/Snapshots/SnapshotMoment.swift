@@ -1,6 +1,11 @@
 // The moment of a snapshot as requests name it.
 internal import GLPreview
 
+/// Which of several kept pictures is the best.
+enum SnapshotBest: String, CaseIterable, Sendable {
+  case sharpest
+}
+
 /// A time before a request, or a time of day.
 enum SnapshotMoment: Sendable, Hashable {
   /// So long before.
@@ -35,5 +40,16 @@ enum SnapshotMoment: Sendable, Hashable {
     case .before(let duration): now - duration - delay
     case .at(let time): CaptureClock.instant(at: time) + Self.drift
     }
+  }
+
+  /// The time that `best` chooses from, which ends at `end`: `within`, by default two seconds; nil if nothing is chosen.
+  static func span(
+    _ best: SnapshotBest?, within text: String?
+  ) throws(WordError) -> Duration? {
+    let span = try text.map { text throws(WordError) in try duration(text, key: "within") }
+    guard best != nil || span == nil else {
+      throw WordError("within", "a time to choose from needs best=sharpest")
+    }
+    return best.map { _ in span ?? .seconds(2) }
   }
 }

@@ -49,7 +49,8 @@ struct SnapshotQuery: Sendable, Hashable {
   /// The parameters of a URL.
   static let keys =
     ViewConfiguration.keys + [
-      "quality", "max_bytes", "encoding", "at", "max_age", "timeout", "offline", "exif", "download", "warmup",
+      "quality", "max_bytes", "encoding", "at", "best", "within", "max_age", "timeout", "offline", "exif",
+      "download", "warmup",
     ]
 
   /// Parses a URL; `offline` and `timeout` are the defaults, and `delay` is the camera's `trigger-delay`.
@@ -67,12 +68,16 @@ struct SnapshotQuery: Sendable, Hashable {
     if let age = try words.takeInteger("max_age", in: 0...86_400_000) {
       request.mode = age == 0 ? .next : .newest(maxAge: .milliseconds(age))
     }
-    if let text = words.take("at") {
+    let at = try words.take("at").map { try SnapshotMoment(parsing: $0, key: "at") }
+    let span = try SnapshotMoment.span(
+      words.takeWord("best", as: SnapshotBest.self), within: words.take("within"))
+    if at != nil || span != nil {
       guard request.mode == .newest else {
-        throw Problem.badParameter("at", "at and max_age contradict each other")
+        throw Problem.badParameter("at", "max_age contradicts at and best")
       }
-      request.mode = .at(
-        try SnapshotMoment(parsing: text, key: "at").instant(at: CaptureClock.now, delay: delay))
+      let now = CaptureClock.now
+      let end = at?.instant(at: now, delay: delay) ?? now
+      request.mode = span.map { .sharpest(end - $0...end) } ?? .at(end)
     }
     if let timeout = try words.takeInteger("timeout", in: 1...60_000) {
       request.timeout = .milliseconds(timeout)

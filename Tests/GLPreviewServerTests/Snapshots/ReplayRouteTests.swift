@@ -45,7 +45,7 @@ struct ReplayRouteTests {
 
   private static func text(_ time: CaptureInstant) -> String { WallTime(capturedAt: time).secondsText }
 
-  /// Beside a service whose camera has given codes 0, 10, 20 and so on, a minute apart, the last one just now.
+  /// Beside a service whose camera has given codes 0, 10, 20 and so on, ten minutes apart, the last one just now.
   private func withPictures(
     _ count: Int = 10, _ configuration: ServerConfiguration = configuration(),
     _ work: @escaping @Sendable (RunningService, CountingCamera, [CaptureInstant]) async throws -> Void
@@ -53,7 +53,7 @@ struct ReplayRouteTests {
     let camera = CountingCamera()
     try await withService(configuration, makeSource: { camera.source(named: $1, $2) }) { service in
       let times = try (0..<count).map {
-        try camera.give(UInt8($0 * 10), ago: .seconds(60 * (count - 1 - $0)))
+        try camera.give(UInt8($0 * 10), ago: .seconds(600 * (count - 1 - $0)))
       }
       try await camera.took(count)
       try await work(service, camera, times)
@@ -69,12 +69,12 @@ struct ReplayRouteTests {
         #expect(Self.header("X-Frame-Sequence", whole) == "\(number)")
         #expect(try whole.bytes == Self.passed(number * 10))
 
-        let drawn = try await service.get("\(Self.main)?at=\(Self.text(time + .seconds(30)))&width=16")
+        let drawn = try await service.get("\(Self.main)?at=\(Self.text(time + .seconds(300)))&width=16")
         #expect(abs(try Self.code(drawn.bytes) - number * 10) <= 3)
         #expect(Self.header("X-View-Size", drawn) == "16x16")
         #expect(Self.header("X-Frame-Sequence", drawn) == "\(number)")
       }
-      let png = try await service.get("/cameras/camera/main.png?at=-90s")
+      let png = try await service.get("/cameras/camera/main.png?at=-900s")
       #expect(png.status == 200 && Self.header("X-Frame-Sequence", png) == "7")
     }
   }
@@ -118,8 +118,8 @@ struct ReplayRouteTests {
   func notKept() async throws {
     try await withPictures { service, _, times in
       for answer in [
-        try await service.get("\(Self.main)?at=-3600s"),
-        try await service.send("POST", Self.post, body: #"{"at": "-3600s"}"#),
+        try await service.get("\(Self.main)?at=-86400s"),
+        try await service.send("POST", Self.post, body: #"{"at": "-86400s"}"#),
       ] {
         #expect(answer.status == 404)
         let problem = try answer.json(NotKeptAnswer.self)
@@ -143,6 +143,7 @@ struct ReplayRouteTests {
     "words that say nothing, or two things, are refused",
     arguments: [
       "at=", "at=now", "at=-", "at=--1s", "at=-0s", "at=1e300", "at=nan", "at=-1s&max_age=0", "at=5y",
+      "best=x", "within=2s", "best=sharpest&within=0", "best=sharpest&max_age=1",
     ])
   func refused(words: String) async throws {
     try await withPictures(1) { service, _, _ in
@@ -157,6 +158,7 @@ struct ReplayRouteTests {
       #"{"at": "x"}"#, #"{"before": "0s"}"#, #"{"count": 3}"#, #"{"before": "3s", "count": 0}"#,
       #"{"before": "3s", "count": 21}"#, #"{"at": "-1s", "still": true}"#, #"{"before": "1s", "max_age": 5}"#,
       #"{"at": {}}"#,
+      #"{"best": "x"}"#, #"{"within": "1s"}"#, #"{"best": "sharpest", "before": "1s"}"#,
     ])
   func refusedBodies(body: String) async throws {
     try await withPictures(1) { service, _, _ in
@@ -181,7 +183,7 @@ struct ReplayRouteTests {
   @Test("a burst has pictures from before until now, each once, and each is an event with what is kept")
   func burst() async throws {
     try await withPictures { service, _, times in
-      let body = #"{"before": "270s", "count": 10}"#
+      let body = #"{"before": "2700s", "count": 10}"#
       let burst = try await service.send("POST", Self.post, body: body).json(Burst.self)
       #expect(burst.snapshots.map(\.sequence) == [4, 5, 6, 7, 8, 9])
       let first = try #require(burst.snapshots.first?.pictures.first)
@@ -189,7 +191,7 @@ struct ReplayRouteTests {
       #expect(abs(try Self.code(Array(bytes)) - 40) <= 3)
 
       let parts = try await service.send(
-        "POST", Self.post, [("Accept", "multipart/mixed")], body: #"{"before": "130s", "count": 3}"#)
+        "POST", Self.post, [("Accept", "multipart/mixed")], body: #"{"before": "1300s", "count": 3}"#)
       #expect(parts.text.isEmpty || parts.status == 200)
       let sequences = String(decoding: parts.bytes, as: UTF8.self).split(separator: "\r\n")
         .filter { $0.hasPrefix("X-Frame-Sequence") }
@@ -208,19 +210,31 @@ struct ReplayRouteTests {
     }
   }
 
+  @Test("the best of a time is one of it")
+  func best() async throws {
+    try await withPictures { service, _, times in
+      // All are flat: the first of those that are compared.
+      let end = Self.text(times[6])
+      let picture = try await service.get("\(Self.main)?best=sharpest&within=1300s&at=\(end)")
+      #expect(picture.status == 200 && Self.header("X-Frame-Sequence", picture) == "4")
+      let body = #"{"best": "sharpest", "within": "1300s", "at": "\#(end)"}"#
+      #expect(try await service.send("POST", Self.post, body: body).json(Shot.self).sequence == 4)
+    }
+  }
+
   @Test(
     "a camera whose triggers are late gives pictures of that much earlier, and of now where that is asked for"
   )
   func delay() async throws {
-    try await withPictures(10, Self.configuration(delay: .seconds(90))) { service, _, times in
+    try await withPictures(10, Self.configuration(delay: .seconds(900))) { service, _, times in
       func sequence(_ body: String) async throws -> Int {
         try await service.send("POST", Self.post, body: body).json(Shot.self).sequence
       }
       #expect(try await sequence("{}") == 7)
-      #expect(try await sequence(#"{"at": "-60s"}"#) == 6)
+      #expect(try await sequence(#"{"at": "-600s"}"#) == 6)
       #expect(try await sequence(#"{"at": "\#(Self.text(times[9]))"}"#) == 9)
       #expect(try await sequence(#"{"max_age": 86400000}"#) == 9)
-      let picture = try await service.get("\(Self.main)?at=-60s")
+      let picture = try await service.get("\(Self.main)?at=-600s")
       #expect(Self.header("X-Frame-Sequence", picture) == "6")
       let now = try await service.get("\(Self.main)?max_age=86400000")
       #expect(Self.header("X-Frame-Sequence", now) == "9")

@@ -26,7 +26,8 @@ final class CountingCamera: CaptureDevice, CaptureConnection {
   /// Gives a picture that was captured so long ago. Returns its time.
   @discardableResult
   func give(_ code: UInt8, ago: Duration = .zero) throws -> CaptureInstant {
-    let time = CaptureClock.now - ago
+    let now = CaptureClock.now
+    let time = now - ago
     input.yield(Capture(jpeg: try Self.jpeg(code), timestamp: time, SourceOptions(), memory: FramePool()))
     return time
   }

@@ -207,6 +207,46 @@ struct ReplayTests {
     await session.close()
   }
 
+  /// A picture with an edge that is so wide.
+  private static func edge(_ width: Int) throws -> [UInt8] {
+    let luma = (0..<size.pixelCount).map { place in
+      UInt8(min(max((place % size.width - 8) * 200 / width + 128, 20), 235))
+    }
+    let neutral = [UInt8](repeating: 128, count: size.pixelCount)
+    return try JPEGEncoder(quality: 95).encode(
+      Picture(tight: size, format: .ycbcr(.yuv444), bytes: luma + neutral + neutral))
+  }
+
+  @Test("the sharpest of a time is the one with the sharpest edges, and only of that time")
+  func sharpest() async throws {
+    let device = ScriptedDevice([.success(try [1, 8, 6, 2, 7, 9].map { .jpeg(try Self.edge($0)) })])
+    let session = try Self.session(Self.source(device))
+    await device.requested(7)
+    let first = try #require(try await session.snapshot(Self.at(.now), before: 5))
+
+    let best = try await session.snapshot(.patient(.sharpest(.now - .seconds(3000) ... .now), as: .rgba))
+    let later = try await session.snapshot(
+      .patient(.sharpest(first + .nanoseconds(1) ... .now), as: .rgba))
+
+    #expect(best.sequence == 0 && best.timestamp == first)
+    #expect(later.sequence == 3)
+    await #expect(throws: NotKept.self) {
+      try await session.snapshot(.patient(.sharpest(first - .seconds(9)...first - .seconds(8))))
+    }
+    await session.close()
+  }
+
+  @Test("a flat picture has no sharpness; that of one dot is known", arguments: [0, 10])
+  func sharpness(dot: Int) {
+    var luma = [UInt8](repeating: 50, count: 25)
+    luma[12] += UInt8(dot)
+    let picture = Picture(
+      tight: Size(width: 5, height: 5), format: .ycbcr(.yuv444),
+      bytes: luma + [UInt8](repeating: 128, count: 50))
+    // 40, four times -10, and four zeroes.
+    #expect(abs(picture.sharpness - Double(dot * dot) * 20 / 9) < 1e-9)
+  }
+
   @Test("a pattern is kept like a camera; two hundred snapshots of it at a time are those that they ask for")
   func pattern() async throws {
     var source = SessionSource("pattern:counter,size=64x36,fps=100")
@@ -283,5 +323,18 @@ struct ReplayTests {
     }
     #expect(buffer.byteCount == 800_000)
     #expect(buffer.path(to: .now).last?.content.sequence == 3)
+  }
+}
+
+extension PreviewSession {
+  /// The time of the picture that came `count` before the one of a request.
+  fileprivate func snapshot(_ request: SnapshotRequest, before count: Int) async throws -> CaptureInstant? {
+    var (request, time) = (request, CaptureInstant?.none)
+    for _ in 0...count {
+      let snapshot = try await snapshot(request)
+      time = snapshot.timestamp
+      request.mode = .at(snapshot.timestamp - .nanoseconds(1))
+    }
+    return time
   }
 }

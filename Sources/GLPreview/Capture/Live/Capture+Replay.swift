@@ -39,3 +39,15 @@ extension ReplayBuffer {
     return capture
   }
 }
+
+extension EncodedLivePicture {
+  /// A kept JPEG; nil if it can't be sent on as it is.
+  init?(_ entry: ReplayRing<KeptPicture>.Entry, _ options: SourceOptions) {
+    guard options.showsJPEGs, let jpeg = entry.content.jpeg,
+      let passable = try? PassableJPEG(checking: jpeg, maximumPixels: options.maximumPixels)
+    else { return nil }
+    self.init(
+      content: .jpeg(passable), sequence: entry.content.sequence, timestamp: entry.timestamp, lease: nil
+    ) { nil }
+  }
+}

@@ -122,6 +122,11 @@ final class ReplayBuffer: Sendable {
     state.withLock { $0.ring.path(to: time) }
   }
 
+  /// When the pictures within `times` were captured, in the order of arrival.
+  func times(in times: ClosedRange<CaptureInstant>) -> [CaptureInstant] {
+    state.withLock { $0.ring.pictures(in: times).map(\.timestamp) }
+  }
+
   /// The time that is kept; nil if there is nothing.
   var span: ClosedRange<CaptureInstant>? { state.withLock { $0.ring.span } }
 
