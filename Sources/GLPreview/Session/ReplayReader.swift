@@ -115,3 +115,10 @@ extension SourceFeed {
     return try await replay.event(at: time, reference: drawing.reference, passes: passes)
   }
 }
+
+extension Preview {
+  /// When the kept pictures of the preview's source within `times` were captured, in the order of arrival.
+  package func keptTimes(in times: ClosedRange<CaptureInstant>) -> [CaptureInstant] {
+    (producer as? SourceFeed)?.replay?.buffer.times(in: times) ?? []
+  }
+}

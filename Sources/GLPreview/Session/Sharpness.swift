@@ -38,9 +38,7 @@ extension SourceFeed {
     var best: (sharpness: Double, time: CaptureInstant)?
     for time in (0..<count).map({ kept[($0 * kept.count + kept.count - 1) / count] }) {
       try Task.checkCancellation()
-      guard let frame = try await self.kept(at: time, passes: false).frame, frame.timestamp == time else {
-        continue
-      }
+      guard let frame = try await whole(at: time) else { continue }
       let view = ViewConfiguration(width: min(frame.format.uprightSize.width, Self.comparedWidth))
       guard let picture = try await drawing.draw([view], frame, as: .ycbcr(.yuv420)).first else { continue }
       let sharpness = await Task(executorPreference: DecodingQueue.shared) { picture.sharpness }.value
@@ -48,6 +46,16 @@ extension SourceFeed {
     }
     guard let best else { throw notKept(times.upperBound) }
     return try await self.kept(at: best.time, passes: passes)
+  }
+
+  /// The frame of the kept picture of exactly this time; nil if it is gone or damaged.
+  private func whole(at time: CaptureInstant) async throws -> Frame? {
+    do {
+      let frame = try await kept(at: time, passes: false).frame
+      return frame?.timestamp == time ? frame : nil
+    } catch is NotKept {
+      return nil
+    }
   }
 
   func notKept(_ time: CaptureInstant) -> NotKept {

@@ -37,15 +37,15 @@ struct Problem: Error, HTTPResponseError, Hashable, CustomStringConvertible {
 
   static func notFound(_ detail: String) -> Problem { Problem(.notFound, detail) }
 
-  /// 404, for a moment of which no picture is kept.
-  static func notKept(_ error: NotKept) -> Problem {
+  /// 404, for a moment of which no picture is kept; those that are kept are from these times.
+  static func notKept(_ kept: ClosedRange<WallTime>?) -> Problem {
     var problem = Problem(
       .notFound,
-      error.kept.map {
+      kept.map {
         "no picture of that moment is kept; there are those from \($0.lowerBound) to \($0.upperBound)"
       } ?? "no picture of this camera is kept: 'replay' of a camera keeps some")
     problem.members["code"] = "not-kept"
-    problem.members["replay"] = error.kept.map { JSONValue($0) }
+    problem.members["replay"] = kept.map { JSONValue($0) }
     return problem
   }
 
@@ -73,7 +73,7 @@ extension Problem {
   init?(_ error: any Error) {
     switch error {
     case let problem as Problem: self = problem
-    case let error as NotKept: self = .notKept(error)
+    case let error as NotKept: self = .notKept(error.kept)
     case let error as WordError: self = .badParameter(error.key, error.reason)
     case let error as SourceError:
       self = .busy(.serviceUnavailable, "the camera gives no picture: \(error.reason)", retryAfter: 1)

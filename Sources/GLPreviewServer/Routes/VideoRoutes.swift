@@ -8,6 +8,8 @@ internal import ServiceLifecycle
 struct VideoRoutes: Sendable {
   let registry: CameraRegistry
   let streams: VideoStreams
+  /// Limits clips of kept pictures, which are encoded as fast as they are read.
+  let clips = AdmissionLimit(capacity: 4, subject: "clips being made")
 
   static let keys =
     ViewConfiguration.keys + ["quality", "bitrate", "keyframe", "duration", "download"]
@@ -17,16 +19,19 @@ struct VideoRoutes: Sendable {
     let duration = try words.takeNumber("duration", in: 0.1...86_400).map { Duration.seconds($0) }
     let isDownload = try words.takeFlag("download") ?? false
     let (wanted, configuration) = try take(from: &words, over: target)
-    try words.finish(known: Self.keys)
+    let times = try duration == nil ? clipTime(from: &words, of: target) : nil
+    try words.finish(known: times == nil ? Self.keys : Self.clipKeys)
     if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
-    let stream = try streams.begin(target, as: wanted, configuration)
-    let first = try await first(of: stream, target, context)
-    var headers: HTTPFields = [.contentType: first.format.mediaType, .cacheControl: "no-store"]
+    var headers: HTTPFields = [.cacheControl: "no-store"]
     // Tells nginx not to buffer.
     headers[named: "X-Accel-Buffering"] = "no"
     if isDownload {
       headers[.contentDisposition] = "attachment; filename=\"\(target.camera)-\(target.name).mp4\""
     }
+    if let times { return try await clip(target, times, as: wanted, configuration, headers: headers) }
+    let stream = try streams.begin(target, as: wanted, configuration)
+    let first = try await first(of: stream, target, context)
+    headers[.contentType] = first.format.mediaType
     let channel = context.channel
     let body = ResponseBody { writer in
       // Of video at a low bit rate, what is little for pictures would be seconds.

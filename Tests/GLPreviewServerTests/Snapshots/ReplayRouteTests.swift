@@ -222,6 +222,29 @@ struct ReplayRouteTests {
     }
   }
 
+  @Test("a clip has each kept picture of its time once, and an end", .enabled(if: hasEncoder))
+  func clip() async throws {
+    let path = "/cameras/camera/main.mp4"
+    try await withPictures { service, _, times in
+      func pictures(_ words: String) async throws -> Int {
+        let answer = try await service.get("\(path)?\(words)")
+        #expect(answer.status == 200)
+        #expect(answer.headers["Content-Type"].first?.hasPrefix("video/mp4; codecs=") == true)
+        return String(decoding: answer.bytes, as: UTF8.self).split(separator: "moof").count - 1
+      }
+      #expect(try await pictures("before=3300s") == 6)
+      #expect(try await pictures("before=3300s&after=1ms&width=16&bitrate=90000") == 6)
+      #expect(try await pictures("at=\(Self.text(times[4]))&before=700s&after=700s") == 3)
+
+      let gone = try await service.get("\(path)?at=-86400s&before=1s")
+      #expect(gone.status == 404)
+      for words in ["before=0s", "before=1s&duration=3", "after=700s", "before=1s&max_age=1", "at=-1s"] {
+        let answer = try await service.get("\(path)?\(words)")
+        #expect(answer.status == 400, "\(words)")
+      }
+    }
+  }
+
   @Test(
     "a camera whose triggers are late gives pictures of that much earlier, and of now where that is asked for"
   )
