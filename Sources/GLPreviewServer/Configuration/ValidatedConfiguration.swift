@@ -26,7 +26,7 @@ package struct ValidatedConfiguration: Sendable, Hashable {
 
 extension ServerConfiguration {
   fileprivate var problems: [ConfigurationProblem] {
-    accessProblems + cameraProblems + sceneProblems + clusterProblems
+    accessProblems + cameraProblems + memoryProblems + sceneProblems + clusterProblems
   }
 
   /// Other machines must not reach the service without credentials, unless `access.isInsecure` allows it.
@@ -70,6 +70,17 @@ extension ServerConfiguration {
       problems += repeated(names, "views", path + ["views"])
     }
     return problems
+  }
+
+  /// Half of the memory stays for drawing.
+  private var memoryProblems: [ConfigurationProblem] {
+    let kept = cameras.filter { $0.replay != nil }.map(\.replayBytes).reduce(0, +)
+    guard let memory = limits.memory, kept > memory / 2 else { return [] }
+    return [
+      ConfigurationProblem(
+        path: ["limits", "memory"],
+        "half of it may hold kept pictures, and the cameras' replay-bytes are \(kept) in sum")
+    ]
   }
 
   private var sceneProblems: [ConfigurationProblem] {

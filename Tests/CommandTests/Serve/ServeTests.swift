@@ -66,6 +66,11 @@ struct ServeTests {
     try folder.write(Array("cameras: {a: {source: x, replay: 1s, trigger-delay: 1500ms}}".utf8), to: "d.yaml")
     let mistake = try await check("--config", "d.yaml")
     #expect(mistake.status == 64 && mistake.errors.contains("cameras.a.trigger-delay"))
+
+    let little = "limits: {memory: 127MB}\ncameras: {a: {source: x, replay: 1s}}"
+    try folder.write(Array(little.utf8), to: "e.yaml")
+    let lack = try await check("--config", "e.yaml")
+    #expect(lack.status == 64 && lack.errors.contains("limits.memory: half of it"))
   }
 
   @Test("all mistakes of all files are told, each on a line that begins with its place; status 64")

@@ -134,21 +134,28 @@ final class ReplayBuffer: Sendable {
 
   // MARK: The budget
 
-  /// Reserves what is kept. If the budget is used up, less is kept.
+  /// Reserves what is kept. Half of the budget stays for those who draw: if there is no room below that, less is kept.
   private func hold(_ state: inout State) {
     guard let budget else { return }
+    let held = state.lease?.byteCount ?? 0
     let wanted = (state.ring.byteCount + Self.step - 1) / Self.step * Self.step
-    guard state.lease?.byteCount != wanted else { return }
+    guard held != wanted else { return }
+    let isRoom = wanted < held || budget.reserved + wanted - held <= budget.capacity / 2
+    if isRoom, reserve(wanted, &state) { return }
+    state.ring.evict(downTo: held)
+    if state.ring.byteCount > held { state.ring.removeAll() }
+  }
+
+  private func reserve(_ byteCount: Int, _ state: inout State) -> Bool {
     do {
       if let lease = state.lease {
-        try lease.resize(to: wanted)
+        try lease.resize(to: byteCount)
       } else {
-        state.lease = try budget.reserve(wanted)
+        state.lease = try budget?.reserve(byteCount)
       }
+      return true
     } catch {
-      let room = state.lease?.byteCount ?? 0
-      state.ring.evict(downTo: room)
-      if state.ring.byteCount > room { state.ring.removeAll() }
+      return false
     }
   }
 }
