@@ -166,9 +166,11 @@ public final class PreviewSession: Sendable {
     handler: (@Sendable (Result<Snapshot, any Error>) async -> Void)? = nil
   ) {
     trigger.attach(
-      { [weak core] own in
+      { [weak core] own, kept in
         guard let core else { throw SessionError("the session is closed") }
-        return try await core.snapshot(own ?? request)
+        var wanted = own ?? request
+        wanted.mode = kept ?? wanted.mode
+        return try await core.snapshot(wanted)
       }, handler)
   }
 

@@ -207,6 +207,27 @@ struct ReplayTests {
     await session.close()
   }
 
+  @Test("a trigger gives what was there before it, or says that nothing is kept")
+  func trigger() async throws {
+    let device = ScriptedDevice(.picture(7))
+    let session = try Self.session(Self.source(device))
+    await device.requested(2)
+    let (trigger, results) = (SnapshotTrigger(), AsyncStream.makeStream(of: Result<Int, any Error>.self))
+    session.attach(trigger, Self.at(.now)) { result in
+      results.continuation.yield(result.map(\.sequence))
+    }
+    var told = results.stream.makeAsyncIterator()
+
+    trigger.capture(before: .seconds(60), count: 4)
+    #expect(try await told.next()?.get() == 0)
+
+    await session.setSource(isOn: false)
+    trigger.capture(before: .seconds(60), count: 4)
+    let failure = try #require(await told.next())
+    #expect(throws: NotKept.self) { try failure.get() }
+    await session.close()
+  }
+
   /// A picture with an edge that is so wide.
   private static func edge(_ width: Int) throws -> [UInt8] {
     let luma = (0..<size.pixelCount).map { place in
