@@ -147,6 +147,7 @@ private final class ServiceRound: Sendable {
     camera.avatar = "pattern:zoneplate,size=32x32"
     camera.isRequired = random(0..<2) == 0
     camera.keepsWarm = random(0..<4) == 0
+    if random(0..<3) > 0 { camera.replayDuration = .seconds(3600) }
     camera.offline = SnapshotRequest.FallbackPolicy.allCases[random(0..<3)]
     var tile = Tile("cam", view: ViewConfiguration(crop: PrivacyScene.crop))
     tile.replicator = Replicator(instanceCount: 2, opacityOffset: -0.1, delay: .milliseconds(random(0..<10)))
@@ -205,7 +206,7 @@ private final class ServiceRound: Sendable {
     let all = [
       "width=\(random(8..<60))", "max_age=0", "offline=last", "crop=20x20+12+32", "crop=31x21+10+30&size=30x",
       "rotate=90", "quality=\(random(30..<95))", "mode=fit&size=40x20", "crop=96x64+0+0", "mirror=horizontal",
-      "fps=50", "size=200x100",
+      "fps=50", "size=200x100", "at=-1ms", "at=-\(random(1..<500))ms", "best=sharpest&within=500ms",
     ]
     let count = random(0..<3)
     return count == 0 ? "" : "?" + (0..<count).map { _ in all[random(0..<all.count)] }.joined(separator: "&")
@@ -237,10 +238,13 @@ private final class ServiceRound: Sendable {
 
   private func capture(_ service: RunningService) async {
     let isStill = random(0..<2) == 0
-    step("POST snapshots, still: \(isStill)")
+    let body =
+      random(0..<3) == 0
+      ? #"{"before": "\#(random(1..<500))ms", "count": 3}"#
+      : #"{"still": \#(isStill), "settle": 1, "max_age": \#(random(0..<2) * 1000), "timeout": 1000}"#
+    step("POST snapshots \(body)")
     let answer = try? await service.send(
-      "POST", "/api/cameras/cam/snapshots", [("Accept", "multipart/mixed")],
-      body: #"{"still": \#(isStill), "settle": 1, "max_age": \#(random(0..<2) * 1000), "timeout": 1000}"#)
+      "POST", "/api/cameras/cam/snapshots", [("Accept", "multipart/mixed")], body: body)
     guard let answer, answer.status == 200 else { return }
     var reader = PartReader()
     for part in reader.read(answer.bytes) {

@@ -47,6 +47,15 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
   public init(nilLiteral: ()) { self = .null }
 }
 
+extension JSONValue {
+  /// The times as seconds since 1970.
+  package init(_ times: ClosedRange<WallTime>) {
+    self = [
+      "from": .number(times.lowerBound.secondsSinceEpoch), "to": .number(times.upperBound.secondsSinceEpoch),
+    ]
+  }
+}
+
 extension [String: JSONValue] {
   /// An object of these members, in the order of their keys.
   package var json: [UInt8] {

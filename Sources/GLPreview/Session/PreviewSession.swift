@@ -140,6 +140,21 @@ public final class PreviewSession: Sendable {
     try await core.snapshot(request)
   }
 
+  /// Takes pictures of several frames that are kept of a source (`SessionSource.replay`), the oldest first: `count` moments
+  /// at equal distances, from `duration` ago until now, and of each the frame that `SnapshotRequest.Mode.at` gives. A frame
+  /// comes once, and moments of which nothing is kept are left out, so there may be fewer. `request.mode` is ignored.
+  ///
+  /// - Throws: `NotKept` if nothing is kept of that time; the errors of `snapshot`.
+  public func snapshots(
+    before duration: Duration, count: Int, _ request: SnapshotRequest = SnapshotRequest()
+  ) async throws -> [Snapshot] {
+    try await core.snapshots(
+      request, at: [CaptureInstant](before: CaptureClock.now, max(duration, .zero), count: count))
+  }
+
+  /// The times of the earliest and the latest picture that is kept of a source; nil if there is none.
+  public func replay(of source: String? = nil) -> ClosedRange<WallTime>? { core.feed(source)?.replay?.span }
+
   /// Makes a trigger take snapshots of this session, instead of the session that it was attached to.
   ///
   /// - Parameters:
@@ -151,9 +166,11 @@ public final class PreviewSession: Sendable {
     handler: (@Sendable (Result<Snapshot, any Error>) async -> Void)? = nil
   ) {
     trigger.attach(
-      { [weak core] own in
+      { [weak core] own, kept in
         guard let core else { throw SessionError("the session is closed") }
-        return try await core.snapshot(own ?? request)
+        var wanted = own ?? request
+        wanted.mode = kept ?? wanted.mode
+        return try await core.snapshot(wanted)
       }, handler)
   }
 

@@ -27,7 +27,16 @@ extension SessionCore {
     }
     return Snapshot(
       camera: moment.source, sequence: moment.sequence, timestamp: moment.timestamp, time: moment.time,
-      sourceState: moment.sourceState, pictures: pictures)
+      sourceState: moment.sourceState, replay: moment.replay, pictures: pictures)
+  }
+
+  /// Pictures of several kept frames, each once.
+  func snapshots(_ request: SnapshotRequest, at times: [CaptureInstant]) async throws -> [Snapshot] {
+    try await times.map { SnapshotRequest.Mode.at($0) }.eachKept { mode in
+      var request = request
+      request.mode = mode
+      return try await snapshot(request)
+    }
   }
 
   /// The wanted previews, in the wanted order.
@@ -49,7 +58,11 @@ extension SessionCore {
   }
 
   private func sceneSnapshot(_ wanted: [Preview], _ request: SnapshotRequest) async throws -> Snapshot {
-    if case .still = request.mode { throw SessionError("a scene has no still: its sources have") }
+    switch request.mode {
+    case .still: throw SessionError("a scene has no still: its sources have")
+    case .at, .sharpest: throw SessionError("a scene keeps no pictures: its sources do")
+    case .newest, .next: break
+    }
     var pictures: [RenderedPicture] = []
     for preview in wanted {
       pictures.append(try await preview.drawScene(as: request.format, within: request.timeout))
@@ -74,5 +87,32 @@ extension Preview {
     }
     guard let picture = drawn else { throw SourceError.late(name, limit) }
     return picture
+  }
+}
+
+extension [CaptureInstant] {
+  /// `count` moments at equal distances, the first `duration` before `end`, the last one at `end`; of one alone, the first.
+  package init(before end: CaptureInstant, _ duration: Duration, count: Int) {
+    let steps = Swift.max(count - 1, 1)
+    self = (0..<Swift.max(count, 1)).map { end - duration * (steps - $0) / steps }
+  }
+}
+
+extension [SnapshotRequest.Mode] {
+  /// What `take` gives of each of these kept frames, each frame once. Moments of which nothing is kept are left out.
+  ///
+  /// - Throws: the errors of `take`; `NotKept` if nothing is kept of any of them.
+  package func eachKept(_ take: (SnapshotRequest.Mode) async throws -> Snapshot) async throws -> [Snapshot] {
+    var (snapshots, missing): ([Snapshot], NotKept?) = ([], nil)
+    for mode in self {
+      do {
+        let snapshot = try await take(mode)
+        if snapshot.sequence != snapshots.last?.sequence { snapshots.append(snapshot) }
+      } catch let error as NotKept {
+        missing = error
+      }
+    }
+    if snapshots.isEmpty, let missing { throw missing }
+    return snapshots
   }
 }

@@ -44,7 +44,7 @@ final class SessionCore: Sendable {
       source, ViewDrawing(on: drawing, of: source), linger: linger, counting: counters,
       after: others.compactMap { feeds[$0] }, within: replacedCloseWithin)
     guard try feeds.add(feed) else { throw SessionError("two sources are called '\(source.name)'") }
-    if source.keepsWarm { Task { await feed.warmUp() } }
+    if source.staysOpen { Task { await feed.warmUp() } }
     for scene in previews.compactMap(\.sceneFeed) { Task { await scene.sourcesChanged() } }
   }
 

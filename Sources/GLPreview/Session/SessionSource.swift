@@ -14,6 +14,11 @@ public struct SessionSource: Sendable {
   public var warmup = Warmup.none
   /// Whether a file starts again after its end. Default: true. A still is not repeated.
   public var repeats = true
+  /// How much of its last pictures is kept for snapshots of an earlier moment (`SnapshotRequest.Mode.at`). The source then
+  /// stays open as with `keepsWarm`, and a camera has its reference size. Default: nothing.
+  public var replay: Replay?
+  /// The source of the same camera whose kept pictures this one takes over.
+  package var inheritsReplay: String?
   /// How long the first picture may take before a fallback is shown. Default: 1 second.
   public var opensWithin = Duration.seconds(1)
   /// What is shown while it gives no pictures.
@@ -55,9 +60,11 @@ public struct SessionSource: Sendable {
   }
 
   /// Opens it; `reference` is its reference size if known. A source that is not live is played at its rate.
-  func open(_ demand: SourceOptions.Demand, reference: Size?, memory: FramePool) async throws
-    -> any FrameSource
-  {
+  ///
+  /// Its pictures are kept in `replay` before they are masked; one that is not live is read like a camera then.
+  func open(
+    _ demand: SourceOptions.Demand, reference: Size?, memory: FramePool, keptIn replay: ReplayBuffer? = nil
+  ) async throws -> any FrameSource {
     var options = options
     options.demand = demand
     options.memory = memory
@@ -65,9 +72,61 @@ public struct SessionSource: Sendable {
     options.referenceSize = reference
     // What comes while it warms up is kept back from everybody.
     options.passesVideo = warmup == .none
+    if let replay, !origin.isLive { return try await openPaced(options, keptIn: replay) }
+    options.replay = replay
     let source = try await origin.open(options)
     return origin.isLive || source.isLive ? source : PacedSource(source, repeats: repeats)
   }
+}
+
+extension SessionSource {
+  private func openPaced(_ options: SourceOptions, keptIn replay: ReplayBuffer) async throws
+    -> any FrameSource
+  {
+    var unmasked = options
+    unmasked.masks = []
+    let source = try await origin.open(unmasked)
+    guard source.isLive else {
+      var options = options
+      options.replay = replay
+      return LiveSource(PacedDevice(PacedSource(source, repeats: repeats)), options)
+    }
+    // A pipe that was none before. It keeps its pictures by itself.
+    await source.close()
+    var live = options
+    live.replay = replay
+    return try await origin.open(live)
+  }
+
+  /// Whether it stays open while nobody reads it.
+  var staysOpen: Bool { keepsWarm || replay != nil }
+}
+
+/// A file or a pattern as a camera that is connected once.
+private struct PacedDevice: CaptureDevice, CaptureConnection {
+  let source: PacedSource
+  var name: String { source.name }
+  var reconnectsWhenSilent: Bool { false }
+
+  init(_ source: PacedSource) { self.source = source }
+
+  func connect() async throws -> any CaptureConnection { self }
+
+  var mode: SourceStatus.Mode {
+    get async {
+      SourceStatus.Mode(
+        format: "frames", framesPerSecond: await source.framesPerSecond, transport: "file")
+    }
+  }
+
+  func next() async throws -> Capture? {
+    do { return try await source.nextFrame().map { Capture($0) } } catch let error as SourceError {
+      guard error.kind == .badData else { throw error }
+      throw DamagedCapture(error.reason)
+    }
+  }
+
+  func close() async { await source.close() }
 }
 
 /// A source that knows whether an unread frame is available.

@@ -9,7 +9,8 @@ extension Snapshot {
   ///  "state": "live", "width": 320, "height": 180, "bytes": 3456, "snapshot": "/9j/4AAQ..."}
   /// ```
   ///
-  /// `snapshot` is the JPEG in base64, and `bytes` is its length before that. The caller's metadata comes before
+  /// If pictures of the source are kept, `"replay": {"from": 1709251195.2, "to": 1709251198.1}` has the times of the
+  /// earliest and the latest, in seconds since 1970. `snapshot` is the JPEG in base64, and `bytes` is its length before that. The caller's metadata comes before
   /// `width`.
   public struct Event: Sendable, Hashable {
     /// What happened.
@@ -24,6 +25,8 @@ extension Snapshot {
     public let time: WallTime
     /// The state of the source.
     public let sourceState: SourceState
+    /// As of `Snapshot`.
+    public let replay: ClosedRange<WallTime>?
     /// The caller's own metadata, by key.
     public let metadata: [String: JSONValue]
     /// The JPEG.
@@ -31,7 +34,8 @@ extension Snapshot {
 
     /// The object's keys, which `metadata` can't use.
     package static let keys = [
-      "type", "camera", "view", "sequence", "timestamp", "state", "width", "height", "bytes", "snapshot",
+      "type", "camera", "view", "sequence", "timestamp", "state", "replay", "width", "height", "bytes",
+      "snapshot",
     ]
 
     /// The object in UTF-8.
@@ -56,6 +60,7 @@ extension Snapshot {
       writer.append("sequence", .integer(sequence))
       writer.append("timestamp", .string(time.description))
       writer.append("state", .string(sourceState.rawValue))
+      if let replay { writer.append("replay", JSONValue(replay)) }
       for (key, value) in metadata.sorted(by: { $0.key < $1.key }) { writer.append(key, value) }
       writer.append("width", .integer(size.width))
       writer.append("height", .integer(size.height))
@@ -92,7 +97,7 @@ extension Snapshot {
     func event(_ encoded: EncodedPicture) -> Event {
       Event(
         type: type, camera: camera, view: picture.name, sequence: sequence, time: time,
-        sourceState: sourceState, metadata: metadata, picture: encoded)
+        sourceState: sourceState, replay: replay, metadata: metadata, picture: encoded)
     }
     guard let maxEventBytes else {
       return event(try picture.encodedJPEG(quality: quality, fitting: fitting))

@@ -17,6 +17,9 @@ public struct Snapshot: Sendable {
   public let time: WallTime
   /// The state of the source. `.live` if the pictures show it; otherwise they are fallbacks.
   public let sourceState: SourceState
+  /// The times of the earliest and the latest picture that is kept of the source (`SessionSource.replay`); nil if there is
+  /// none.
+  public let replay: ClosedRange<WallTime>?
   /// One picture for each wanted view, in the wanted order.
   public let pictures: [RenderedPicture]
 
@@ -28,16 +31,18 @@ public struct Snapshot: Sendable {
   ///   - timestamp: when it was captured, by `CaptureClock`.
   ///   - time: the time of capture; nil computes it from `timestamp`.
   ///   - sourceState: `.live` unless the pictures are fallbacks.
+  ///   - replay: what is kept of the source.
   ///   - pictures: the pictures of this frame.
   package init(
     camera: String, sequence: Int, timestamp: CaptureInstant, time: WallTime? = nil,
-    sourceState: SourceState = .live, pictures: [RenderedPicture]
+    sourceState: SourceState = .live, replay: ClosedRange<WallTime>? = nil, pictures: [RenderedPicture]
   ) {
     self.camera = camera
     self.sequence = sequence
     self.timestamp = timestamp
     self.time = time ?? WallTime(capturedAt: timestamp)
     self.sourceState = sourceState
+    self.replay = replay
     self.pictures = pictures
   }
 

@@ -12,6 +12,20 @@ public struct SnapshotRequest: Sendable, Hashable {
     /// `settling` frames are skipped first, for the exposure to settle; a negative number counts as 0. A camera with
     /// masks or crops gives a frame of its reference size, and a source with only one size gives the next frame.
     case still(settling: Int)
+    /// The newest frame that was captured at this time or before, of those that are kept (`SessionSource.replay`): it is
+    /// shown whatever the source does now. `NotKept` is thrown if it is gone, or was never there.
+    case at(CaptureInstant)
+    /// The sharpest of the frames that are kept of this time: the one whose luma has the largest variance of the Laplacian,
+    /// drawn at most 320 pixels wide. At most 24 are compared, evenly distributed. `NotKept` is thrown if there is none.
+    case sharpest(ClosedRange<CaptureInstant>)
+
+    /// Whether it is a frame of those that are kept.
+    package var isKept: Bool {
+      switch self {
+      case .at, .sharpest: true
+      case .newest, .next, .still: false
+      }
+    }
 
     /// The current frame if it is no older than a second, otherwise the next one.
     public static let newest = Mode.newest(maxAge: .seconds(1))

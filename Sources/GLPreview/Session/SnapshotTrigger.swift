@@ -1,4 +1,5 @@
 // Triggers snapshots from anywhere in a program, without a reference to the session.
+internal import PreviewCore
 internal import Synchronization
 
 /// Takes snapshots of the session that it is attached to. Any thread can use it; it does not keep the session alive.
@@ -12,8 +13,11 @@ internal import Synchronization
 public final class SnapshotTrigger: Sendable {
   private let state = Mutex(State())
 
+  /// Takes a snapshot: as requested, or else as the trigger was attached; of a kept frame if one is given.
+  typealias Take = @Sendable (SnapshotRequest?, _ kept: SnapshotRequest.Mode?) async throws -> Snapshot
+
   private struct State {
-    var take: (@Sendable (SnapshotRequest?) async throws -> Snapshot)?
+    var take: Take?
     var handler: (@Sendable (Result<Snapshot, any Error>) async -> Void)?
     var taken = Broadcast<Snapshot>()
     var underWay = 0
@@ -29,6 +33,21 @@ public final class SnapshotTrigger: Sendable {
   ///
   /// Errors go to the handler, also that the session is closed or too many captures are in progress.
   public func capture(_ request: SnapshotRequest? = nil) {
+    start { [try await self.take(request)] }
+  }
+
+  /// Takes snapshots of frames from before, as `PreviewSession.snapshots(before:count:_:)` does, for the handler and for
+  /// `snapshots`; returns at once. "Now" is the time of the call. They count as one capture.
+  ///
+  /// Errors go to the handler, as those of `capture(_:)`; `NotKept` if nothing is kept of that time.
+  public func capture(before duration: Duration, count: Int, _ request: SnapshotRequest? = nil) {
+    let times = [CaptureInstant](before: CaptureClock.now, max(duration, .zero), count: count)
+    start {
+      try await times.map { SnapshotRequest.Mode.at($0) }.eachKept { try await self.take(request, $0) }
+    }
+  }
+
+  private func start(_ take: @escaping @Sendable () async throws -> [Snapshot]) {
     let isAllowed = state.withLock { state in
       guard state.underWay < Self.mostUnderWay else { return false }
       state.underWay += 1
@@ -38,9 +57,11 @@ public final class SnapshotTrigger: Sendable {
       guard isAllowed else {
         return await handle(.failure(SessionError("\(Self.mostUnderWay) snapshots are under way already")))
       }
-      let result: Result<Snapshot, any Error>
-      do { result = .success(try await take(request)) } catch { result = .failure(error) }
-      await handle(result)
+      do {
+        for snapshot in try await take() { await handle(.success(snapshot)) }
+      } catch {
+        await handle(.failure(error))
+      }
       state.withLock { $0.underWay -= 1 }
     }
   }
@@ -69,7 +90,7 @@ public final class SnapshotTrigger: Sendable {
 
   /// Attaches it to a session.
   func attach(
-    _ take: @escaping @Sendable (SnapshotRequest?) async throws -> Snapshot,
+    _ take: @escaping Take,
     _ handler: (@Sendable (Result<Snapshot, any Error>) async -> Void)?
   ) {
     state.withLock { ($0.take, $0.handler) = (take, handler) }
@@ -80,11 +101,12 @@ public final class SnapshotTrigger: Sendable {
 
   deinit { state.withLock { $0.taken.finish() } }
 
-  private func take(_ request: SnapshotRequest?) async throws -> Snapshot {
+  private func take(_ request: SnapshotRequest?, _ kept: SnapshotRequest.Mode? = nil) async throws -> Snapshot
+  {
     guard let take = state.withLock({ $0.take }) else {
       throw SessionError("the trigger is attached to no session")
     }
-    return try await take(request)
+    return try await take(request, kept)
   }
 
   private func handle(_ result: Result<Snapshot, any Error>) async {

@@ -14,6 +14,8 @@ struct OpenSource: Sendable {
   var fetch: Task<FetchedPicture, any Error>?
   /// The time of its first picture, and how many came.
   var start: CaptureInstant?
+  /// Its pictures are counted from this number, as those that are kept.
+  var firstSequence = 0
   var pictureCount = 0
 }
 
@@ -96,7 +98,7 @@ extension SourceFeed {
       of: picture.seenSize, reference: reference, isPinned: opened?.demand.isPinned ?? false)
     defer { nextSequence += 1 }
     // Numbers continue when a connection counts from 0 again; gaps are the source's.
-    nextSequence = max(nextSequence, picture.sequence)
+    nextSequence = max(nextSequence, (opened?.firstSequence ?? 0) + picture.sequence)
     return picture.with(sequence: nextSequence)
   }
 
@@ -153,12 +155,14 @@ extension SourceFeed {
     predecessors = []
     try Task.checkCancellation()
     let demand = demand
-    let source = try await source.open(demand, reference: drawing.reference, memory: drawing.memory)
+    let first = replay?.buffer.begin(at: nextSequence, source.warmup) ?? 0
+    let source = try await source.open(
+      demand, reference: drawing.reference, memory: drawing.memory, keptIn: replay?.buffer)
     guard !isClosed, isOn, still == nil else {
       await source.close()
       throw CancellationError()
     }
-    return adopt(source, demand)
+    return adopt(source, demand, countedFrom: first)
   }
 
   private func opensLate(since time: CaptureInstant) {
@@ -166,12 +170,15 @@ extension SourceFeed {
     show(Outage(.opening, sinceCapture: time))
   }
 
-  private func adopt(_ source: any FrameSource, _ demand: SourceOptions.Demand) -> any FrameSource {
+  private func adopt(
+    _ source: any FrameSource, _ demand: SourceOptions.Demand, countedFrom first: Int
+  ) -> any FrameSource {
     openings += 1
     counters.count(\.opens)
     let number = openings
     let watchers = source.isLive ? watch(source, number) : []
     opened = OpenSource(source: source, demand: demand, number: number, watchers: watchers)
+    opened?.firstSequence = first
     // The reader that it was opened for may have left, or want another size.
     demandChanged()
     return source
@@ -214,7 +221,7 @@ extension SourceFeed {
 
   /// Closes it after `linger`, unless a reader comes meanwhile.
   func closeIfUnread() {
-    guard !isRead, !source.keepsWarm, opened != nil, closing == nil else { return }
+    guard !isRead, !source.staysOpen, opened != nil, closing == nil else { return }
     closing = Task {
       if linger > .zero { try? await pause(linger) }
       guard !Task.isCancelled else { return }
@@ -228,7 +235,7 @@ extension SourceFeed {
 
   /// Opens a source that is kept warm.
   func warmUp() async {
-    guard source.keepsWarm, !isClosed, isOn, still == nil, opened == nil else { return }
+    guard source.staysOpen, !isClosed, isOn, still == nil, opened == nil else { return }
     _ = try? await openSource()
   }
 
@@ -259,6 +266,7 @@ extension SourceFeed {
   func setOn(_ isOn: Bool) async {
     guard isOn != self.isOn, !isClosed else { return }
     self.isOn = isOn
+    replay?.buffer.setOn(isOn)
     guard !isOn else {
       show(nil)
       return resume()
@@ -283,7 +291,7 @@ extension SourceFeed {
 
   /// The reference size if the source is pinned; otherwise the largest wanted size, if every reader has one.
   private var demand: SourceOptions.Demand {
-    isPinned
+    isPinned || replay != nil
       ? SourceOptions.Demand(isPinned: true)
       : SourceOptions.Demand(atLeast: readers.withLock { $0.values.map(\.wantedSize) })
   }

@@ -10,7 +10,9 @@ extension SourceFeed {
   func still(settling: Int, isCropped: Bool) async throws -> FeedEvent? {
     guard source.origin.hasSizes, isOn else { return try await frame(capturedAt: CaptureClock.now) }
     // Masks and crops only refer to the reference size.
-    guard !isPinned, !isCropped else { return try await pinnedStill(settling, isCropped: isCropped) }
+    guard !isPinned, replay == nil, !isCropped else {
+      return try await pinnedStill(settling, isCropped: isCropped)
+    }
     // A frame other than the still determines that size.
     if drawing.reference == nil {
       let event = try await frame(capturedAt: .start)

@@ -13,7 +13,7 @@ actor SourceFeed: PictureProducer {
   nonisolated let previews = Mutex<Set<Preview>>([])
   nonisolated let drawing: ViewDrawing
   let linger: Duration
-
+  nonisolated let replay: ReplayReader?
   var requests: [Int: FeedRequest] = [:]
   private var nextID = 0
   private(set) var pump: Task<Void, Never>?
@@ -77,6 +77,7 @@ actor SourceFeed: PictureProducer {
     self.predecessors = predecessors.map { Predecessor(feed: $0) }
     self.source = source
     self.drawing = drawing
+    replay = ReplayReader(source, drawing.memory.budget, after: predecessors)
     self.linger = linger
     self.counters = SessionCounters(partOf: counters)
   }
@@ -245,7 +246,7 @@ actor SourceFeed: PictureProducer {
 
   /// Continues if a frame is wanted, or opens a source that is kept warm.
   func resume() {
-    if isWanted { startPump() } else if source.keepsWarm { Task { await warmUp() } }
+    if isWanted { startPump() } else if source.staysOpen { Task { await warmUp() } }
   }
 
   /// Answers the requests that the current state satisfies; each picture is drawn once.

@@ -17,6 +17,8 @@ package struct SourceMoment: Sendable {
   package let reason: String?
   /// The source's upright reference size, whose pixels crops refer to; nil if there was no frame.
   package var size: Size? { feed.drawing.reference ?? frame?.format.uprightSize }
+  /// The times of the earliest and the latest picture that is kept of the source now; nil if there is none.
+  package var replay: ClosedRange<WallTime>? { feed.replay?.span }
   /// Whether a fallback is drawn instead.
   package var isFallback: Bool { outage != nil }
 
@@ -79,11 +81,15 @@ extension Preview {
 extension SourceFeed {
   /// The event that a request asks for.
   fileprivate func event(for request: SnapshotRequest) async throws -> FeedEvent {
+    if case .at(let time) = request.mode { return try await kept(at: time, passes: request.passes) }
+    if case .sharpest(let times) = request.mode {
+      return try await sharpest(of: times, passes: request.passes)
+    }
     var earliest: CaptureInstant? =
       switch request.mode {
       case .newest(let maximumAge): CaptureClock.now - maximumAge
       case .next: CaptureClock.now
-      case .still: nil
+      case .still, .at, .sharpest: nil
       }
     while true {
       let found: FeedEvent?

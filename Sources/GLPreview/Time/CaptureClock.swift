@@ -56,6 +56,11 @@ public struct CaptureClock: Clock {
     return time.sinceStart + offset
   }
 
+  /// The time on this clock of a UTC time: `timeSince1970` backwards.
+  package static func instant(at time: WallTime) -> Instant {
+    Instant(sinceStart: time.sinceEpoch - timeSince1970(.start))
+  }
+
   /// The distance of the clocks that is in use.
   private static let offset = Mutex<Duration?>(nil)
 

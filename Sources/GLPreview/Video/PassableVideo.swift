@@ -12,6 +12,9 @@ final class PassableVideo: Sendable {
     let size: Size
     /// When the key picture was captured that it rests on.
     let keyTime: CaptureInstant
+
+    /// The picture, while it is there.
+    var sample: VideoSample? { video.pictures(after: index - 1, through: index).last?.sample }
   }
 
   private let state = Mutex(State())

@@ -75,6 +75,7 @@ final class CameraRegistry: Sendable {
     source.opensWithin = patience.opening
     source.keepsWarm = camera.keepsWarm
     source.warmup = camera.warmup
+    source.replay = camera.replay
     source.showsFailures = true
     if let file = camera.avatar {
       let picture = try await SourceLocator(file).open(SourceOptions())

@@ -72,7 +72,8 @@ final class CameraWatch: Service {
       entries[source, default: WatchedCamera()].update(status, failure, frames, at: CaptureClock.now)
       return entries[source]?.takeNews()
     }
-    guard let news else { return }
+    guard var news else { return }
+    news.replay = registry.session.replay(of: source)
     let name = camera.configuration.name
     logger.log(
       level: news.state.isTrouble ? .warning : .info, "camera state changed",

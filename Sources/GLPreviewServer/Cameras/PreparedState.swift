@@ -55,6 +55,8 @@ struct PreparedState: Sendable {
       let others = goingCameras.filter {
         $0.configuration.name == camera.name || $0.configuration.source == camera.source
       }
+      var source = source
+      source.inheritsReplay = others.first { $0.configuration.givesSamePictures(as: camera) }?.source
       try add(source, others.map(\.source))
       sources[camera.name] = source.name
       newCameras.append(camera)
@@ -98,7 +100,8 @@ struct PreparedState: Sendable {
         // Run-time changes are kept, unless the file changes this view.
         let served = known.contains(view) ? kept?.served : nil
         return ServedPreview(
-          camera: camera.name, content: content, served: served ?? view, offline: camera.offline)
+          camera: camera.name, content: content, served: served ?? view, offline: camera.offline,
+          triggerDelay: camera.triggerDelay)
       }
       state.cameras.append(ServedCamera(configuration: camera, source: source, views: views))
     }
@@ -178,7 +181,14 @@ extension CameraConfiguration {
   /// Whether a source made for the other configuration also fits this one.
   fileprivate func isSameSource(as other: CameraConfiguration) -> Bool {
     source == other.source && options == other.options && keepsWarm == other.keepsWarm
-      && warmup == other.warmup && avatar == other.avatar
+      && warmup == other.warmup && avatar == other.avatar && replay == other.replay
+  }
+
+  /// Whether what a source of the other configuration gave before its masks is what one of this gives.
+  fileprivate func givesSamePictures(as other: CameraConfiguration) -> Bool {
+    var options = options
+    options.masks = other.options.masks
+    return source == other.source && options == other.options
   }
 }
 

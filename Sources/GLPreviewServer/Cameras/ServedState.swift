@@ -39,6 +39,8 @@ struct ServedPreview: Sendable {
   var served: ServedView
   /// What a snapshot shows while the camera delivers nothing.
   let offline: SnapshotRequest.FallbackPolicy
+  /// How late the camera's triggers are.
+  var triggerDelay = Duration.zero
   /// Set for a view of another node's camera; nil for what the configuration names.
   var guest: Guest?
 
@@ -117,6 +119,11 @@ extension Problem {
   /// 409, for a view that is switched off.
   static func switchedOff(_ target: ServedPreview) -> Problem {
     Problem(.conflict, "view '\(target.name)' of '\(target.camera)' is switched off")
+  }
+
+  /// 400, for a moment of a scene.
+  static func momentOfScene() -> Problem {
+    .badParameter("at", "a scene keeps no pictures: its cameras do")
   }
 
   /// 503, for a view that was replaced or locked since it was looked up.

@@ -13,6 +13,8 @@ struct CameraReport: Sendable {
   var counters = SourceStatus.Counters()
   /// The number of frames read.
   var frames = 0
+  /// The times of the earliest and the latest picture that is kept, when its state changed.
+  var replay: ClosedRange<WallTime>?
   /// Whether it delivered a picture when last tested.
   var isProven = false
 }

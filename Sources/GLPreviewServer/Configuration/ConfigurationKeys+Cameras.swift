@@ -74,6 +74,16 @@ extension ConfigurationKeys {
       "the time without a picture after which the camera is stalled"),
     .init("keep-warm", .flag, \.keepsWarm, "`false`", "keep the camera open without viewers"),
     .init(
+      "replay", .time, \.replayDuration, "nothing",
+      "how long the camera's last pictures are kept, for snapshots of an earlier moment ([replay.md](replay.md)); the camera stays open"
+    ),
+    .init(
+      "replay-bytes", .bytes(1_000_000...1 << 40), \.replayBytes, "`64MB`",
+      "the most memory of those pictures"),
+    .init(
+      "trigger-delay", .time, \.triggerDelay, "none",
+      "how late triggers of snapshots are: they get the picture of that much earlier"),
+    .init(
       "warmup", .init("frames (`10`) or seconds (`0.5s`)") { try Warmup(parsing: $0) }, \.warmup, "nothing",
       "what is left out each time that the camera was opened, until its exposure has settled"),
     .init(

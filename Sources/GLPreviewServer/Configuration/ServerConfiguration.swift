@@ -134,6 +134,12 @@ package struct CameraConfiguration: Sendable, Hashable, CustomStringConvertible 
   package var keepsWarm = false
   /// What counts as motion; nil if it is not watched for any.
   package var motion: MotionSettings?
+  /// How long its last pictures are kept; nil keeps none.
+  package var replayDuration: Duration?
+  /// The most bytes of those.
+  package var replayBytes = 64_000_000
+  /// How late triggers of snapshots are.
+  package var triggerDelay = Duration.zero
   /// What nobody sees of its beginning.
   package var warmup = Warmup.none
   /// Whether the service is ready only while this camera delivers pictures.
@@ -153,6 +159,9 @@ package struct CameraConfiguration: Sendable, Hashable, CustomStringConvertible 
     self.source = source
     self.views = views
   }
+
+  /// What is kept of its last pictures.
+  package var replay: Replay? { replayDuration.map { Replay($0, maximumBytes: replayBytes) } }
 
   /// The name, and the source without its secrets.
   package var description: String { "\(name): \(SourceLocator(source))" }

@@ -26,7 +26,7 @@ package struct ValidatedConfiguration: Sendable, Hashable {
 
 extension ServerConfiguration {
   fileprivate var problems: [ConfigurationProblem] {
-    accessProblems + cameraProblems + sceneProblems + clusterProblems
+    accessProblems + cameraProblems + memoryProblems + sceneProblems + clusterProblems
   }
 
   /// Other machines must not reach the service without credentials, unless `access.isInsecure` allows it.
@@ -60,6 +60,11 @@ extension ServerConfiguration {
       let path = ["cameras", camera.name]
       let names = camera.views.map(\.view.name)
       problems += invalid(camera.name, path)
+      if camera.triggerDelay > camera.replayDuration ?? .zero {
+        problems.append(
+          ConfigurationProblem(
+            path: path + ["trigger-delay"], "is longer than 'replay', which keeps the pictures"))
+      }
       if names.isEmpty { problems.append(ConfigurationProblem(path: path, "has no view")) }
       for name in names { problems += invalid(name, path + ["views", name]) }
       problems += repeated(names, "views", path + ["views"])
@@ -92,6 +97,17 @@ extension ServerConfiguration {
     return reasons.compactMap { key, reason in
       reason.map { ConfigurationProblem(path: path + [key], $0) }
     }
+  }
+
+  /// Half of the memory stays for drawing.
+  private var memoryProblems: [ConfigurationProblem] {
+    let kept = cameras.filter { $0.replay != nil }.map(\.replayBytes).reduce(0, +)
+    guard let memory = limits.memory, kept > memory / 2 else { return [] }
+    return [
+      ConfigurationProblem(
+        path: ["limits", "memory"],
+        "half of it may hold kept pictures, and the cameras' replay-bytes are \(kept) in sum")
+    ]
   }
 
   private var sceneProblems: [ConfigurationProblem] {

@@ -37,6 +37,7 @@ struct RelayedEvent: Sendable, Hashable {
     var score: Double?
     var box: [Double]?
     var zones: [String]?
+    var replay: [String: Double]?
   }
 
   /// Nil if it is no event of this service. Texts are shown to everybody who may look, so addresses in them are hidden.
@@ -76,6 +77,9 @@ struct RelayedEvent: Sendable, Hashable {
       members["score"] = body.score.map(JSONValue.number)
       members["box"] = body.box.map { .array($0.map(JSONValue.number)) }
       members["zones"] = body.zones.map { .array($0.map { .string(Redaction.message($0)) }) }
+      if let replay = body.replay, let from = replay["from"], let to = replay["to"] {
+        members["replay"] = ["from": .number(from), "to": .number(to)]
+      }
     }
     self.members = members.compactMapValues { $0 }
   }

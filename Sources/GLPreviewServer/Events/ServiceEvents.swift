@@ -39,6 +39,7 @@ struct ServiceEvents: Sendable {
       [
         "camera": .string(camera), "state": .string(report.state.rawValue),
         "reason": report.reason.map(JSONValue.string), "since": .string(report.since.description),
+        "replay": report.replay.map { JSONValue($0) },
       ])
   }
 

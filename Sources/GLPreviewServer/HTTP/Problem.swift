@@ -14,6 +14,8 @@ struct Problem: Error, HTTPResponseError, Hashable, CustomStringConvertible {
   let detail: String
   /// The parameter at fault; nil if there is none.
   var parameter: String?
+  /// Additional members of the answer, such as `code`.
+  var members: [String: JSONValue] = [:]
   /// Additional header fields of the answer, such as `Retry-After`.
   var headers: [String: String] = [:]
 
@@ -35,6 +37,18 @@ struct Problem: Error, HTTPResponseError, Hashable, CustomStringConvertible {
 
   static func notFound(_ detail: String) -> Problem { Problem(.notFound, detail) }
 
+  /// 404, for a moment of which no picture is kept; those that are kept are from these times.
+  static func notKept(_ kept: ClosedRange<WallTime>?) -> Problem {
+    var problem = Problem(
+      .notFound,
+      kept.map {
+        "no picture of that moment is kept; there are those from \($0.lowerBound) to \($0.upperBound)"
+      } ?? "no picture of this camera is kept: 'replay' of a camera keeps some")
+    problem.members["code"] = "not-kept"
+    problem.members["replay"] = kept.map { JSONValue($0) }
+    return problem
+  }
+
   /// 503 or 429, with the time to retry.
   static func busy(_ status: HTTPResponse.Status, _ detail: String, retryAfter seconds: Int) -> Problem {
     Problem(status, detail, headers: ["Retry-After": "\(seconds)"])
@@ -45,9 +59,10 @@ struct Problem: Error, HTTPResponseError, Hashable, CustomStringConvertible {
     fields[.contentType] = "application/problem+json"
     fields[.cacheControl] = "no-store"
     for (name, value) in headers { fields[named: name] = value }
-    var members: [String: JSONValue] = [
-      "title": .string(status.reasonPhrase), "status": .integer(status.code), "detail": .string(detail),
-    ]
+    var members = members
+    members["title"] = .string(status.reasonPhrase)
+    members["status"] = .integer(status.code)
+    members["detail"] = .string(detail)
     members["parameter"] = parameter.map(JSONValue.string)
     return Response(status: status, headers: fields, json: members)
   }
@@ -58,6 +73,7 @@ extension Problem {
   init?(_ error: any Error) {
     switch error {
     case let problem as Problem: self = problem
+    case let error as NotKept: self = .notKept(error.kept)
     case let error as WordError: self = .badParameter(error.key, error.reason)
     case let error as SourceError:
       self = .busy(.serviceUnavailable, "the camera gives no picture: \(error.reason)", retryAfter: 1)

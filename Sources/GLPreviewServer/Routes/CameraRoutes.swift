@@ -71,7 +71,7 @@ struct CameraRoutes: Sendable {
   }
 
   private static func lasting(_ members: [String: JSONValue]) -> [String: JSONValue] {
-    var members = members.filter { !["counters", "fps", "motion"].contains($0.key) }
+    var members = members.filter { !["counters", "fps", "motion", "replay"].contains($0.key) }
     if members["kind"] == "scene" { members["since"] = nil }
     guard case .array(let views)? = members["views"] else { return members }
     members["views"] = .array(
@@ -119,6 +119,7 @@ struct CameraRoutes: Sendable {
     let size = registry.session.size(of: camera.source)
     members["width"] = (size?.width).map(JSONValue.integer)
     members["height"] = (size?.height).map(JSONValue.integer)
+    members["replay"] = registry.session.replay(of: camera.source).map { JSONValue($0) }
     return members
   }
 

@@ -29,7 +29,7 @@ struct PeerMiddleware: ServiceMiddleware {
     do {
       switch target.kind {
       case .jpegs: return try await stream(target, as: .jpegs, request, context, route)
-      case .video where request.method == .get:
+      case .video where request.method == .get && !VideoRoutes.isClip(request):
         return try await stream(target, as: .video, request, context, route)
       case .socket: return try await socket(target, request, context, route)
       case .request, .video:

@@ -52,9 +52,11 @@ struct SnapshotRoutes: Sendable {
     // A scene shows several cameras and has no crop of its own.
     if target.isScene { base.isLocked = true }
     var query = try SnapshotQuery(
-      QueryWords(request), of: base, as: format, offline: target.offline, timeout: registry.patience.snapshot)
+      QueryWords(request), of: base, as: format, offline: target.offline, timeout: registry.patience.snapshot,
+      delay: target.triggerDelay)
     query.request.timeout = context.rest(of: query.request.timeout)
     if target.isScene {
+      if query.request.mode.isKept { throw Problem.momentOfScene() }
       let (subject, answer) = try await snapshots.scene(target, query)
       return (
         isKnown(subject, request)

@@ -13,6 +13,8 @@ struct VideoRoutes: Sendable {
     nil
   }
   var moves: @Sendable (_ camera: String) -> Bool = { _ in false }
+  /// Limits clips of kept pictures, which are encoded as fast as they are read.
+  let clips = AdmissionLimit(capacity: 4, subject: "clips being made")
 
   /// What only video has.
   static let encodingKeys = ["bitrate", "keyframe", "duration", "download"]
@@ -22,8 +24,13 @@ struct VideoRoutes: Sendable {
     var words = try QueryWords(request)
     let file = try File(&words)
     let (wanted, configuration) = try take(from: &words, over: target)
-    try words.finish(known: Self.keys)
+    let times = try file.duration == nil ? clipTime(from: &words, of: target) : nil
+    try words.finish(known: times == nil ? Self.keys : Self.clipKeys)
     if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
+    if let times {
+      return try await clip(
+        target, times, as: wanted, configuration, headers: Self.headers(of: target, file))
+    }
     let stream = try streams.begin(target, as: wanted, configuration)
     return try await response(stream, of: target, file, request, context)
   }
@@ -61,17 +68,23 @@ struct VideoRoutes: Sendable {
     }
   }
 
-  private func response(
-    _ stream: VideoStream, of target: ServedPreview, _ file: File, _ request: Request,
-    _ context: ServiceContext
-  ) async throws -> Response {
-    let first = try await first(of: stream, target, context)
-    var headers: HTTPFields = [.contentType: first.format.mediaType, .cacheControl: "no-store"]
+  private static func headers(of target: ServedPreview, _ file: File) -> HTTPFields {
+    var headers: HTTPFields = [.cacheControl: "no-store"]
     // Tells nginx not to buffer.
     headers[named: "X-Accel-Buffering"] = "no"
     if file.isDownload {
       headers[.contentDisposition] = "attachment; filename=\"\(target.camera)-\(target.name).mp4\""
     }
+    return headers
+  }
+
+  private func response(
+    _ stream: VideoStream, of target: ServedPreview, _ file: File, _ request: Request,
+    _ context: ServiceContext
+  ) async throws -> Response {
+    let first = try await first(of: stream, target, context)
+    var headers = Self.headers(of: target, file)
+    headers[.contentType] = first.format.mediaType
     let (channel, request) = (context.channel, request.head)
     let body = ResponseBody { [self] writer in
       // Of video at a low bit rate, what is little for pictures would be seconds.

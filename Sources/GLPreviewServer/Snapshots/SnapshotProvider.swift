@@ -117,6 +117,9 @@ final class SnapshotProvider: Sendable {
   ///   down; 504 after the timeout.
   func moment(of target: ServedPreview, _ wanted: SnapshotRequest) async throws -> SourceMoment {
     let start = CaptureClock.now
+    // Many pictures are drawn to find the best.
+    let permit = if case .sharpest = wanted.mode { try gate.enter() } else { AdmissionPermit?.none }
+    defer { withExtendedLifetime(permit) {} }
     var request = wanted
     request.waitsForOpening = true
     if request.fallback == .error { request.fallback = .placeholder }

@@ -49,14 +49,15 @@ struct SnapshotQuery: Sendable, Hashable {
   /// The parameters of a URL.
   static let keys =
     ViewConfiguration.keys + [
-      "quality", "max_bytes", "encoding", "max_age", "timeout", "offline", "exif", "download", "warmup",
+      "quality", "max_bytes", "encoding", "at", "best", "within", "max_age", "timeout", "offline", "exif",
+      "download", "warmup",
     ]
 
-  /// Parses a URL; `offline` and `timeout` are the defaults.
+  /// Parses a URL; `offline` and `timeout` are the defaults, and `delay` is the camera's `trigger-delay`.
   init(
     _ words: QueryWords, of served: ServedView, as format: EncodedPicture.Format,
     offline: SnapshotRequest.FallbackPolicy,
-    timeout: Duration
+    timeout: Duration, delay: Duration = .zero
   ) throws {
     var words = words
     self.served = try words.takeView(over: served)
@@ -66,6 +67,17 @@ struct SnapshotQuery: Sendable, Hashable {
     request = SnapshotRequest(fallback: offline, timeout: timeout)
     if let age = try words.takeInteger("max_age", in: 0...86_400_000) {
       request.mode = age == 0 ? .next : .newest(maxAge: .milliseconds(age))
+    }
+    let at = try words.take("at").map { try SnapshotMoment(parsing: $0, key: "at") }
+    let span = try SnapshotMoment.span(
+      words.takeWord("best", as: SnapshotBest.self), within: words.take("within"))
+    if at != nil || span != nil {
+      guard request.mode == .newest else {
+        throw Problem.badParameter("at", "max_age contradicts at and best")
+      }
+      let now = CaptureClock.now
+      let end = at?.instant(at: now, delay: delay) ?? now
+      request.mode = span.map { .sharpest(end - $0...end) } ?? .at(end)
     }
     if let timeout = try words.takeInteger("timeout", in: 1...60_000) {
       request.timeout = .milliseconds(timeout)

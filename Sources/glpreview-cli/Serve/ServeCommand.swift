@@ -220,6 +220,7 @@ extension ServerConfiguration {
   /// The summary of `--check-config`; without camera addresses, which may contain secrets.
   fileprivate var summary: String {
     func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+    func megabytes(_ bytes: Int) -> String { "\((Double(bytes) / 1e6).shortText) MB" }
     let door =
       access.asksForCredentials
       ? "with \(count(access.tokens.count, "token")) and \(count(access.users.count, "user"))"
@@ -228,6 +229,15 @@ extension ServerConfiguration {
       "configuration OK: \(count(cameras.count, "camera")), \(count(scenes.count, "scene")); listening on \(bind) \(door)"
     ]
     lines += cameras.map { "  \($0.name): \($0.views.map(\.view.name).joined(separator: ", "))" }
+    let keeping = cameras.filter { $0.replay != nil }
+    lines += keeping.map { camera in
+      let seconds = ((camera.replayDuration ?? .zero) / .seconds(1)).shortText
+      return
+        "  \(camera.name): keeps its last \(seconds) s of pictures, up to \(megabytes(camera.replayBytes)) of memory, and stays open"
+    }
+    if keeping.count > 1 {
+      lines.append("  in sum up to \(megabytes(keeping.map(\.replayBytes).reduce(0, +))) of kept pictures")
+    }
     if !cluster.peers.isEmpty { lines.append("  and the cameras of \(count(cluster.peers.count, "peer"))") }
     lines += scenes.map { "  \($0.name): a scene of \($0.scene.tiles.map(\.source).joined(separator: ", "))" }
     return lines.joined(separator: "\n")

@@ -50,6 +50,29 @@ struct ServeTests {
       ])
   }
 
+  @Test("kept pictures are told with what they cost; a trigger later than they reach back is a mistake")
+  func replay() async throws {
+    let camera = "{source: pattern:counter, replay: 10s, replay-bytes: 32MB}"
+    try folder.write(Array("cameras: {door: \(camera), yard: {source: x, replay: 1m}}".utf8), to: "c.yaml")
+    let result = try await check("--config", "c.yaml")
+    #expect(
+      lines(result).dropFirst() == [
+        "  door: main", "  yard: main",
+        "  door: keeps its last 10 s of pictures, up to 32 MB of memory, and stays open",
+        "  yard: keeps its last 60 s of pictures, up to 64 MB of memory, and stays open",
+        "  in sum up to 96 MB of kept pictures",
+      ])
+
+    try folder.write(Array("cameras: {a: {source: x, replay: 1s, trigger-delay: 1500ms}}".utf8), to: "d.yaml")
+    let mistake = try await check("--config", "d.yaml")
+    #expect(mistake.status == 64 && mistake.errors.contains("cameras.a.trigger-delay"))
+
+    let little = "limits: {memory: 127MB}\ncameras: {a: {source: x, replay: 1s}}"
+    try folder.write(Array(little.utf8), to: "e.yaml")
+    let lack = try await check("--config", "e.yaml")
+    #expect(lack.status == 64 && lack.errors.contains("limits.memory: half of it"))
+  }
+
   @Test("all mistakes of all files are told, each on a line that begins with its place; status 64")
   func mistakes() async throws {
     try folder.write(Array("bind: nowhere:x\ngpu: slow\n".utf8), to: "a.yaml")

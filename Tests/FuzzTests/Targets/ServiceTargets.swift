@@ -70,7 +70,8 @@ extension FuzzTarget {
     seeds: {
       [
         "size=64x48&quality=70", "crop=16x16%2B8%2B8&rotate=90&max_bytes=5000&encoding=dataurl",
-        "max_age=0&timeout=100&offline=last&exif=no&download", "w=5&h=6&filter=area&_=1&t=2&token=x",
+        "at=-2s&width=8", "at=1700000000.123456", "max_age=0&timeout=100&offline=last&exif=no&download",
+        "w=5&h=6&filter=area&_=1&t=2&token=x",
       ].inputs
     },
     body: .atOnce { (input) throws(FuzzFault) in
@@ -106,7 +107,8 @@ extension FuzzTarget {
         #"{"size": "64x48", "fps": null, "quality": 70, "enabled": false}"#,
         ##"{"crop": "16x16+8+8", "rotate": 90, "background": "#102030", "linear": true, "label": "a", "time": "%H"}"##,
         #"{"views": ["main"], "quality": 80, "max_bytes": 5000, "max_age": 0, "still": true, "settle": 3}"#,
-        #"{"timeout": 100, "offline": "last"}"#,
+        #"{"timeout": 100, "offline": "last"}"#, #"{"at": "-2s"}"#,
+        #"{"before": "3s", "count": 6, "at": 1700000000.5}"#,
       ].inputs
     },
     body: .atOnce { (input) throws(FuzzFault) in
@@ -120,6 +122,8 @@ extension FuzzTarget {
         try must((options.maximumBytes ?? 1) > 0, "\(options.maximumBytes ?? 0) bytes")
         let request = options.request(offline: .error)
         try must(request.timeout > .zero && request.timeout <= .seconds(60), "\(request.timeout) to wait")
+        let kept = options.kept(at: CaptureClock.now, delay: .seconds(1))
+        try must(kept.count <= 20 && kept.allSatisfy(\.isKept), "the moments \(kept)")
       }
     })
 

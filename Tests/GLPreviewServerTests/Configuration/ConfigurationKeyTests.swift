@@ -28,7 +28,10 @@ struct ConfigurationKeyTests {
       "tls": ["certificate": "\(folder.path)/file", "key": "\(folder.path)/file"],
       "access": ["tokens": [["token": "a"]], "users": [["name": "b", "password": "c"]]],
       "cameras": [
-        "door": ["source": "pattern:counter", "views": ["main": view], "motion": ["zones": "a=0,0,1,1"]]
+        "door": [
+          "source": "pattern:counter", "replay": "1h", "views": ["main": view],
+          "motion": ["zones": "a=0,0,1,1"],
+        ]
       ],
       "scenes": ["all": view],
       "snapshots": ["folder": ["path": "\(folder.path)/kept"], "webhook": ["url": "https://h/x"]],

@@ -94,7 +94,7 @@
       self.reader = reader
       mode.format = reader.codec
       mode.framesPerSecond = reader.frameRate?.framesPerSecond
-      if reader.codec == "h264", options.passesVideo, options.showsVideo {
+      if reader.codec == "h264", options.replay != nil || options.passesVideo && options.showsVideo {
         passing = StreamPassing(reader.header, options)
       }
       if isRTSP { mode.transport = "\(url.scheme) over \(transport.rawValue)" }

@@ -47,6 +47,7 @@
           try decoder.frame(place.index)
         }
         capture.video = place
+        capture.decodeVideo = { [decoder] in try decoder.frame(of: $0) }
         return .capture(capture)
       }
     }
@@ -77,6 +78,23 @@
     func frame(_ index: Int) throws -> Frame {
       try state.withLock { state in try decode(through: index, &state) }
         .frame(maximumPixels: maximumPixels, memory: memory)
+    }
+
+    /// Decodes a key picture and those after it, apart from the stream; the frame of the last.
+    ///
+    /// - Throws: `DamagedCapture`, `VideoFailure`.
+    func frame(of pictures: [[UInt8]]) throws -> Frame {
+      let decoder = try VideoDecoder(maximumPixels: maximumPixels)
+      var newest: VideoPicture?
+      for bytes in pictures {
+        guard let picture = try decoder.decode(bytes) else { continue }
+        guard !picture.isDamaged else {
+          throw DamagedCapture("a picture is damaged, or rests on one that is")
+        }
+        newest = picture
+      }
+      guard let newest else { throw DamagedCapture("a picture is not whole") }
+      return try newest.frame(maximumPixels: maximumPixels, memory: memory)
     }
 
     private func decode(through index: Int, _ state: inout State) throws -> VideoPicture {

@@ -63,6 +63,8 @@ struct Capture: Sendable {
   /// The picture among those of a camera's own H.264, if that can be sent on. Its frame is decoded from the last key picture
   /// on.
   var video: PassableVideo.Place?
+  /// Decodes H.264 of the same stream, a key picture and those after it, apart from `makeFrame`; the frame of the last.
+  var decodeVideo: (@Sendable (_ pictures: [[UInt8]]) throws -> Frame)?
   /// Makes the frame on any thread; its sequence and time are set afterwards.
   let makeFrame: @Sendable (JPEGDecoder.DamagePolicy) throws -> Frame
 }
@@ -93,10 +95,12 @@ extension Capture {
       jpeg: jpeg, timestamp: timestamp, skipped: skipped, options, memory: options.memory ?? FramePool())
   }
 
-  /// The same capture without the JPEG as received, which shows what masks hide.
-  func withoutJPEG() -> Capture {
+  /// The same capture without the JPEG or the H.264 as received if that shows what masks hide.
+  func hidden(_ options: SourceOptions) -> Capture {
     var capture = self
-    capture.jpeg = nil
+    if !options.showsJPEGs { capture.jpeg = nil }
+    // Others have H.264 only if it may be shown.
+    if options.replay != nil, !options.passesVideo || !options.showsVideo { capture.video = nil }
     return capture
   }
 

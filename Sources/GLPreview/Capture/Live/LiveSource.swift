@@ -268,11 +268,12 @@ private final class LiveCore: Sendable {
     while true {
       var byteCount = 0
       do {
-        guard let capture = try await connection.next() else { return }
+        guard let arrived = try await connection.next() else { return }
+        let capture = options.replay?.keep(arrived) ?? arrived
         let mode = await connection.mode
         byteCount = capture.byteCount
         monitor.change { $0.received(skipped: capture.skipped, mode: mode, at: CaptureClock.now) }
-        let dropped = try await queue.put(options.showsJPEGs ? capture : capture.withoutJPEG())
+        let dropped = try await queue.put(capture.hidden(options))
         if dropped > 0 { monitor.change { $0.dropped(dropped) } }
       } catch let error as DamagedCapture {
         monitor.change { $0.receivedDamaged(error.description) }

@@ -48,6 +48,9 @@ public struct SourceOptions: Sendable, Hashable {
   /// false.
   var passesVideo = false
 
+  /// Live sources: where pictures are kept as they arrive; nil keeps none.
+  var replay: ReplayBuffer?
+
   /// The memory pool of frames, and the budget that the whole source counts against. Nil gives the source its own pool
   /// without a budget.
   package var memory: FramePool?

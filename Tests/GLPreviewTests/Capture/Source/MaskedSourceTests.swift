@@ -105,7 +105,10 @@ struct MaskedSourceTests {
     let jpeg = try level(Size(width: 32, height: 16))
     let capture = Capture(
       jpeg: jpeg, timestamp: .second(3), skipped: 2, SourceOptions(), memory: FramePool())
-    let hidden = capture.withoutJPEG()
+    var options = SourceOptions()
+    #expect(capture.hidden(options).jpeg == jpeg)
+    options.masks = [try PrivacyMask(parsing: "8x8+0+0")]
+    let hidden = capture.hidden(options)
     #expect(capture.jpeg == jpeg && hidden.jpeg == nil)
     #expect(hidden.timestamp == .second(3) && hidden.skipped == 2 && hidden.byteCount == jpeg.count)
     #expect(try hidden.frame().bytes == capture.frame().bytes)

@@ -1,0 +1,167 @@
+// What is kept of a source, so that pictures from before a request can be drawn: how much, and the pictures themselves.
+internal import PreviewCore
+internal import Synchronization
+
+/// How much of what a source gave is kept.
+public struct Replay: Sendable, Hashable {
+  /// The time that is kept, counted back from the newest picture.
+  public var duration: Duration
+  /// The most bytes that are kept, whatever the time. Default: 64 MB.
+  public var maximumBytes: Int
+
+  /// Creates limits.
+  public init(_ duration: Duration, maximumBytes: Int = 64_000_000) {
+    self.duration = duration
+    self.maximumBytes = maximumBytes
+  }
+}
+
+/// A picture as its source gave it, with nothing hidden: only `ReplayReader`, which burns masks in, may show it.
+struct KeptPicture: Sendable {
+  /// As of the frames of the source's feed.
+  let sequence: Int
+  /// The JPEG as received, if it is one.
+  var jpeg: [UInt8]?
+  /// The picture of H.264 as a byte stream, if it is one.
+  var h264: (@Sendable () -> [UInt8])?
+  /// Decodes it, the last of these pictures, which may rest on the others.
+  let makeFrame: @Sendable (_ path: [KeptPicture]) throws -> Frame
+}
+
+/// The pictures that are kept of a source while it is opened and closed, lost and found.
+final class ReplayBuffer: Sendable {
+  private let budget: MemoryBudget?
+  private let state: Mutex<State>
+
+  private struct State {
+    var ring: ReplayRing<KeptPicture>
+    /// The number of the next picture.
+    var nextSequence = 0
+    var warmup = Warmup.none
+    /// The first picture since the source was opened, and how many came.
+    var start: CaptureInstant?
+    var pictureCount = 0
+    var lastRaw: CaptureInstant?
+    var isOn = true
+    var lease: MemoryLease?
+  }
+
+  /// Leases change in steps of this many bytes.
+  private static let step = 1 << 20
+
+  init(_ replay: Replay, budget: MemoryBudget?) {
+    self.budget = budget
+    state = Mutex(
+      State(ring: ReplayRing(duration: replay.duration, maximumBytes: max(replay.maximumBytes, 1))))
+  }
+
+  /// Takes over other limits. What exceeds them goes.
+  func limit(to replay: Replay) {
+    state.withLock { state in
+      var ring = ReplayRing<KeptPicture>(
+        duration: replay.duration, maximumBytes: max(replay.maximumBytes, 1))
+      for entry in state.ring.entries { ring.put(entry) }
+      state.ring = ring
+      hold(&state)
+    }
+  }
+
+  /// The source is being opened: nothing is kept while `warmup` lasts. Its pictures are counted from the number that is
+  /// returned, `sequence` or later.
+  func begin(at sequence: Int, _ warmup: Warmup) -> Int {
+    state.withLock { state in
+      state.nextSequence = max(state.nextSequence, sequence)
+      (state.warmup, state.start, state.pictureCount) = (warmup, nil, 0)
+      return state.nextSequence
+    }
+  }
+
+  /// Counts a picture; its number if it is to be kept. Of raw pictures only so many are kept that all of the time has room.
+  func admit(
+    skipped: Int, at time: CaptureInstant, rawBytes: Int?
+  ) -> Int? {
+    state.withLock { state in
+      let sequence = state.nextSequence + skipped
+      state.nextSequence = sequence + 1
+      let start = state.start ?? time
+      defer { state.pictureCount += 1 }
+      state.start = start
+      guard state.isOn, !state.warmup.lasts(after: state.pictureCount, from: start, at: time) else {
+        return nil
+      }
+      guard let rawBytes else { return sequence }
+      let interval = state.ring.duration * (Double(rawBytes) / Double(state.ring.maximumBytes))
+      if let last = state.lastRaw, time >= last, time - last < interval { return nil }
+      state.lastRaw = time
+      return sequence
+    }
+  }
+
+  func put(_ entry: ReplayRing<KeptPicture>.Entry) {
+    state.withLock { state in
+      guard state.isOn else { return }
+      state.ring.put(entry)
+      hold(&state)
+    }
+  }
+
+  /// Keeps nothing while the source is switched off, and forgets what there was.
+  func setOn(_ isOn: Bool) {
+    state.withLock { state in
+      state.isOn = isOn
+      guard !isOn else { return }
+      state.ring.removeAll()
+      state.lease = nil
+    }
+  }
+
+  // MARK: Looking up
+
+  /// The newest picture at `time` or before, after those that it rests on.
+  func path(to time: CaptureInstant) -> [ReplayRing<KeptPicture>.Entry] {
+    state.withLock { $0.ring.path(to: time) }
+  }
+
+  /// When the pictures within `times` were captured, in the order of arrival.
+  func times(in times: ClosedRange<CaptureInstant>) -> [CaptureInstant] {
+    state.withLock { $0.ring.pictures(in: times).map(\.timestamp) }
+  }
+
+  /// The time that is kept; nil if there is nothing.
+  var span: ClosedRange<CaptureInstant>? { state.withLock { $0.ring.span } }
+
+  var byteCount: Int { state.withLock { $0.ring.byteCount } }
+
+  // MARK: The budget
+
+  /// Reserves what is kept. Half of the budget stays for those who draw: if there is no room below that, less is kept.
+  private func hold(_ state: inout State) {
+    guard let budget else { return }
+    let held = state.lease?.byteCount ?? 0
+    let wanted = (state.ring.byteCount + Self.step - 1) / Self.step * Self.step
+    guard held != wanted else { return }
+    let isRoom = wanted < held || budget.reserved + wanted - held <= budget.capacity / 2
+    if isRoom, reserve(wanted, &state) { return }
+    state.ring.evict(downTo: held)
+    if state.ring.byteCount > held { state.ring.removeAll() }
+  }
+
+  private func reserve(_ byteCount: Int, _ state: inout State) -> Bool {
+    do {
+      if let lease = state.lease {
+        try lease.resize(to: byteCount)
+      } else {
+        state.lease = try budget?.reserve(byteCount)
+      }
+      return true
+    } catch {
+      return false
+    }
+  }
+}
+
+extension ReplayBuffer: Hashable {
+  static func == (a: ReplayBuffer, b: ReplayBuffer) -> Bool { a === b }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

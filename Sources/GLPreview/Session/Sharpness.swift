@@ -1,0 +1,64 @@
+// How sharp a picture is, so that the best of several can be chosen.
+internal import PreviewCore
+
+extension Picture {
+  /// The variance of the luma's Laplacian (Pech-Pacheco et al., "Diatom autofocusing in brightfield microscopy", 2000): of
+  /// pictures of one scene the sharpest has the largest. 0 for one that is flat, or smaller than 3x3.
+  var sharpness: Double {
+    guard let luma = planes.first, luma.size.width >= 3, luma.size.height >= 3 else { return 0 }
+    let (samples, stride) = (bytes.span, luma.bytesPerRow)
+    var (sum, squares) = (0, 0)
+    for y in 1..<luma.size.height - 1 {
+      let row = luma.offset + y * stride
+      for place in row + 1..<row + luma.size.width - 1 {
+        let around =
+          Int(samples[place - 1]) + Int(samples[place + 1]) + Int(samples[place - stride])
+          + Int(samples[place + stride])
+        let value = 4 * Int(samples[place]) - around
+        sum += value
+        squares += value * value
+      }
+    }
+    let count = Double((luma.size.width - 2) * (luma.size.height - 2))
+    let mean = Double(sum) / count
+    return Double(squares) / count - mean * mean
+  }
+}
+
+extension SourceFeed {
+  /// The most pictures that are compared, evenly distributed.
+  static let mostCompared = 24
+  /// The width at which they are, in pixels, if they are no smaller.
+  private static let comparedWidth = 320
+
+  /// The sharpest of the pictures that are kept of `times`.
+  func sharpest(of times: ClosedRange<CaptureInstant>, passes: Bool) async throws -> FeedEvent {
+    let kept = replay?.buffer.times(in: times) ?? []
+    let count = min(kept.count, Self.mostCompared)
+    var best: (sharpness: Double, time: CaptureInstant)?
+    for time in (0..<count).map({ kept[($0 * kept.count + kept.count - 1) / count] }) {
+      try Task.checkCancellation()
+      guard let frame = try await whole(at: time) else { continue }
+      let view = ViewConfiguration(width: min(frame.format.uprightSize.width, Self.comparedWidth))
+      guard let picture = try await drawing.draw([view], frame, as: .ycbcr(.yuv420)).first else { continue }
+      let sharpness = await Task(executorPreference: DecodingQueue.shared) { picture.sharpness }.value
+      if sharpness > best?.sharpness ?? -1 { best = (sharpness, time) }
+    }
+    guard let best else { throw notKept(times.upperBound) }
+    return try await self.kept(at: best.time, passes: passes)
+  }
+
+  /// The frame of the kept picture of exactly this time; nil if it is gone or damaged.
+  private func whole(at time: CaptureInstant) async throws -> Frame? {
+    do {
+      let frame = try await kept(at: time, passes: false).frame
+      return frame?.timestamp == time ? frame : nil
+    } catch is NotKept {
+      return nil
+    }
+  }
+
+  func notKept(_ time: CaptureInstant) -> NotKept {
+    NotKept(source: source.name, time: WallTime(capturedAt: time), kept: replay?.span)
+  }
+}

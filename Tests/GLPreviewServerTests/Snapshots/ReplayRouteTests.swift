@@ -1,0 +1,301 @@
+// Snapshots of earlier moments over HTTP.
+import FoundationEssentials
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@testable import GLPreview
+@testable import GLPreviewServer
+
+@Suite("Pictures from before over HTTP", .timeLimit(.minutes(15)))
+struct ReplayRouteTests {
+  private static let main = "/cameras/camera/main.jpg"
+  private static let post = "/api/cameras/camera/snapshots"
+
+  private static func configuration(
+    keeping duration: Duration? = .seconds(7200), delay: Duration = .zero
+  ) -> ServerConfiguration {
+    var camera = CameraConfiguration(source: "script")
+    camera.replayDuration = duration
+    camera.triggerDelay = delay
+    camera.isRequired = false
+    return ServerConfiguration(cameras: [camera])
+  }
+
+  /// The code of a JPEG in one grey.
+  private static func code(_ jpeg: [UInt8]) throws -> Int {
+    let frame = try JPEGDecoder.decode(jpeg, maximumPixels: 1 << 20)
+    return Int(try #require(frame.bytes.first))
+  }
+
+  /// What is sent on of a picture as it is.
+  private static func passed(_ code: Int) throws -> [UInt8] {
+    try PassableJPEG(checking: CountingCamera.jpeg(UInt8(code)), maximumPixels: 1 << 20).bytes
+  }
+
+  private static func header(_ name: String, _ answer: RunningService.Answer) -> String? {
+    answer.headers[name].first
+  }
+
+  /// Whether the answer's X-Timestamp is that of a capture: as exact as the distance of two clocks.
+  private static func isOf(_ time: CaptureInstant, _ answer: RunningService.Answer) -> Bool {
+    let seconds = header("X-Timestamp", answer).flatMap(Double.init) ?? 0
+    return abs(seconds - WallTime(capturedAt: time).secondsSinceEpoch) < 1
+  }
+
+  private static func text(_ time: CaptureInstant) -> String { WallTime(capturedAt: time).secondsText }
+
+  /// Beside a service whose camera has given codes 0, 10, 20 and so on, ten minutes apart, the last one just now.
+  private func withPictures(
+    _ count: Int = 10, _ configuration: ServerConfiguration = configuration(),
+    _ work: @escaping @Sendable (RunningService, CountingCamera, [CaptureInstant]) async throws -> Void
+  ) async throws {
+    let camera = CountingCamera()
+    try await withService(configuration, makeSource: { camera.source(named: $1, $2) }) { service in
+      let times = try (0..<count).map {
+        try camera.give(UInt8($0 * 10), ago: .seconds(600 * (count - 1 - $0)))
+      }
+      try await camera.took(count)
+      try await work(service, camera, times)
+    }
+  }
+
+  @Test("each picture is found by its own X-Timestamp, whole as the camera sent it or drawn")
+  func byTime() async throws {
+    try await withPictures { service, _, times in
+      for (number, time) in times.enumerated() {
+        let whole = try await service.get("\(Self.main)?at=\(Self.text(time))")
+        #expect(whole.status == 200 && Self.isOf(time, whole))
+        #expect(Self.header("X-Frame-Sequence", whole) == "\(number)")
+        #expect(try whole.bytes == Self.passed(number * 10))
+
+        let drawn = try await service.get("\(Self.main)?at=\(Self.text(time + .seconds(300)))&width=16")
+        #expect(abs(try Self.code(drawn.bytes) - number * 10) <= 3)
+        #expect(Self.header("X-View-Size", drawn) == "16x16")
+        #expect(Self.header("X-Frame-Sequence", drawn) == "\(number)")
+      }
+      let png = try await service.get("/cameras/camera/main.png?at=-900s")
+      #expect(png.status == 200 && Self.header("X-Frame-Sequence", png) == "7")
+    }
+  }
+
+  @Test("two hundred clients at a time get the pictures that they ask for")
+  func crowd() async throws {
+    try await withPictures { service, _, times in
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for client in 0..<200 {
+          group.addTask {
+            let number = client % times.count
+            let words = client % 2 == 0 ? "" : "&width=16"
+            let answer = try await service.get("\(Self.main)?at=\(Self.text(times[number]))\(words)")
+            #expect(answer.status == 200)
+            #expect(Self.header("X-Frame-Sequence", answer) == "\(number)")
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+  }
+
+  @Test("a known picture is not sent again")
+  func conditional() async throws {
+    try await withPictures { service, _, times in
+      let path = "\(Self.main)?at=\(Self.text(times[3]))&width=16"
+      let tag = try #require(Self.header("ETag", try await service.get(path)))
+      #expect(try await service.get(path, [("If-None-Match", tag)]).status == 304)
+      let other = "\(Self.main)?at=\(Self.text(times[4]))&width=16"
+      #expect(try await service.get(other, [("If-None-Match", tag)]).status == 200)
+    }
+  }
+
+  private struct NotKeptAnswer: Decodable {
+    let code: String
+    let detail: String
+    let replay: [String: Double]?
+  }
+
+  @Test("what is not kept is a 404 that says what is")
+  func notKept() async throws {
+    try await withPictures { service, _, times in
+      for answer in [
+        try await service.get("\(Self.main)?at=-86400s"),
+        try await service.send("POST", Self.post, body: #"{"at": "-86400s"}"#),
+      ] {
+        #expect(answer.status == 404)
+        let problem = try answer.json(NotKeptAnswer.self)
+        #expect(problem.code == "not-kept")
+        let from = try #require(problem.replay?["from"])
+        let first = try await service.get("\(Self.main)?at=\(from)")
+        #expect(Self.isOf(times[0], first))
+      }
+    }
+    let camera = CountingCamera()
+    try await withService(
+      Self.configuration(keeping: nil), makeSource: { camera.source(named: $1, $2) }
+    ) { service in
+      let answer = try await service.get("\(Self.main)?at=-1s")
+      #expect(answer.status == 404)
+      #expect(try answer.json(NotKeptAnswer.self).replay == nil)
+    }
+  }
+
+  @Test(
+    "words that say nothing, or two things, are refused",
+    arguments: [
+      "at=", "at=now", "at=-", "at=--1s", "at=-0s", "at=1e300", "at=nan", "at=-1s&max_age=0", "at=5y",
+      "best=x", "within=2s", "best=sharpest&within=0", "best=sharpest&max_age=1",
+    ])
+  func refused(words: String) async throws {
+    try await withPictures(1) { service, _, _ in
+      let answer = try await service.get("\(Self.main)?\(words)")
+      #expect(answer.status == 400)
+    }
+  }
+
+  @Test(
+    "so are those of a POST",
+    arguments: [
+      #"{"at": "x"}"#, #"{"before": "0s"}"#, #"{"count": 3}"#, #"{"before": "3s", "count": 0}"#,
+      #"{"before": "3s", "count": 21}"#, #"{"at": "-1s", "still": true}"#, #"{"before": "1s", "max_age": 5}"#,
+      #"{"at": {}}"#,
+      #"{"best": "x"}"#, #"{"within": "1s"}"#, #"{"best": "sharpest", "before": "1s"}"#,
+    ])
+  func refusedBodies(body: String) async throws {
+    try await withPictures(1) { service, _, _ in
+      let answer = try await service.send("POST", Self.post, body: body)
+      #expect(answer.status == 400)
+    }
+  }
+
+  private struct Shot: Decodable {
+    let sequence: Int
+    let pictures: [Picture]
+
+    struct Picture: Decodable {
+      let snapshot: String
+    }
+  }
+
+  private struct Burst: Decodable {
+    let snapshots: [Shot]
+  }
+
+  @Test("a burst has pictures from before until now, each once, and each is an event with what is kept")
+  func burst() async throws {
+    try await withPictures { service, _, times in
+      let body = #"{"before": "2700s", "count": 10}"#
+      let burst = try await service.send("POST", Self.post, body: body).json(Burst.self)
+      #expect(burst.snapshots.map(\.sequence) == [4, 5, 6, 7, 8, 9])
+      let first = try #require(burst.snapshots.first?.pictures.first)
+      let bytes = try #require(Data(base64Encoded: first.snapshot))
+      #expect(abs(try Self.code(Array(bytes)) - 40) <= 3)
+
+      let parts = try await service.send(
+        "POST", Self.post, [("Accept", "multipart/mixed")], body: #"{"before": "1300s", "count": 3}"#)
+      #expect(parts.text.isEmpty || parts.status == 200)
+      let sequences = String(decoding: parts.bytes, as: UTF8.self).split(separator: "\r\n")
+        .filter { $0.hasPrefix("X-Frame-Sequence") }
+      #expect(sequences == ["X-Frame-Sequence: 6", "X-Frame-Sequence: 7", "X-Frame-Sequence: 9"])
+
+      let one = try await service.send("POST", Self.post, body: #"{"at": \#(Self.text(times[2]))}"#)
+      #expect(try one.json(Shot.self).sequence == 2)
+
+      let subscription = try service.inside.events.log.subscribe(after: "", types: ["snapshot"])
+      var events: [String] = []
+      while case .event(let event) = await subscription.next(within: .milliseconds(1)) {
+        events.append(String(buffer: event.text))
+      }
+      #expect(events.count == 10)
+      #expect(events.allSatisfy { $0.contains(#""replay":{"from":"#) })
+    }
+  }
+
+  @Test("the best of a time is one of it")
+  func best() async throws {
+    try await withPictures { service, _, times in
+      // All are flat: the first of those that are compared.
+      let end = Self.text(times[6])
+      let picture = try await service.get("\(Self.main)?best=sharpest&within=1300s&at=\(end)")
+      #expect(picture.status == 200 && Self.header("X-Frame-Sequence", picture) == "4")
+      let body = #"{"best": "sharpest", "within": "1300s", "at": "\#(end)"}"#
+      #expect(try await service.send("POST", Self.post, body: body).json(Shot.self).sequence == 4)
+    }
+  }
+
+  @Test("a clip has each kept picture of its time once, and an end", .enabled(if: hasEncoder))
+  func clip() async throws {
+    let path = "/cameras/camera/main.mp4"
+    try await withPictures { service, _, times in
+      func pictures(_ words: String) async throws -> Int {
+        let answer = try await service.get("\(path)?\(words)")
+        #expect(answer.status == 200)
+        #expect(answer.headers["Content-Type"].first?.hasPrefix("video/mp4; codecs=") == true)
+        return String(decoding: answer.bytes, as: UTF8.self).split(separator: "moof").count - 1
+      }
+      #expect(try await pictures("before=3300s") == 6)
+      #expect(try await pictures("before=3300s&after=1ms&width=16&bitrate=90000") == 6)
+      #expect(try await pictures("at=\(Self.text(times[4]))&before=700s&after=700s") == 3)
+
+      let gone = try await service.get("\(path)?at=-86400s&before=1s")
+      #expect(gone.status == 404)
+      for words in ["before=0s", "before=1s&duration=3", "after=700s", "before=1s&max_age=1", "at=-1s"] {
+        let answer = try await service.get("\(path)?\(words)")
+        #expect(answer.status == 400, "\(words)")
+      }
+    }
+  }
+
+  @Test(
+    "a camera whose triggers are late gives pictures of that much earlier, and of now where that is asked for"
+  )
+  func delay() async throws {
+    try await withPictures(10, Self.configuration(delay: .seconds(900))) { service, _, times in
+      func sequence(_ body: String) async throws -> Int {
+        try await service.send("POST", Self.post, body: body).json(Shot.self).sequence
+      }
+      #expect(try await sequence("{}") == 7)
+      #expect(try await sequence(#"{"at": "-600s"}"#) == 6)
+      #expect(try await sequence(#"{"at": "\#(Self.text(times[9]))"}"#) == 9)
+      #expect(try await sequence(#"{"max_age": 86400000}"#) == 9)
+      let picture = try await service.get("\(Self.main)?at=-600s")
+      #expect(Self.header("X-Frame-Sequence", picture) == "6")
+      let now = try await service.get("\(Self.main)?max_age=86400000")
+      #expect(Self.header("X-Frame-Sequence", now) == "9")
+    }
+  }
+
+  @Test("a mask that a reload brings hides in pictures from before it")
+  func masked() async throws {
+    var configuration = Self.configuration()
+    configuration.cameras[0].options.referenceSize = CountingCamera.size
+    let open = configuration
+    try await withPictures(10, open) { service, _, times in
+      let path = "\(Self.main)?at=\(Self.text(times[9]))&quality=95"
+      #expect(abs(try Self.code(try await service.get(path).bytes) - 90) <= 3)
+
+      var masked = open
+      masked.cameras[0].options.masks = [try PrivacyMask(parsing: "16x16+0+0:fill=#FF0000")]
+      try await service.inside.apply(masked)
+      let hidden = try await service.get(path)
+
+      #expect(hidden.status == 200 && Self.header("X-Frame-Sequence", hidden) == "9")
+      #expect(try Self.code(hidden.bytes) < 80)
+      let whole = try await service.get("\(Self.main)?at=\(Self.text(times[9]))")
+      #expect(try whole.bytes != Self.passed(90))
+    }
+  }
+
+  @Test("pictures of a camera that is lost are there; its event and its entry say from when")
+  func lost() async throws {
+    try await withPictures { service, camera, times in
+      camera.lose()
+      let answer = try await service.get("\(Self.main)?at=\(Self.text(times[9]))")
+      #expect(answer.status == 200 && Self.isOf(times[9], answer))
+      let entry = try await service.get("/api/cameras/camera").text
+      #expect(entry.contains(#""replay":{"from":"#))
+      try await until {
+        try await service.get("/api/cameras/camera").text.contains(#""state":"lost""#)
+      }
+    }
+  }
+}
