@@ -91,8 +91,14 @@ extension ServerConfiguration {
       ("when", record.when == .motion && camera.motion == nil ? "needs the camera's motion" : nil),
       ("when", recordings == nil ? "there is no folder for recordings: give recordings.path" : nil),
       ("view", isKnown ? nil : "there is no view '\(record.view ?? "")' (there are: \(known))"),
-      ("before", record.before > .seconds(60) ? "is longer than a minute, all of which would be in memory" : nil),
-      ("segment", (.seconds(1)...(.seconds(86_400))).contains(record.segment) ? nil : "is not from 1 s to a day"),
+      (
+        "before",
+        record.before > .seconds(60) ? "is longer than a minute, all of which would be in memory" : nil
+      ),
+      (
+        "segment",
+        (.seconds(1)...(.seconds(86_400))).contains(record.segment) ? nil : "is not from 1 s to a day"
+      ),
     ]
     return reasons.compactMap { key, reason in
       reason.map { ConfigurationProblem(path: path + [key], $0) }

@@ -55,7 +55,9 @@ struct StampedFileName: Sendable, Hashable {
   static func stamp(_ time: WallTime) -> String { time.description.replacing(":", with: "-") }
 
   /// The name with a number appended, for a second file of the same name.
-  func numbered(_ number: Int) -> String { number < 2 ? file : "\(file.dropLast(4))-\(number)\(file.suffix(4))" }
+  func numbered(_ number: Int) -> String {
+    number < 2 ? file : "\(file.dropLast(4))-\(number)\(file.suffix(4))"
+  }
 
   /// `name` as a path component: letters, digits, `_`, `-` and inner dots are kept, other bytes become `%XX`.
   private static func word(_ name: String) -> String {

@@ -198,7 +198,8 @@ final class RecordingFolder: Service, CustomStringConvertible {
       }
       recordings.append(
         Recording(
-          camera: file.name.camera.percentDecoded, view: String(file.name.view).percentDecoded, name: file.name,
+          camera: file.name.camera.percentDecoded, view: String(file.name.view).percentDecoded,
+          name: file.name,
           start: start, duration: Self.duration(known.length), bytes: known.byteCount))
     }
     if repaired > 0 {
@@ -239,12 +240,15 @@ final class RecordingFolder: Service, CustomStringConvertible {
       defer { files[handle] = file }
       var error = write(file.descriptor, bytes)
       var removed = 0
-      while error == ENOSPC || error == EDQUOT, removed < Self.mostRemoved, let oldest = store.removeOldest() {
+      while error == ENOSPC || error == EDQUOT, removed < Self.mostRemoved, let oldest = store.removeOldest()
+      {
         removed += 1
         catalogue.withLock { $0.recordings[oldest] = nil }
         metrics.count(.removedRecording)
         // What was written of it goes first.
-        if ftruncate(file.descriptor, file.bytes) != 0 || lseek(file.descriptor, file.bytes, SEEK_SET) < 0 { break }
+        if ftruncate(file.descriptor, file.bytes) != 0 || lseek(file.descriptor, file.bytes, SEEK_SET) < 0 {
+          break
+        }
         error = write(file.descriptor, bytes)
       }
       if removed > 0 {
@@ -340,7 +344,8 @@ final class RecordingFolder: Service, CustomStringConvertible {
   static func read(_ descriptor: CInt, _ offset: Int, _ count: Int) -> [UInt8] {
     unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
       while filled < count {
-        let got = unsafe pread(descriptor, buffer.baseAddress.map { unsafe $0 + filled }, count - filled, offset + filled)
+        let got = unsafe pread(
+          descriptor, buffer.baseAddress.map { unsafe $0 + filled }, count - filled, offset + filled)
         guard got > 0 else { break }
         filled += got
       }
@@ -348,7 +353,8 @@ final class RecordingFolder: Service, CustomStringConvertible {
   }
 
   private static func write(_ bytes: [UInt8], at offset: Int, _ descriptor: CInt) -> Bool {
-    unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, bytes.count, offset) } == bytes.count
+    unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, bytes.count, offset) }
+      == bytes.count
   }
 }
 
@@ -357,7 +363,8 @@ final class RecordingFolder: Service, CustomStringConvertible {
   unsafe bytes.withUnsafeBytes { buffer in
     var done = 0
     while done < buffer.count {
-      let count = unsafe Glibc.write(descriptor, buffer.baseAddress.map { unsafe $0 + done }, buffer.count - done)
+      let count = unsafe Glibc.write(
+        descriptor, buffer.baseAddress.map { unsafe $0 + done }, buffer.count - done)
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { return count < 0 ? errno : ENOSPC }
       done += count

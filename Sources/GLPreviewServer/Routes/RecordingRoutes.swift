@@ -36,7 +36,8 @@ struct RecordingRoutes: Sendable {
       throw Problem.notFound("there is no camera '\(name)'")
     }
     guard let recorders, [.trigger, .motion].contains(camera.record.when) else {
-      throw Problem(.conflict, "'\(name)' is not recorded at triggers: its record.when is \(camera.record.when)")
+      throw Problem(
+        .conflict, "'\(name)' is not recorded at triggers: its record.when is \(camera.record.when)")
     }
     return (name, recorders)
   }
@@ -102,7 +103,9 @@ struct RecordingRoutes: Sendable {
   /// A file, or a part of it (RFC 9110, 14). One that is being recorded has what is written so far.
   private func file(_ request: Request, _ context: ServiceContext) async throws -> Response {
     let (recording, folder) = try recording(context)
-    guard let descriptor = await folder.open(recording) else { throw Problem.notFound("the recording has gone") }
+    guard let descriptor = await folder.open(recording) else {
+      throw Problem.notFound("the recording has gone")
+    }
     let file = OpenFile(descriptor)
     let size = recording.bytes
     let tag = "\"\(size)-\(recording.duration == nil ? "open" : "whole")\""
@@ -119,7 +122,8 @@ struct RecordingRoutes: Sendable {
         headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(size)"
       case .unsatisfiable:
         throw Problem(
-          .rangeNotSatisfiable, "the recording has \(size) bytes", headers: ["Content-Range": "bytes */\(size)"])
+          .rangeNotSatisfiable, "the recording has \(size) bytes",
+          headers: ["Content-Range": "bytes */\(size)"])
       case .whole: break
       }
     }

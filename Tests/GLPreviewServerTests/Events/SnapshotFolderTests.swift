@@ -15,7 +15,6 @@ struct SnapshotFolderTests {
       camera: camera, view: view, time: WallTime(sinceEpoch: noon.sinceEpoch + .seconds(seconds)))
   }
 
-
   private static func files(_ folder: URL) -> [String] {
     let names = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
     return names.filter { $0.contains("/") }.sorted()

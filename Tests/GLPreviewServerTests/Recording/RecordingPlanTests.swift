@@ -81,7 +81,9 @@ struct RecordingPlanTests {
   func triggers() {
     var (plan, files) = (RecordingPlan(Self.configuration(.motion)), Files())
     for index in 0..<400 {
-      for time in [100, 120, 175, 300] where index == time { plan.trigger(until: Self.sample(time).timestamp) }
+      for time in [100, 120, 175, 300] where index == time {
+        plan.trigger(until: Self.sample(time).timestamp)
+      }
       files.carryOut(plan.take(Self.sample(index)))
     }
     #expect(files.files == [Array(80..<160), Array(160..<210), Array(280..<340)])

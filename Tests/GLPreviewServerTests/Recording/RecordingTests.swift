@@ -114,7 +114,8 @@ struct RecordingTests {
         #expect(try await Self.list(service).isEmpty)
 
         let asked = CaptureClock.now
-        let answer = try await service.send("POST", "/api/cameras/camera/recording", body: #"{"duration": 1}"#)
+        let answer = try await service.send(
+          "POST", "/api/cameras/camera/recording", body: #"{"duration": 1}"#)
         #expect(answer.status == 202)
         await until { Self.known(service).first?.duration != nil }
         let file = try #require(try await Self.list(service).first)
@@ -123,7 +124,9 @@ struct RecordingTests {
         #expect(file.duration ?? 0 > 2.9)
         var told: [String] = []
         while told.count < 2 {
-          if case .event(let event) = await events.next(within: allTheTimeThereIs) { told.append(String(buffer: event.text)) }
+          if case .event(let event) = await events.next(within: allTheTimeThereIs) {
+            told.append(String(buffer: event.text))
+          }
         }
         #expect(told[0].contains(#""what":"began""#) && told[1].contains(#""what":"ended""#))
         #expect(told[1].contains(file.url.replacing("/", with: "\\/")) || told[1].contains(file.url))
@@ -151,7 +154,8 @@ struct RecordingTests {
         let name = "camera/2026-01-0\(index + 1)T00-00-00.000Z-main.mp4"
         try Data(bytes.dropLast(cut)).write(to: folder.appending(path: name))
       }
-      try Data(bytes.prefix(100)).write(to: folder.appending(path: "camera/2026-01-09T00-00-00.000Z-main.mp4"))
+      try Data(bytes.prefix(100)).write(
+        to: folder.appending(path: "camera/2026-01-09T00-00-00.000Z-main.mp4"))
       try Data("hello".utf8).write(to: folder.appending(path: "camera/notes.txt"))
 
       try await withService(Self.configuration(folder) { $0.when = .trigger }) { service in
@@ -165,12 +169,16 @@ struct RecordingTests {
         }
       }
       // What has no picture went, what is not ours stayed.
-      #expect(!FileManager.default.fileExists(atPath: folder.appending(path: "camera/2026-01-09T00-00-00.000Z-main.mp4").path))
+      #expect(
+        !FileManager.default.fileExists(
+          atPath: folder.appending(path: "camera/2026-01-09T00-00-00.000Z-main.mp4").path))
       #expect(FileManager.default.fileExists(atPath: folder.appending(path: "camera/notes.txt").path))
     }
   }
 
-  @Test("when the disk is full the oldest go; when nothing is left to go, the file ends and the next write is tried")
+  @Test(
+    "when the disk is full the oldest go; when nothing is left to go, the file ends and the next write is tried"
+  )
   func full() async throws {
     try await withTemporaryFolder { folder in
       let capacity = Watched(100_000)
@@ -192,7 +200,8 @@ struct RecordingTests {
       var kept: [Recording] = []
       for index in 0..<3 {
         var mp4 = FragmentedMP4(isFile: true)
-        let (handle, recording) = recordings.begin("a", "main", at: WallTime(sinceEpoch: .seconds(1000 + index)))
+        let (handle, recording) = recordings.begin(
+          "a", "main", at: WallTime(sinceEpoch: .seconds(1000 + index)))
         #expect(recordings.append(fragments(&mp4, from: index), to: handle))
         recordings.end(handle, length: mp4.length) { _ in }
         kept.append(recording)
@@ -206,7 +215,8 @@ struct RecordingTests {
       let (handle, last) = recordings.begin("a", "main", at: WallTime(sinceEpoch: .seconds(2000)))
       #expect(recordings.append(fragments(&mp4, from: 10), to: handle))
       await recordings.flush()
-      #expect(recordings.recordings(of: nil, from: nil, to: nil, limit: 9).map(\.name) == [last.name, kept[2].name])
+      #expect(
+        recordings.recordings(of: nil, from: nil, to: nil, limit: 9).map(\.name) == [last.name, kept[2].name])
       // Now there is none, and the file ends with what it has.
       let length = mp4.length
       capacity.update { $0 = 0 }
@@ -238,7 +248,8 @@ struct RecordingTests {
       ("bytes=0-9", ByteRange.part(0..<10)), ("bytes=90-", .part(90..<100)), ("bytes=-10", .part(90..<100)),
       ("bytes=-1000", .part(0..<100)), ("bytes=50-1000", .part(50..<100)), ("bytes=100-", .unsatisfiable),
       ("bytes=-0", .unsatisfiable), ("bytes=5-4", .whole), ("bytes=a-b", .whole), ("bytes=0-1,5-6", .whole),
-      ("lines=0-9", .whole), ("bytes=-", .whole), ("bytes=99999999999999999999-", .whole), ("Bytes=0-0", .part(0..<1)),
+      ("lines=0-9", .whole), ("bytes=-", .whole), ("bytes=99999999999999999999-", .whole),
+      ("Bytes=0-0", .part(0..<1)),
     ])
   func ranges(field: String, expected: ByteRange) { #expect(ByteRange(field, of: 100) == expected) }
 }
@@ -247,7 +258,8 @@ private func files(in folder: URL) throws -> [URL] {
   let camera = folder.appending(path: "camera").path
   let other = folder.appending(path: "a").path
   return [camera, other].flatMap { path in
-    ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).filter { $0.hasSuffix(".mp4") }.sorted()
+    ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).filter { $0.hasSuffix(".mp4") }
+      .sorted()
       .map { URL(filePath: path).appending(path: $0) }
   }
 }

@@ -200,7 +200,8 @@ struct ReplayRouteTests {
       let one = try await service.send("POST", Self.post, body: #"{"at": \#(Self.text(times[2]))}"#)
       #expect(try one.json(Shot.self).sequence == 2)
 
-      let subscription = try service.inside.events.log.subscribe(after: "", types: ["snapshot"])
+      let subscription = try service.inside.events.log.subscribe(
+        after: "", EventLog.Filter(types: ["snapshot"]))
       var events: [String] = []
       while case .event(let event) = await subscription.next(within: .milliseconds(1)) {
         events.append(String(buffer: event.text))
