@@ -105,7 +105,7 @@ extension ConfigurationKeys {
       "when the camera is recorded ([recording.md](recording.md)); `motion` needs the camera's `motion`, and takes triggers too"
     ),
     .init(
-      "view", .init("a view's name") { $0 }, \.view, "the first",
+      "view", .viewName, \.view, "the first",
       "the view that is recorded, as it is served: with masks, size and labels"),
     .init(
       "before", .time, \.before, "`5s`", "how much is recorded of the time before a trigger, at most a minute"

@@ -20,3 +20,10 @@ package struct RecordingConfiguration: Sendable, Hashable {
   /// The length of a file; it ends with the next key picture.
   package var segment = Duration.seconds(60)
 }
+
+extension ConfigurationWord<String> {
+  static let viewName = Self("a view's name") { text in
+    try ViewConfiguration.check(name: text)
+    return text
+  }
+}

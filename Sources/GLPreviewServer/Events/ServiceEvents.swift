@@ -47,19 +47,6 @@ struct ServiceEvents: Sendable {
     publish("view", ["camera": .string(camera), "view": .string(view)])
   }
 
-  /// A recording began, or has ended.
-  func recorded(_ recording: Recording) {
-    publish(
-      "recording",
-      [
-        "camera": .string(recording.camera), "view": .string(recording.view),
-        "what": .string(recording.duration == nil ? "began" : "ended"),
-        "timestamp": .string(recording.start.description),
-        "duration": recording.duration.map { .number($0 / .seconds(1)) },
-        "bytes": .integer(recording.bytes), "url": .string(recording.path),
-      ])
-  }
-
   /// Motion also goes to the webhook.
   func motionChanged(_ camera: String, _ news: MotionEpisodes.News) {
     guard let (what, members) = news.told else { return }
@@ -72,7 +59,7 @@ struct ServiceEvents: Sendable {
     logger.debug("\(what)", metadata: ["camera": "\(camera)"])
   }
 
-  private func publish(_ type: String, _ members: [String: JSONValue?]) {
+  func publish(_ type: String, _ members: [String: JSONValue?]) {
     var event = members.compactMapValues { $0 }
     event["type"] = .string(type)
     log.publish(type: type, data: event.json)

@@ -34,3 +34,18 @@ struct Recording: Sendable, Hashable {
       bytes: bytes, url: path, recording: duration == nil)
   }
 }
+
+extension ServiceEvents {
+  /// A recording began, or has ended.
+  func recorded(_ recording: Recording) {
+    publish(
+      "recording",
+      [
+        "camera": .string(recording.camera), "view": .string(recording.view),
+        "what": .string(recording.duration == nil ? "began" : "ended"),
+        "timestamp": .string(recording.start.description),
+        "duration": recording.duration.map { .number($0 / .seconds(1)) },
+        "bytes": .integer(recording.bytes), "url": .string(recording.path),
+      ])
+  }
+}

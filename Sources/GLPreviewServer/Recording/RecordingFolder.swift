@@ -59,7 +59,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
   /// `write` writes all bytes at the end of a file, and returns 0 or `errno`.
   init(
     _ configuration: FolderConfiguration, metrics: ServiceMetrics, logger: Logger,
-    write: @escaping @Sendable (CInt, [UInt8]) -> CInt = writeAll
+    write: @escaping @Sendable (CInt, [UInt8]) -> CInt = RecordedBytes.append
   ) {
     self.configuration = configuration
     self.metrics = metrics
@@ -177,42 +177,6 @@ final class RecordingFolder: Service, CustomStringConvertible {
     await flush()
   }
 
-  /// What earlier runs left: those that were not finished are finished, up to their last whole fragment.
-  private func adopt(_ store: inout FolderStore) {
-    var (recordings, repaired) = ([Recording](), 0)
-    for file in store.found {
-      guard let descriptor = store.open(file.name, forWriting: true) else { continue }
-      defer { close(descriptor) }
-      let known = MP4Recording(size: file.bytes) { offset, count in
-        Self.read(descriptor, offset, count)
-      }
-      guard let known, let start = file.name.time else {
-        // Nothing of it can be played.
-        if file.name.time != nil { store.remove(file.name) }
-        continue
-      }
-      if !known.isFinished {
-        repaired += 1
-        if ftruncate(descriptor, known.byteCount) != 0 { continue }
-        _ = Self.write(MP4Recording.finish(length: known.length), at: known.lengthOffset, descriptor)
-      }
-      recordings.append(
-        Recording(
-          camera: file.name.camera.percentDecoded, view: String(file.name.view).percentDecoded,
-          name: file.name,
-          start: start, duration: Self.duration(known.length), bytes: known.byteCount))
-    }
-    if repaired > 0 {
-      logger.notice(
-        "recordings that had not ended were finished", metadata: ["recordings": "\(repaired)"])
-    }
-    catalogue.withLock { catalogue in
-      for recording in recordings { catalogue.recordings[recording.name] = recording }
-    }
-  }
-
-  private static func duration(_ length: Int) -> Duration { .seconds(Double(length) / 90_000) }
-
   // MARK: On the queue
 
   private func create(_ handle: RecordingHandle, _ recording: Recording) {
@@ -279,15 +243,16 @@ final class RecordingFolder: Service, CustomStringConvertible {
       }
       let isFailed = catalogue.withLock { $0.failed.contains(handle) }
       // Of one that failed, the length of what is there.
-      let known = isFailed ? MP4Recording(size: file.bytes) { Self.read(file.descriptor, $0, $1) } : nil
+      let known =
+        isFailed ? MP4Recording(size: file.bytes) { RecordedBytes.read(file.descriptor, $0, $1) } : nil
       let length = known?.length ?? length
       let finish = MP4Recording.finish(length: length)
-      guard Self.write(finish, at: offset, file.descriptor), fsync(file.descriptor) == 0 else {
+      guard RecordedBytes.write(finish, at: offset, file.descriptor), fsync(file.descriptor) == 0 else {
         throw FolderError("\(file.name.camera)/\(file.name.file)")
       }
       store.finished(file.name, bytes: file.bytes, at: CaptureClock.now)
       finished = catalogue.withLock { catalogue in
-        catalogue.recordings[file.name]?.duration = Self.duration(length)
+        catalogue.recordings[file.name]?.duration = RecordedBytes.duration(length)
         return catalogue.recordings[file.name]
       }
       metrics.count(.recording(.done))
@@ -317,7 +282,14 @@ final class RecordingFolder: Service, CustomStringConvertible {
           store = known
         } else {
           store = try FolderStore(configuration, of: .recording, now: .now, at: CaptureClock.now)
-          adopt(&store)
+          let left = RecordedBytes.adopt(&store)
+          if left.repaired > 0 {
+            logger.notice(
+              "recordings that had not ended were finished", metadata: ["recordings": "\(left.repaired)"])
+          }
+          catalogue.withLock { catalogue in
+            for recording in left.recordings { catalogue.recordings[recording.name] = recording }
+          }
         }
         var files = state.files
         let result = Result { try work(&store, &files) }
@@ -336,39 +308,5 @@ final class RecordingFolder: Service, CustomStringConvertible {
         return false
       }
     }
-  }
-
-  // MARK: Bytes
-
-  /// Up to so many bytes of a file from an offset on.
-  static func read(_ descriptor: CInt, _ offset: Int, _ count: Int) -> [UInt8] {
-    unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-      while filled < count {
-        let got = unsafe pread(
-          descriptor, buffer.baseAddress.map { unsafe $0 + filled }, count - filled, offset + filled)
-        guard got > 0 else { break }
-        filled += got
-      }
-    }
-  }
-
-  private static func write(_ bytes: [UInt8], at offset: Int, _ descriptor: CInt) -> Bool {
-    unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, bytes.count, offset) }
-      == bytes.count
-  }
-}
-
-/// Writes all bytes; 0, or `errno`.
-@Sendable func writeAll(_ descriptor: CInt, _ bytes: [UInt8]) -> CInt {
-  unsafe bytes.withUnsafeBytes { buffer in
-    var done = 0
-    while done < buffer.count {
-      let count = unsafe Glibc.write(
-        descriptor, buffer.baseAddress.map { unsafe $0 + done }, buffer.count - done)
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { return count < 0 ? errno : ENOSPC }
-      done += count
-    }
-    return 0
   }
 }

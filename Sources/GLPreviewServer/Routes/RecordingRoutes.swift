@@ -182,7 +182,7 @@ private final class OpenFile: Sendable {
   func read(_ offset: Int, _ count: Int) async -> [UInt8] {
     await withCheckedContinuation { continuation in
       DispatchQueue.global(qos: .userInitiated).async { [self] in
-        continuation.resume(returning: RecordingFolder.read(descriptor, offset, count))
+        continuation.resume(returning: RecordedBytes.read(descriptor, offset, count))
       }
     }
   }

@@ -34,6 +34,7 @@ struct ConfigurationKeyTests {
         ]
       ],
       "scenes": ["all": view],
+      "recordings": ["path": "\(folder.path)/kept"],
       "snapshots": ["folder": ["path": "\(folder.path)/kept"], "webhook": ["url": "https://h/x"]],
       "cluster": [
         "nats": [
@@ -117,7 +118,7 @@ struct ConfigurationKeyTests {
     "token": ("abc", ["a b", ""]), "name": ("ann", ["a:b"]), "password": ("xyz", [""]), "secret": ("s", [""]),
     "origins": ("https://a.example", ["a.example"]), "hosts": ("a.example", ["a/b"]),
     "source": ("pattern:smpte", [""]), "controls": ("gain=5", ["gain"]), "headers": ("A: b", ["gain"]),
-    "masks": ("1x2+3+4", ["what"]), "url": ("https://h/y", ["ftp://x"]),
+    "view": ("main", ["a/b", ""]), "masks": ("1x2+3+4", ["what"]), "url": ("https://h/y", ["ftp://x"]),
     "listen": ("127.0.0.1:1", ["x y", "unix:/run/x"]),
     "candidates": ("203.0.113.7", ["a.example", "203.0.113.7:0"]),
     "ice-servers": (

@@ -186,7 +186,7 @@ struct RecordingTests {
         FolderConfiguration(path: folder.path), metrics: ServiceMetrics(), logger: LogRecords().logger
       ) { descriptor, bytes in
         let used = (try? files(in: folder).reduce(0) { $0 + (try Data(contentsOf: $1).count) }) ?? 0
-        return used + bytes.count > capacity.value ? ENOSPC : writeAll(descriptor, bytes)
+        return used + bytes.count > capacity.value ? ENOSPC : RecordedBytes.append(descriptor, bytes)
       }
       let format = H264Format(
         sps: [0x67, 66, 0xC0, 30, 0xDA, 0x7E, 0xAD], pps: [0x68, 0xCE, 0x3C, 0x80],
