@@ -32,6 +32,8 @@ struct ServiceParts: Sendable {
   let responder: BrokerResponder?
   private let brokerEvents: BrokerEvents?
   private let forwarder: PeerForwarder
+  /// Tells an MQTT server of the cameras.
+  let mqtt: MQTTPublisher?
 
   let metrics: ServiceMetrics
   private let connections: ConnectionLimiter
@@ -58,7 +60,11 @@ struct ServiceParts: Sendable {
       configuration.configuration.served(at: name, holding: []), logger: logger, options: options,
       makeSource: makeSource)
     assignment = CameraAssignment(configuration.configuration, name: name, registry, logger: logger)
-    let events = ServiceEvents(configuration.snapshots, metrics: metrics, logger: logger)
+    // More than these are not waited for by MQTT.
+    let (taken, take) = AsyncStream.makeStream(of: Snapshot.self, bufferingPolicy: .bufferingNewest(4))
+    let events = ServiceEvents(
+      configuration.snapshots, alsoTo: configuration.mqtt == nil ? nil : take, metrics: metrics, logger: logger
+    )
     self.events = events
     watch = CameraWatch(registry, logger: logger) { events.cameraChanged($0, $1) }
     renderer = RendererWatch(
@@ -118,6 +124,12 @@ struct ServiceParts: Sendable {
           }), times: configuration.patience.leases, logger: logger)
     }
     peers.expect(homes: configuration.configuration.homes, movable: configuration.configuration.leasedCameras)
+    mqtt = try configuration.mqtt.map { [registry, watch, snapshots, peers] mqtt in
+      try MQTTPublisher(
+        mqtt, node: name, registry, watch, snapshots, events.log, taken: taken,
+        isElsewhere: { peers.moves($0) || peers.cluster[camera: $0] != nil }, counting: metrics, logger: logger
+      )
+    }
     connections = ConnectionLimiter(connectionsPerClient: limits.connectionsPerClient)
     for warning in tls?.warnings ?? [] { logger.warning("\(warning)") }
   }
@@ -127,7 +139,7 @@ struct ServiceParts: Sendable {
     events.services
       + [watch, renderer, videos, webRTC, rtsp, peers, peerStreams, MemoryMonitor(budget: registry.budget)]
       // The broker ends last of these.
-      + [broker as (any Service)?, responder, brokerEvents].compactMap(\.self)
+      + [broker as (any Service)?, responder, brokerEvents, mqtt].compactMap(\.self)
   }
 
   /// The service listens, at `port` unless it is at a local socket. Only now other nodes may hear of this one.
@@ -180,7 +192,8 @@ struct ServiceParts: Sendable {
     answerByBroker()
     if new.bind != configuration.bind || new.tls != configuration.tls || new.gpu != configuration.gpu
       || new.limits != configuration.limits || new.snapshots != configuration.snapshots
-      || new.rtsp != configuration.rtsp || new.cluster.certificates != configuration.cluster.certificates
+      || new.rtsp != configuration.rtsp || new.mqtt != configuration.mqtt
+      || new.cluster.certificates != configuration.cluster.certificates
       || new.cluster.broker != configuration.cluster.broker || new.cluster.url != configuration.cluster.url
     {
       logger.warning(

@@ -41,6 +41,10 @@ final class ServiceMetrics: Sendable {
     case answered(AnswerResult)
     /// An event to or of other nodes.
     case relayed(Outcome)
+    /// A message to the MQTT server.
+    case mqtt(Outcome)
+    /// A snapshot that was asked for by MQTT.
+    case mqttCommand(Outcome)
 
     fileprivate var name: String {
       switch self {
@@ -53,6 +57,8 @@ final class ServiceMetrics: Sendable {
       case .forwarded: "glpreview_peer_requests_total"
       case .answered: "glpreview_broker_requests_total"
       case .relayed: "glpreview_broker_events_total"
+      case .mqtt: "glpreview_mqtt_messages_total"
+      case .mqttCommand: "glpreview_mqtt_commands_total"
       }
     }
 
@@ -61,7 +67,9 @@ final class ServiceMetrics: Sendable {
       case .request(let method, let route, let status):
         [("method", method), ("route", route), ("status", "\(status)")]
       case .snapshot(let result): [("result", result.rawValue)]
-      case .file(let result), .webhook(let result), .relayed(let result): [("result", result.rawValue)]
+      case .file(let result), .webhook(let result), .relayed(let result), .mqtt(let result),
+        .mqttCommand(let result):
+        [("result", result.rawValue)]
       case .forwarded(let result): [("result", result.rawValue)]
       case .answered(let result): [("result", result.rawValue)]
       case .removedFile, .webhookRetry: []
