@@ -63,7 +63,8 @@ struct ServiceParts: Sendable {
     // More than these are not waited for by MQTT.
     let (taken, take) = AsyncStream.makeStream(of: Snapshot.self, bufferingPolicy: .bufferingNewest(4))
     let events = ServiceEvents(
-      configuration.snapshots, alsoTo: configuration.mqtt == nil ? nil : take, metrics: metrics, logger: logger
+      configuration.snapshots, alsoTo: configuration.mqtt == nil ? nil : take, metrics: metrics,
+      logger: logger
     )
     self.events = events
     watch = CameraWatch(registry, logger: logger) { events.cameraChanged($0, $1) }
@@ -126,8 +127,10 @@ struct ServiceParts: Sendable {
     peers.expect(homes: configuration.configuration.homes, movable: configuration.configuration.leasedCameras)
     mqtt = try configuration.mqtt.map { [registry, watch, snapshots, peers] mqtt in
       try MQTTPublisher(
-        mqtt, node: name, registry, watch, snapshots, events.log, taken: taken,
-        isElsewhere: { peers.moves($0) || peers.cluster[camera: $0] != nil }, counting: metrics, logger: logger
+        mqtt, node: name, version: PreviewServer.version, registry, watch, snapshots, events.log,
+        taken: taken,
+        isElsewhere: { peers.moves($0) || peers.cluster[camera: $0] != nil }, counting: metrics,
+        logger: logger
       )
     }
     connections = ConnectionLimiter(connectionsPerClient: limits.connectionsPerClient)

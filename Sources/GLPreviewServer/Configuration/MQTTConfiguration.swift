@@ -52,6 +52,16 @@ package struct MQTTConfiguration: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
+/// The times of the connection to an MQTT server.
+struct MQTTTimes: Sendable, Hashable {
+  /// How long the server may take to let this client in.
+  var answer = Duration.seconds(10)
+  /// How long nothing may be heard. A ping is sent as often.
+  var silence = Duration.seconds(30)
+  /// The longest pause between two attempts to connect.
+  var longestPause = Duration.seconds(30)
+}
+
 extension ConfigurationKeys {
   static let mqtt: [ConfigurationKey<MQTTConfiguration>] =
     [

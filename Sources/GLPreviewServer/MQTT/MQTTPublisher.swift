@@ -54,11 +54,12 @@ final class MQTTPublisher: Service, CustomStringConvertible {
   ///
   /// - Throws: `ConfigurationError` for certificates that can't be read.
   init(
-    _ configuration: MQTTConfiguration, node: String, _ registry: CameraRegistry, _ watch: CameraWatch,
+    _ configuration: MQTTConfiguration, node: String, version: String, _ registry: CameraRegistry,
+    _ watch: CameraWatch,
     _ snapshots: SnapshotProvider, _ log: EventLog, taken: AsyncStream<Snapshot>,
     isElsewhere: @escaping @Sendable (String) -> Bool, counting metrics: ServiceMetrics, logger: Logger
   ) throws(ConfigurationError) {
-    topics = MQTTTopics(configuration, node: node)
+    topics = MQTTTopics(configuration, node: node, version: version)
     // The same id at each connection has the server end an old one, with its will, before it lets the new one in.
     let id = "glpreview-\(configuration.prefix.replacing("/", with: "-"))-\(node)"
     client = try MQTTClient(

@@ -1,5 +1,6 @@
 // The topics and messages of a node and its cameras, those of Home Assistant's discovery among them. Values, no I/O.
 internal import GLPreview
+internal import PreviewCore
 
 /// Names of topics. Cameras' and nodes' names have neither wildcards nor slashes (`ViewConfiguration.check(name:)`).
 struct MQTTTopics: Sendable {
@@ -7,9 +8,12 @@ struct MQTTTopics: Sendable {
   /// The prefix of Home Assistant's discovery; nil for none.
   let discovery: String?
   let node: String
+  /// This program's version.
+  let version: String
 
-  init(_ configuration: MQTTConfiguration, node: String) {
-    (prefix, discovery, self.node) = (configuration.prefix, configuration.discovery, node)
+  init(_ configuration: MQTTConfiguration, node: String, version: String) {
+    (prefix, discovery) = (configuration.prefix, configuration.discovery)
+    (self.node, self.version) = (node, version)
   }
 
   /// Whether the node is there: `online` or `offline`.
@@ -52,10 +56,10 @@ struct MQTTTopics: Sendable {
     var entities: [Entity] = [
       Entity("camera", "picture", "Picture", ["topic": picture(camera)]),
       Entity(
-        "binary_sensor", "live", "Live",
+        "binary_sensor", "problem", "Problem",
         [
-          "state_topic": state(camera), "device_class": "connectivity", "entity_category": "diagnostic",
-          "value_template": "{{ 'ON' if value_json.state == 'live' else 'OFF' }}",
+          "state_topic": state(camera), "device_class": "problem", "entity_category": "diagnostic",
+          "value_template": "{{ 'ON' if value_json.state in [\(Self.troubles)] else 'OFF' }}",
         ]),
       Entity(
         "sensor", "state", "State",
@@ -81,6 +85,10 @@ struct MQTTTopics: Sendable {
     return entities.compactMap { message(of: $0, camera) }
   }
 
+  /// The states of a camera that does not work. One that nobody watches is idle.
+  private static let troubles = SourceState.allCases.filter(\.isTrouble).map { "'\($0.rawValue)'" }
+    .joined(separator: ", ")
+
   private struct Entity {
     let kind: String
     let id: String
@@ -98,15 +106,15 @@ struct MQTTTopics: Sendable {
     var json = entity.members.mapValues(JSONValue.string)
     json["name"] = .string(entity.name)
     json["unique_id"] = .string("\(device)_\(entity.id)")
-    json["object_id"] = .string("\(device)_\(entity.id)")
     json["availability_topic"] = .string(status)
     json["device"] = .object([
       "identifiers": .array([.string(device)]), "name": .string(camera), "manufacturer": "GLPreview",
-      "model": .string("camera of \(node)"), "sw_version": .string(PreviewServer.version),
+      "model": .string("camera of \(node)"), "sw_version": .string(version),
     ])
-    json["origin"] = .object(["name": "GLPreview", "sw_version": .string(PreviewServer.version)])
+    json["origin"] = .object(["name": "GLPreview", "sw_version": .string(version)])
     return MQTTMessage(
-      topic: "\(discovery)/\(entity.kind)/\(device)/\(entity.id)/config", payload: json.json, isRetained: true)
+      topic: "\(discovery)/\(entity.kind)/\(device)/\(entity.id)/config", payload: json.json, isRetained: true
+    )
   }
 
   /// A camera's state, as JSON. The frame rate is rounded, so that it rarely changes.

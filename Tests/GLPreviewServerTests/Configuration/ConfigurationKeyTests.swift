@@ -29,6 +29,10 @@ struct ConfigurationKeyTests {
       "access": ["tokens": [["token": "a"]], "users": [["name": "b", "password": "c"]]],
       "cameras": ["door": ["source": "pattern:counter", "views": ["main": view]]],
       "scenes": ["all": view],
+      "mqtt": [
+        "server": "mqtts://h", "user": "b", "password": "c", "certificate": "\(folder.path)/file",
+        "key": "\(folder.path)/file",
+      ],
       "snapshots": ["folder": ["path": "\(folder.path)/kept"], "webhook": ["url": "https://h/x"]],
       "cluster": [
         "nats": [
@@ -126,6 +130,8 @@ struct ConfigurationKeyTests {
     "warmup": ("0.5s", ["x", "-1"]),
     "servers": ("nats://a", ["http://a"]), "user": ("ann", ["a:b"]), "prefix": ("site", ["a.b"]),
     "nkey": ("SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY", ["SU"]), "node": ("shed", ["a/b"]),
+    "server": ("mqtts://a:1", ["http://a", "mqtts://ann:hush@a"]), "discovery": ("ha", ["a b", "a/+", ""]),
+    "pictures": ("10s", ["x", "500ms"]),
     "peers": ("https://a.example:8080", ["a.example", "http://u:p@a.example", "http://a.example?x"]),
   ]
 

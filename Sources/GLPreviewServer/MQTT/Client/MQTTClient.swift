@@ -249,16 +249,6 @@ final class MQTTClient: Sendable {
   }
 }
 
-/// The times of a connection.
-struct MQTTTimes: Sendable, Hashable {
-  /// How long the server may take to let this client in.
-  var answer = Duration.seconds(10)
-  /// How long nothing may be heard. A ping is sent as often.
-  var silence = Duration.seconds(30)
-  /// The longest pause between two attempts to connect.
-  var longestPause = Duration.seconds(30)
-}
-
 /// The parser as a part of a channel.
 private struct MQTTDecoder: ByteToMessageDecoder {
   typealias InboundOut = MQTTPacket

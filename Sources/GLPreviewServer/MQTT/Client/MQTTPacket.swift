@@ -63,6 +63,10 @@ struct MQTTParser: Sendable {
   private static func header(in buffer: ByteBuffer) throws(MQTTError) -> (UInt8, length: Int, header: Int)? {
     let bytes = buffer.readableBytesView
     guard let type = bytes.first else { return nil }
+    // What is no MQTT is not waited for.
+    guard type >> 4 == Kind.publish || Kind.answers.contains(type) else {
+      throw .violation("a packet that begins with \(type)")
+    }
     var length = 0
     for (index, byte) in bytes.dropFirst().prefix(4).enumerated() {
       length |= Int(byte & 0x7F) << (7 * index)
@@ -73,21 +77,22 @@ struct MQTTParser: Sendable {
   }
 
   private func packet(_ type: UInt8, _ body: inout ByteBuffer) throws(MQTTError) -> MQTTPacket {
-    switch (type >> 4, type & 0x0F) {
-    case (Kind.connectAnswer, 0):
-      let fields = try Self.read(&body) { ($0.readInteger(as: UInt8.self), $0.readInteger(as: UInt8.self)) }
-      return .answeredConnect(code: fields.1)
-    case (Kind.publish, let flags): return .message(try message(flags, &body))
-    case (Kind.publishAnswer, 0):
+    switch type {
+    case Kind.connectAnswer:
+      guard body.readInteger(as: UInt8.self) != nil, let code = body.readInteger(as: UInt8.self) else {
+        throw .violation("a short CONNACK")
+      }
+      return .answeredConnect(code: code)
+    case Kind.publishAnswer:
       guard let id = body.readInteger(as: UInt16.self) else { throw .violation("a short PUBACK") }
       return .answeredPublish(id: id, code: body.readInteger() ?? 0)
-    case (Kind.subscribeAnswer, 0):
+    case Kind.subscribeAnswer:
       guard body.readInteger(as: UInt16.self) != nil else { throw .violation("a short SUBACK") }
       try skipProperties(&body)
       return .answeredSubscribe(codes: Array(body.readableBytesView))
-    case (Kind.pingAnswer, 0): return .answeredPing
-    case (Kind.disconnect, 0): return .disconnected(code: body.readInteger() ?? 0)
-    default: throw .violation("a packet that begins with \(type)")
+    case Kind.pingAnswer: return .answeredPing
+    case Kind.disconnect: return .disconnected(code: body.readInteger() ?? 0)
+    default: return .message(try message(type & 0x0F, &body))
     }
   }
 
@@ -113,20 +118,16 @@ struct MQTTParser: Sendable {
     body.moveReaderIndex(forwardBy: length)
   }
 
-  private static func read(_ body: inout ByteBuffer, _ fields: (inout ByteBuffer) -> (UInt8?, UInt8?))
-    throws(MQTTError) -> (UInt8, UInt8)
-  {
-    guard case (let one?, let other?) = fields(&body) else { throw .violation("a short CONNACK") }
-    return (one, other)
-  }
+  /// First bytes; of a message only the upper half.
+  private enum Kind {
+    static let connectAnswer: UInt8 = 0x20
+    static let publish: UInt8 = 0x3
+    static let publishAnswer: UInt8 = 0x40
+    static let subscribeAnswer: UInt8 = 0x90
+    static let pingAnswer: UInt8 = 0xD0
+    static let disconnect: UInt8 = 0xE0
 
-  fileprivate enum Kind {
-    static let connectAnswer: UInt8 = 2
-    static let publish: UInt8 = 3
-    static let publishAnswer: UInt8 = 4
-    static let subscribeAnswer: UInt8 = 9
-    static let pingAnswer: UInt8 = 13
-    static let disconnect: UInt8 = 14
+    static let answers = [connectAnswer, publishAnswer, subscribeAnswer, pingAnswer, disconnect]
   }
 }
 
