@@ -1,4 +1,4 @@
-// Publishes what happens in a service: to the event log, and snapshots also to the configured folder and webhook.
+// Publishes what happens in a service: to the event log, and snapshots also to the configured folder, webhook and MQTT server.
 internal import GLPreview
 internal import Logging
 internal import ServiceLifecycle

@@ -27,7 +27,7 @@ struct ServiceContext: RequestContext {
     grantedRole = nil
   }
 
-  /// Of a request that has come by the broker, for which its senders can't be told apart.
+  /// Of a request that has come by the broker or by MQTT, for which its senders can't be told apart.
   init(granting role: Role, logger: Logger) {
     let channel = AbsentChannel.shared
     coreContext = CoreRequestContextStorage(

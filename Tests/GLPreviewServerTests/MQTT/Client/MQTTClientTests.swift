@@ -86,6 +86,39 @@ struct MQTTClientTests {
     }
   }
 
+  @Test(
+    "mosquitto is spoken to in both versions, both ways",
+    .enabled(if: Mosquitto.isInstalled, Mosquitto.isMissing), arguments: [MQTTVersion.v3_1_1, .v5])
+  func versions(version: MQTTVersion) async throws {
+    let server = try await Mosquitto()
+    var configuration = MQTTConfiguration()
+    configuration.server = .init(host: "127.0.0.1", port: server.port)
+    let client = try MQTTClient(
+      configuration, id: "me", will: MQTTMessage(topic: "will", payload: [1], isRetained: true),
+      subscribingTo: ["asked"], times: MQTTTimes(), version: version, counting: ServiceMetrics(),
+      logger: LogRecords().logger)
+    let running = Task { await client.run() }
+    let heard = try server.subscribe()
+    let text = String(repeating: "x", count: 100_000)
+    client.update { $0.put("said", Array(text.utf8)) }
+    await heard.hears("said", saying: text)
+    await until { client.update { $0.isEmpty } }
+
+    let later = Task {
+      for await message in client.messages { return message.payload.count }; return 0
+    }
+    // The subscription may still be on its way.
+    var isHeard = false
+    let asking = Task { while !Task.isCancelled { try await server.publish("asked", "now") } }
+    isHeard = await later.value == 3
+    asking.cancel()
+    #expect(isHeard)
+    client.end()
+    await running.value
+    // An end in good order has no will.
+    #expect(heard.newest["will"] == nil)
+  }
+
   @Test("reasons say what to do")
   func reasons() {
     #expect("\(MQTTError.refused(5))".contains("mqtt.password"))

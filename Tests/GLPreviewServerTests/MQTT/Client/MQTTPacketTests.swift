@@ -92,6 +92,42 @@ struct MQTTPacketTests {
       ])
   }
 
+  @Test(
+    "random bytes are read, waited for or refused, whole and in pieces alike",
+    arguments: [MQTTVersion.v3_1_1, .v5])
+  func random(version: MQTTVersion) throws {
+    let starts: [UInt8] = [0x20, 0x30, 0x31, 0x40, 0x90, 0xD0, 0xE0, 0, 1, 2, 3, 0x7F, 0x80, 0xFF]
+    var random = SeededGenerator(seed: 1)
+    for _ in 0..<20_000 {
+      let bytes = (0..<Int.random(in: 1...40, using: &random)).map { _ in
+        random.happens(0.7) ? random.oneOf(starts) : UInt8.random(in: 0...255, using: &random)
+      }
+      let whole = Result { try Self.packets(bytes, version, limit: 16) }
+      var parser = MQTTParser(version)
+      parser.limit = 16
+      var buffer = ByteBuffer()
+      var packets: [MQTTPacket] = []
+      let cut = Result {
+        for byte in bytes {
+          buffer.writeInteger(byte)
+          while let packet = try parser.next(in: &buffer) { packets.append(packet) }
+          guard buffer.readableBytes <= 21 else { throw MQTTError.violation("kept") }
+        }
+        return packets
+      }
+      let isAlike =
+        switch (whole, cut) {
+        case (.success(let one), .success(let other)): one == other
+        case (.failure(let one as MQTTError), .failure(let other as MQTTError)): one == other
+        default: false
+        }
+      guard isAlike else {
+        Issue.record("\(bytes): \(whole), \(cut)")
+        return
+      }
+    }
+  }
+
   @Test("a message that is too large is left out, and what follows is read; nothing of it is kept")
   func large() throws {
     let large: [UInt8] = [0x30, 0xE8, 0x07] + [UInt8](repeating: 1, count: 1000)
