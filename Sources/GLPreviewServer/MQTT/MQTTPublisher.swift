@@ -246,8 +246,11 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     let jpeg = try await picture.jpeg(
       quality: Self.quality, maxBytes: Self.mostPictureBytes, fitting: size)
     let lease = try registry.budget.reserve(jpeg.bytes.count)
-    // It may have been removed meanwhile.
-    guard registry.served[camera: camera.configuration.name]?.source == camera.source else { return }
-    client.update { $0.put(topics.picture(camera.configuration.name), jpeg.bytes, holding: lease) }
+    let name = camera.configuration.name
+    client.update { outbox in
+      // It may have been removed meanwhile; what is cleared is cleared after this, or the camera is not there any more.
+      guard registry.served[camera: name]?.source == camera.source else { return }
+      outbox.put(topics.picture(name), jpeg.bytes, holding: lease)
+    }
   }
 }
