@@ -61,7 +61,9 @@ package struct PreviewServer: Sendable {
         metadata: ["connections": "\(connections)"])
     }
     let router = parts.router()
-    parts.responder?.answer(with: router.buildResponder())
+    let routes = router.buildResponder()
+    parts.responder?.answer(with: routes)
+    parts.mqtt?.answer(with: routes)
     let application = Application(
       router: router,
       server: try parts.server(),

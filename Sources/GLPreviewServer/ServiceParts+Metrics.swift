@@ -8,6 +8,7 @@ extension ServiceParts {
     var families =
       metrics.families + webRTC.counters.families + videos.counters.families + ProcessMetrics.families
       + cameraFamilies + peers.metricFamilies + (node?.metricFamilies ?? []) + (broker?.metricFamilies ?? [])
+      + (mqtt?.metricFamilies ?? [])
     families += [
       MetricFamily("glpreview_peer_streams", value: Double(peerStreams.count)),
       MetricFamily("glpreview_event_clients", value: Double(events.log.subscriberCount)),

@@ -36,6 +36,8 @@ struct ServiceParts: Sendable {
   private let brokerEvents: BrokerEvents?
   private let peerEvents: PeerEvents
   private let forwarder: PeerForwarder
+  /// Tells an MQTT server of the cameras.
+  let mqtt: MQTTPublisher?
 
   let metrics: ServiceMetrics
   private let connections: ConnectionLimiter
@@ -62,7 +64,12 @@ struct ServiceParts: Sendable {
       configuration.configuration.served(at: name, holding: []), logger: logger, options: options,
       makeSource: makeSource)
     assignment = CameraAssignment(configuration.configuration, name: name, registry, logger: logger)
-    let events = ServiceEvents(configuration.snapshots, metrics: metrics, logger: logger)
+    // More than these are not waited for by MQTT.
+    let (taken, take) = AsyncStream.makeStream(of: Snapshot.self, bufferingPolicy: .bufferingNewest(4))
+    let events = ServiceEvents(
+      configuration.snapshots, alsoTo: configuration.mqtt == nil ? nil : take, metrics: metrics,
+      logger: logger
+    )
     self.events = events
     watch = CameraWatch(registry, logger: logger) { events.cameraChanged($0, $1) }
     renderer = RendererWatch(
@@ -133,6 +140,14 @@ struct ServiceParts: Sendable {
           }), times: configuration.patience.leases, logger: logger)
     }
     peers.expect(homes: configuration.configuration.homes, movable: configuration.configuration.leasedCameras)
+    mqtt = try configuration.mqtt.map { [registry, watch, snapshots, peers] mqtt in
+      try MQTTPublisher(
+        mqtt, node: name, version: PreviewServer.version, registry, watch, snapshots, events.log,
+        taken: taken,
+        isElsewhere: { peers.moves($0) || peers.cluster[camera: $0] != nil }, counting: metrics,
+        logger: logger
+      )
+    }
     connections = ConnectionLimiter(connectionsPerClient: limits.connectionsPerClient)
     for warning in tls?.warnings ?? [] { logger.warning("\(warning)") }
   }
@@ -146,7 +161,7 @@ struct ServiceParts: Sendable {
       ]
       + (recorders.map { [$0.folder, $0] } ?? [] as [any Service])
       // The broker ends last of these.
-      + [broker as (any Service)?, responder, brokerEvents].compactMap(\.self)
+      + [broker as (any Service)?, responder, brokerEvents, mqtt].compactMap(\.self)
   }
 
   /// The service listens, at `port` unless it is at a local socket. Only now other nodes may hear of this one.
@@ -200,7 +215,8 @@ struct ServiceParts: Sendable {
     if new.bind != configuration.bind || new.tls != configuration.tls || new.gpu != configuration.gpu
       || new.recordings != configuration.recordings
       || new.limits != configuration.limits || new.snapshots != configuration.snapshots
-      || new.rtsp != configuration.rtsp || new.cluster.certificates != configuration.cluster.certificates
+      || new.rtsp != configuration.rtsp || new.mqtt != configuration.mqtt
+      || new.cluster.certificates != configuration.cluster.certificates
       || new.cluster.broker != configuration.cluster.broker || new.cluster.url != configuration.cluster.url
     {
       logger.warning(

@@ -24,6 +24,7 @@ enum ConfigurationKeys {
     .init("webrtc", webRTC, \.webRTC),
     .init("rtsp", rtsp, \.rtsp),
     .init("cluster", cluster, \.cluster),
+    .init("mqtt", mqtt, \.mqtt, new: MQTTConfiguration()) { isThere("server", &$0, $1) },
     .init("gpu", .gpu, \.gpu, "`auto`", "the GPU to draw with"),
     .init("require-hardware", .flag, \.requiresHardware, "`false`", "refuse to render in software"),
     .init("cameras", .named, camera, \.cameras, new: { name, _ in .init(name: name, source: "") }) {

@@ -14,6 +14,8 @@ package struct ServerConfiguration: Sendable, Hashable {
   package var rtsp = RTSPConfiguration()
   /// The other nodes.
   package var cluster = ClusterConfiguration()
+  /// The MQTT server that is told of the cameras; nil for none.
+  package var mqtt: MQTTConfiguration?
   package var gpu = GPUDevice.Choice.automatic
   /// Whether a software renderer is refused.
   package var requiresHardware = false
@@ -52,6 +54,8 @@ struct ServicePatience: Sendable, Hashable {
   var peerList = Duration.seconds(5)
   /// The times of leases.
   var leases = LeaseTimes()
+  /// The times of the connection to the MQTT server.
+  var mqtt = MQTTTimes()
   /// The time limit of a peer's answer to a request, up to its first byte; snapshots may ask for more.
   var peerAnswer = Duration.seconds(15)
 }

@@ -26,7 +26,7 @@ package struct ValidatedConfiguration: Sendable, Hashable {
 
 extension ServerConfiguration {
   fileprivate var problems: [ConfigurationProblem] {
-    accessProblems + cameraProblems + memoryProblems + sceneProblems + clusterProblems
+    accessProblems + cameraProblems + memoryProblems + sceneProblems + clusterProblems + mqttProblems
   }
 
   /// Other machines must not reach the service without credentials, unless `access.isInsecure` allows it.
@@ -200,6 +200,15 @@ extension ServerConfiguration {
           path: ["cluster", "name"], "neither ends in '.' nor has two in a row, with cluster.nats"))
     }
     return problems
+  }
+
+  private var mqttProblems: [ConfigurationProblem] {
+    guard let mqtt else { return [] }
+    let events = cameras.filter { $0.name == MQTTConfiguration.events }.map {
+      ConfigurationProblem(
+        path: ["cameras", $0.name], "is the name of the topics of events: give it another, or leave mqtt out")
+    }
+    return mqtt.problems.map { ConfigurationProblem(path: ["mqtt", $0.key], $0.reason) } + events
   }
 
   private func invalid(_ name: String, _ path: [String]) -> [ConfigurationProblem] {

@@ -1,4 +1,4 @@
-// Publishes what happens in a service: to the event log, and snapshots also to the configured folder and webhook.
+// Publishes what happens in a service: to the event log, and snapshots also to the configured folder, webhook and MQTT server.
 internal import GLPreview
 internal import Logging
 internal import ServiceLifecycle
@@ -8,13 +8,19 @@ struct ServiceEvents: Sendable {
   let log = EventLog()
   private let folder: SnapshotFolder?
   private let webhook: WebhookSender?
+  private let taken: AsyncStream<Snapshot>.Continuation?
   private let logger: Logger
 
   /// The largest snapshot event, in bytes; it contains a thumbnail.
   private static let snapshotBytes = 24_000
   private static let thumbnail = Size(width: 160, height: 160)
 
-  init(_ destinations: SnapshotDestinations, metrics: ServiceMetrics, logger: Logger) {
+  /// `taken` is given each snapshot too.
+  init(
+    _ destinations: SnapshotDestinations, alsoTo taken: AsyncStream<Snapshot>.Continuation? = nil,
+    metrics: ServiceMetrics, logger: Logger
+  ) {
+    self.taken = taken
     folder = destinations.folder.map { SnapshotFolder($0, metrics: metrics, logger: logger) }
     webhook = destinations.webhook.map { WebhookSender($0, metrics: metrics, logger: logger) }
     self.logger = logger
@@ -76,6 +82,7 @@ struct ServiceEvents: Sendable {
         "snapshot event not sent", metadata: ["camera": "\(snapshot.camera)", "reason": "\(error)"])
     }
     folder?.add(snapshot)
+    taken?.yield(snapshot)
     guard let webhook else { return }
     Task {
       for picture in snapshot.pictures {

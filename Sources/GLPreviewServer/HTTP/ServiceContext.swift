@@ -28,7 +28,7 @@ struct ServiceContext: RequestContext {
     grantedRole = nil
   }
 
-  /// Of a request that has come by the broker.
+  /// Of a request that has come by the broker or by MQTT.
   init(granting role: Role, to client: ClientGroup, logger: Logger) {
     let channel = AbsentChannel.shared
     coreContext = CoreRequestContextStorage(

@@ -85,6 +85,9 @@ struct MetricFamily: Sendable {
       "JPEGs sent on as the camera made them, each counted once however many clients got it.",
     "glpreview_jpegs_encoded_total":
       "JPEGs encoded for streams and snapshots, each counted once however many clients got it.",
+    "glpreview_mqtt_connected": "1 while the MQTT server is connected.",
+    "glpreview_mqtt_messages_total": "Messages to the MQTT server.",
+    "glpreview_mqtt_commands_total": "Snapshots asked for by MQTT.",
     "glpreview_stage_seconds": "Duration of a stage between camera and client.",
     "glpreview_webrtc_sessions": "WebRTC sessions.",
     "glpreview_webrtc_packets_total": "Packets of pictures sent to WebRTC clients.",

@@ -48,6 +48,10 @@ final class ServiceMetrics: Sendable {
     case relayed(Outcome)
     /// An event of a peer.
     case heard(Outcome)
+    /// A message to the MQTT server.
+    case mqtt(Outcome)
+    /// A snapshot that was asked for by MQTT.
+    case mqttCommand(Outcome)
 
     fileprivate var name: String {
       switch self {
@@ -64,6 +68,8 @@ final class ServiceMetrics: Sendable {
       case .answered: "glpreview_broker_requests_total"
       case .relayed: "glpreview_broker_events_total"
       case .heard: "glpreview_peer_events_total"
+      case .mqtt: "glpreview_mqtt_messages_total"
+      case .mqttCommand: "glpreview_mqtt_commands_total"
       }
     }
 
@@ -73,7 +79,7 @@ final class ServiceMetrics: Sendable {
         [("method", method), ("route", route), ("status", "\(status)")]
       case .snapshot(let result): [("result", result.rawValue)]
       case .file(let result), .recording(let result), .webhook(let result), .relayed(let result),
-        .heard(let result):
+        .heard(let result), .mqtt(let result), .mqttCommand(let result):
         [("result", result.rawValue)]
       case .forwarded(let result): [("result", result.rawValue)]
       case .answered(let result): [("result", result.rawValue)]

@@ -35,6 +35,10 @@ struct ConfigurationKeyTests {
       ],
       "scenes": ["all": view],
       "recordings": ["path": "\(folder.path)/kept"],
+      "mqtt": [
+        "server": "mqtts://h", "user": "b", "password": "c", "certificate": "\(folder.path)/file",
+        "key": "\(folder.path)/file",
+      ],
       "snapshots": ["folder": ["path": "\(folder.path)/kept"], "webhook": ["url": "https://h/x"]],
       "cluster": [
         "nats": [
@@ -132,6 +136,8 @@ struct ConfigurationKeyTests {
     "warmup": ("0.5s", ["x", "-1"]), "zones": ("b=0,0 1,0 1,1", ["0,0,1,1", "b=0,0,2,1"]),
     "servers": ("nats://a", ["http://a"]), "user": ("ann", ["a:b"]), "prefix": ("site", ["a.b"]),
     "nkey": ("SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY", ["SU"]), "node": ("shed", ["a/b"]),
+    "server": ("mqtts://a:1", ["http://a", "mqtts://ann:hush@a"]), "discovery": ("ha", ["a b", "a/+", ""]),
+    "pictures": ("10s", ["x", "500ms"]),
     "peers": ("https://a.example:8080", ["a.example", "http://u:p@a.example", "http://a.example?x"]),
   ]
 

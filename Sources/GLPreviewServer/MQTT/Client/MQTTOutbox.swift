@@ -1,0 +1,132 @@
+// What is to be sent to an MQTT server. A value without I/O or a clock.
+internal import GLPreview
+
+/// The newest message of each retained topic, and a bounded queue of events.
+///
+/// A slow server costs no memory: a newer message of a retained topic replaces the older, and the oldest events are dropped.
+/// After each connection everything that is retained is sent anew, in case the server has lost it.
+struct MQTTOutbox: Sendable {
+  private struct Entry: Sendable {
+    var payload: [UInt8]
+    /// The payload's share of the memory budget.
+    var lease: MemoryLease?
+    var isWaiting = true
+    /// An empty payload has the server forget the topic; then it is forgotten here.
+    var isCleared: Bool { payload.isEmpty }
+  }
+
+  private var retained: [String: Entry] = [:]
+  /// All retained topics, in the order in which they came.
+  private var order: [String] = []
+  /// The retained topics that wait.
+  private var waiting: [String] = []
+  private var events: [MQTTMessage] = []
+  private var eventBytes = 0
+  /// Messages that the server has not confirmed, by id: the topic if it is retained.
+  private var inFlight: [UInt16: String?] = [:]
+  private var lastID: UInt16 = 0
+  private var isConnected = false
+
+  /// The most messages that wait for their confirmation.
+  static let window = 16
+  private static let mostEvents = 256
+  private static let mostEventBytes = 2 << 20
+
+  /// Whether the server has confirmed everything.
+  var isEmpty: Bool { waiting.isEmpty && events.isEmpty && inFlight.isEmpty }
+
+  /// The topics that are to stand at the server.
+  var topics: [String] { order.filter { retained[$0]?.isCleared == false } }
+
+  // MARK: From this service
+
+  /// Sets what a retained topic says.
+  mutating func put(_ topic: String, _ payload: [UInt8], holding lease: MemoryLease? = nil) {
+    if let entry = retained[topic] {
+      guard entry.payload != payload else { return }
+      retained[topic]?.payload = payload
+      retained[topic]?.lease = lease
+      guard !entry.isWaiting else { return }
+      retained[topic]?.isWaiting = true
+    } else {
+      retained[topic] = Entry(payload: payload, lease: lease)
+      order.append(topic)
+    }
+    waiting.append(topic)
+  }
+
+  /// Has the server forget a topic.
+  mutating func clear(_ topic: String) { if retained[topic] != nil { put(topic, []) } }
+
+  /// Forgets a topic that is another node's now, and leaves it at the server.
+  mutating func release(_ topic: String) {
+    guard retained.removeValue(forKey: topic) != nil else { return }
+    order.removeAll { $0 == topic }
+    waiting.removeAll { $0 == topic }
+  }
+
+  /// Queues an event. Returns how many were dropped: this one while there is no server, or the oldest.
+  mutating func add(_ event: MQTTMessage) -> Int {
+    guard isConnected else { return 1 }
+    events.append(event)
+    eventBytes += event.payload.count
+    var dropped = 0
+    while events.count > Self.mostEvents || eventBytes > Self.mostEventBytes {
+      eventBytes -= events.removeFirst().payload.count
+      dropped += 1
+    }
+    return dropped
+  }
+
+  // MARK: To the server
+
+  /// A connection is there: everything retained is to be sent.
+  mutating func connected() {
+    disconnected()
+    isConnected = true
+    waiting = order
+    for topic in order { retained[topic]?.isWaiting = true }
+  }
+
+  /// Messages that were not confirmed are sent again with the next connection if they are retained. Returns how many events
+  /// were lost.
+  @discardableResult
+  mutating func disconnected() -> Int {
+    let lost = events.count + inFlight.values.count { $0 == nil }
+    (inFlight, events, eventBytes, isConnected) = ([:], [], 0, false)
+    return lost
+  }
+
+  /// The next message to send; nil if there is none, or too many are not yet confirmed.
+  mutating func next() -> (id: UInt16, MQTTMessage)? {
+    guard isConnected, inFlight.count < Self.window else { return nil }
+    let message: MQTTMessage
+    var topic: String?
+    if !waiting.isEmpty {
+      let first = waiting.removeFirst()
+      guard let entry = retained[first] else { return next() }
+      retained[first]?.isWaiting = false
+      message = MQTTMessage(topic: first, payload: entry.payload, isRetained: true)
+      topic = first
+    } else if !events.isEmpty {
+      message = events.removeFirst()
+      eventBytes -= message.payload.count
+    } else {
+      return nil
+    }
+    repeat { lastID = lastID == .max ? 1 : lastID + 1 } while inFlight[lastID] != nil
+    inFlight[lastID] = .some(topic)
+    return (lastID, message)
+  }
+
+  /// The server has confirmed a message. False for an id that none has.
+  mutating func confirmed(_ id: UInt16) -> Bool {
+    guard let topic = inFlight.removeValue(forKey: id) else { return false }
+    if let topic, let entry = retained[topic], entry.isCleared, !entry.isWaiting,
+      !inFlight.values.contains(topic)
+    {
+      release(topic)
+    }
+    return true
+  }
+}

@@ -1,0 +1,261 @@
+// Tells an MQTT server of this node's cameras: their states, pictures, events and Home Assistant's discovery; and takes
+// snapshots when it is asked to.
+internal import FoundationEssentials
+internal import GLPreview
+internal import HTTPTypes
+internal import Hummingbird
+internal import Logging
+internal import NIOCore
+internal import ServiceLifecycle
+
+/// Each node tells of the cameras that it serves. Nothing here delays the service, or ends it.
+final class MQTTPublisher: Service, CustomStringConvertible {
+  /// The name in logs, without the content.
+  var description: String { "MQTTPublisher" }
+
+  let client: MQTTClient
+  let topics: MQTTTopics
+  private let configuration: MQTTConfiguration
+  private let registry: CameraRegistry
+  private let watch: CameraWatch
+  private let snapshots: SnapshotProvider
+  private let log: EventLog
+  private let taken: AsyncStream<Snapshot>
+  /// Whether a camera that is not served here is another node's.
+  private let isElsewhere: @Sendable (String) -> Bool
+  private let metrics: ServiceMetrics
+  private let logger: Logger
+  private let state = Watched(State())
+
+  private struct State {
+    /// The cameras that the server was told of.
+    var cameras: Set<String> = []
+    /// Those that are watched for motion, or have told of some.
+    var moving: Set<String> = []
+    /// Each camera's last picture, by the name of its source.
+    var pictures: [String: Picture] = [:]
+    var routes: (any HTTPResponder<ServiceContext>)?
+  }
+
+  private struct Picture {
+    let time: CaptureInstant
+    let isLive: Bool
+  }
+
+  private static let closesWithin = Duration.seconds(1)
+  private static let lookInterval = Duration.seconds(1)
+  /// How often frame rates are told, in looks.
+  private static let looksPerState = 10
+  private static let quality = 80
+  /// The largest picture, in bytes.
+  private static let mostPictureBytes = 1 << 20
+
+  /// `taken` has the snapshots that are published as events.
+  ///
+  /// - Throws: `ConfigurationError` for certificates that can't be read.
+  init(
+    _ configuration: MQTTConfiguration, node: String, version: String, _ registry: CameraRegistry,
+    _ watch: CameraWatch,
+    _ snapshots: SnapshotProvider, _ log: EventLog, taken: AsyncStream<Snapshot>,
+    isElsewhere: @escaping @Sendable (String) -> Bool, counting metrics: ServiceMetrics, logger: Logger
+  ) throws(ConfigurationError) {
+    topics = MQTTTopics(configuration, node: node, version: version)
+    // The same id at each connection has the server end an old one, with its will, before it lets the new one in.
+    let id = "glpreview-\(configuration.prefix.replacing("/", with: "-"))-\(node)"
+    client = try MQTTClient(
+      configuration, id: id,
+      will: MQTTMessage(topic: topics.status, payload: Array("offline".utf8), isRetained: true),
+      subscribingTo: [topics.commands], times: registry.patience.mqtt, counting: metrics, logger: logger)
+    (self.configuration, self.registry, self.watch) = (configuration, registry, watch)
+    (self.snapshots, self.log, self.taken, self.isElsewhere) = (snapshots, log, taken, isElsewhere)
+    (self.metrics, self.logger) = (metrics, logger)
+    client.update { $0.put(topics.status, Array("online".utf8)) }
+  }
+
+  /// Takes snapshots by these routes.
+  func answer(with routes: any HTTPResponder<ServiceContext>) { state.update { $0.routes = routes } }
+
+  func run() async throws {
+    let connecting = Task { await client.run() }
+    await cancelWhenGracefulShutdown { [self] in
+      await withDiscardingTaskGroup { group in
+        group.addTask { await self.tellEvents() }
+        group.addTask { await self.look() }
+        group.addTask { for await snapshot in self.taken { await self.publish(snapshot) } }
+        group.addTask { for await message in self.client.messages { await self.obey(message) } }
+      }
+    }
+    // A service that returns ends all others.
+    try? await gracefulShutdown()
+    client.update { $0.put(topics.status, Array("offline".utf8)) }
+    client.end()
+    await waitAtMost(Self.closesWithin) { await connecting.value }
+    connecting.cancel()
+  }
+
+  /// 1 while the server is connected.
+  var metricFamilies: [MetricFamily] {
+    [MetricFamily("glpreview_mqtt_connected", value: client.isConnected ? 1 : 0)]
+  }
+
+  // MARK: States
+
+  /// Has the server know what is served here, and how it is.
+  private func tellStates() {
+    let cameras = registry.cameras.map { ($0.configuration.name, topics.state(watch.report(of: $0))) }
+    let names = Set(cameras.map(\.0))
+    let watched = registry.cameras.map(\.configuration).filter { $0.motion != nil }.map(\.name)
+    let (gone, moving, still) = state.update { state in
+      defer { state.cameras = names }
+      let gone = state.cameras.subtracting(names)
+      state.moving.subtract(gone)
+      let sources = Set(registry.cameras.map(\.source))
+      state.pictures = state.pictures.filter { sources.contains($0.key) }
+      // Nothing moves before a camera that has told of nothing, whatever the server still has.
+      let still = Set(watched).subtracting(state.moving)
+      state.moving.formUnion(still)
+      return (gone, state.moving, still)
+    }
+    client.update { outbox in
+      for camera in gone {
+        let released = isElsewhere(camera)
+        let others = [topics.state(camera), topics.picture(camera), topics.motion(camera)]
+        for topic in topics.discovery(of: camera, hasMotion: true).map(\.topic) + others {
+          if released { outbox.release(topic) } else { outbox.clear(topic) }
+        }
+      }
+      for (camera, report) in cameras {
+        for message in topics.discovery(of: camera, hasMotion: moving.contains(camera)) {
+          outbox.put(message.topic, message.payload)
+        }
+        outbox.put(topics.state(camera), report)
+      }
+      for camera in still { outbox.put(topics.motion(camera), Array("OFF".utf8)) }
+    }
+  }
+
+  /// Looks around once a second: for pictures that are due, and less often for frame rates.
+  private func look() async {
+    var number = 0
+    while !Task.isCancelled {
+      if number % Self.looksPerState == 0 { tellStates() }
+      number += 1
+      if client.isConnected { await takePictures() }
+      try? await Task.sleep(for: Self.lookInterval)
+    }
+  }
+
+  // MARK: Events
+
+  private struct Event: Decodable {
+    var camera: String?
+    var what: String?
+  }
+
+  private func tellEvents() async {
+    for await event in log.own() {
+      if event.type == "motion" { tellMotion(event) }
+      if event.type != "snapshot" { tellStates() }
+      let message = MQTTMessage(topic: topics.event(event.type), payload: event.data)
+      let dropped = client.update { $0.add(message) }
+      if dropped > 0 { metrics.count(.mqtt(.dropped), by: dropped) }
+    }
+  }
+
+  /// A camera has a motion sensor as soon as it tells of motion.
+  private func tellMotion(_ event: OwnEvent) {
+    guard let event = try? JSONDecoder().decode(Event.self, from: Data(event.data)),
+      let camera = event.camera, registry.served[camera: camera] != nil, let what = event.what
+    else { return }
+    let isOn = what.hasSuffix("started")
+    guard isOn || what.hasSuffix("ended") else { return }
+    state.update { _ = $0.moving.insert(camera) }
+    client.update { $0.put(topics.motion(camera), Array((isOn ? "ON" : "OFF").utf8)) }
+  }
+
+  // MARK: Snapshots
+
+  /// Takes a snapshot, by the route that does it over HTTP, one after another.
+  private func obey(_ message: MQTTMessage) async {
+    // What was kept is no command: it would be obeyed at every connection.
+    guard !message.isRetained, let camera = topics.camera(ofCommand: message.topic),
+      registry.served[camera: camera] != nil, let routes = state.value.routes
+    else { return }
+    let head = HTTPRequest(
+      method: .post, scheme: nil, authority: nil, path: "/api/cameras/\(camera)/snapshots")
+    let request = Request(head: head, body: RequestBody(buffer: ByteBuffer()))
+    do {
+      _ = try await routes.respond(
+        to: request, context: ServiceContext(granting: .control, to: .local, logger: logger))
+      metrics.count(.mqttCommand(.done))
+    } catch {
+      metrics.count(.mqttCommand(.failed))
+      logger.warning(
+        "snapshot not taken that was asked for by MQTT",
+        metadata: ["camera": "\(camera)", "reason": "\(Redaction.message("\(error)"))"])
+    }
+  }
+
+  // MARK: Pictures
+
+  /// Takes the pictures that are due, one after another.
+  private func takePictures() async {
+    for camera in registry.cameras where isDue(camera) {
+      guard !Task.isCancelled else { return }
+      var isLive = false
+      do { isLive = try await takePicture(of: camera) } catch {
+        logger.debug(
+          "no picture for MQTT",
+          metadata: ["camera": "\(camera.configuration.name)", "reason": "\(Redaction.message("\(error)"))"])
+      }
+      state.update { $0.pictures[camera.source] = Picture(time: CaptureClock.now, isLive: isLive) }
+    }
+  }
+
+  /// A camera that gave none is asked again when it works.
+  private func isDue(_ camera: ServedCamera) -> Bool {
+    guard let last = state.withLock({ $0.pictures[camera.source] }) else { return true }
+    if !last.isLive, watch.report(of: camera).state == .live { return true }
+    return configuration.pictures.map { CaptureClock.now - last.time >= $0 } ?? false
+  }
+
+  /// The first view that is switched on, as everybody may see it who may look at all.
+  private func shownView(of camera: ServedCamera) -> ServedPreview? {
+    camera.views.first(where: \.served.isEnabled)
+  }
+
+  private func takePicture(of camera: ServedCamera) async throws -> Bool {
+    guard let view = shownView(of: camera) else { return true }
+    var request = SnapshotRequest(fallback: view.offline, timeout: registry.patience.snapshot)
+    request.isCropped = view.served.view.isCropped
+    let moment = try await snapshots.moment(of: view, request)
+    guard let picture = try await moment.draw([view.preview]).first else { return false }
+    try await publish(picture, of: camera)
+    return moment.sourceState == .live
+  }
+
+  /// A snapshot that somebody has taken.
+  private func publish(_ snapshot: Snapshot) async {
+    guard let camera = registry.served[camera: snapshot.camera], let view = shownView(of: camera),
+      let picture = snapshot[view.name]
+    else { return }
+    do { try await publish(picture, of: camera) } catch {
+      logger.warning(
+        "snapshot not sent by MQTT",
+        metadata: ["camera": "\(snapshot.camera)", "reason": "\(Redaction.message("\(error)"))"])
+    }
+  }
+
+  private func publish(_ picture: RenderedPicture, of camera: ServedCamera) async throws {
+    let size = Size(width: configuration.pictureWidth, height: 1 << 16)
+    let jpeg = try await picture.jpeg(
+      quality: Self.quality, maxBytes: Self.mostPictureBytes, fitting: size)
+    let lease = try registry.budget.reserve(jpeg.bytes.count)
+    let name = camera.configuration.name
+    client.update { outbox in
+      // It may have been removed meanwhile; what is cleared is cleared after this, or the camera is not there any more.
+      guard registry.served[camera: name]?.source == camera.source else { return }
+      outbox.put(topics.picture(name), jpeg.bytes, holding: lease)
+    }
+  }
+}

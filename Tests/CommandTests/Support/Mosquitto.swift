@@ -1,0 +1,1 @@
+../../GLPreviewServerTests/Support/Mosquitto.swift

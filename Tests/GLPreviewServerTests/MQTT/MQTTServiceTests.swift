@@ -1,0 +1,280 @@
+// A service and the real mosquitto: what others see of it there.
+import FoundationEssentials
+import GLPreview
+import Logging
+import Testing
+
+@testable import GLPreviewServer
+
+@Suite(
+  "The service and an MQTT server", .enabled(if: Mosquitto.isInstalled, Mosquitto.isMissing),
+  .timeLimit(.minutes(15)))
+struct MQTTServiceTests {
+  private static func camera(_ name: String, _ pattern: String = "pattern:smpte,size=64x36,fps=20")
+    -> CameraConfiguration
+  { CameraConfiguration(name: name, source: pattern) }
+
+  private static func configuration(
+    _ server: Mosquitto, _ cameras: [CameraConfiguration] = [camera("door")],
+    _ change: (inout MQTTConfiguration) -> Void = { _ in }
+  ) -> ServerConfiguration {
+    var configuration = ServerConfiguration(cameras: cameras)
+    configuration.cluster.name = "shed"
+    var mqtt = MQTTConfiguration()
+    mqtt.server = .init(host: "127.0.0.1", port: server.port)
+    change(&mqtt)
+    configuration.mqtt = mqtt
+    return configuration
+  }
+
+  private static func state(_ message: Mosquitto.Subscriber.Message) -> String? {
+    struct State: Decodable { let state: String }
+    return try? JSONDecoder().decode(State.self, from: Data(message.payload)).state
+  }
+
+  private static func isJPEG(_ message: Mosquitto.Subscriber.Message, width: Int) -> Bool {
+    (try? JPEGProbe(message.payload))?.width == width
+  }
+
+  // MARK: What is told
+
+  @Test("whoever comes later finds the node, its cameras' states and pictures, and Home Assistant's entities")
+  func retained() async throws {
+    let server = try await Mosquitto()
+    let wide = Self.camera("wide", "pattern:smpte,size=1280x720,fps=20")
+    try await withService(Self.configuration(server, [Self.camera("door"), wide])) { service in
+      let early = try server.subscribe()
+      for camera in ["door", "wide"] { await early.hears("glpreview/\(camera)/picture") }
+
+      let late = try server.subscribe()
+      await late.hears("glpreview/shed/status") { $0.isRetained && $0.text == "online" }
+      await late.hears("glpreview/door/state") { $0.isRetained && Self.state($0) != nil }
+      await late.hears("glpreview/door/picture") { $0.isRetained && Self.isJPEG($0, width: 64) }
+      await late.hears("glpreview/wide/picture") { $0.isRetained && Self.isJPEG($0, width: 640) }
+      for kind in ["camera", "sensor", "button"] {
+        let entity = ["camera": "picture", "sensor": "state", "button": "snapshot"][kind] ?? ""
+        await late.hears("homeassistant/\(kind)/glpreview_door/\(entity)/config") { $0.isRetained }
+      }
+      let metrics = try await service.get("/metrics").text
+      #expect(metrics.contains("glpreview_mqtt_connected 1"))
+      #expect(metrics.contains("glpreview_mqtt_messages_total{result=\"done\"}"))
+    }
+    let after = try server.subscribe()
+    await after.hears("glpreview/shed/status", saying: "offline")
+  }
+
+  @Test("a camera's state is told when it changes, and events are told as they are over HTTP")
+  func events() async throws {
+    let server = try await Mosquitto()
+    try await withService(Self.configuration(server)) { service in
+      let heard = try server.subscribe()
+      let stream = try await service.openStream("/cameras/door/main.mjpeg")
+      await heard.hears("glpreview/door/state") { Self.state($0) == "live" }
+      await heard.hears("glpreview/events/camera") { $0.text.contains("\"door\"") && !$0.isRetained }
+      withExtendedLifetime(stream) {}
+    }
+  }
+
+  @Test("motion is a sensor as soon as a camera tells of it")
+  func motion() async throws {
+    let server = try await Mosquitto()
+    try await withService(Self.configuration(server)) { service in
+      let heard = try server.subscribe()
+      await heard.hears("glpreview/door/state")
+      let sensor = "homeassistant/binary_sensor/glpreview_door/motion/config"
+      #expect(heard.newest[sensor] == nil)
+
+      for (what, state) in [("motion-started", "ON"), ("motion-ended", "OFF")] {
+        service.inside.events.log.publish(
+          type: "motion", data: Array(#"{"type":"motion","camera":"door","what":"\#(what)"}"#.utf8))
+        await heard.hears("glpreview/door/motion", saying: state)
+      }
+      await heard.hears(sensor)
+      await heard.hears("glpreview/events/motion")
+    }
+  }
+
+  @Test("pictures are published as often as the configuration says")
+  func pictures() async throws {
+    let server = try await Mosquitto()
+    let camera = Self.camera("door", "pattern:counter,size=64x36,fps=20")
+    let configuration = Self.configuration(server, [camera]) { $0.pictures = .seconds(1) }
+    try await withService(configuration) { _ in
+      let heard = try server.subscribe(to: "glpreview/door/picture")
+      await until { Set(heard.messages.map(\.payload)).count >= 3 }
+    }
+  }
+
+  @Test("what a mask hides is hidden in the picture, and a locked view shows what it shows over HTTP")
+  func privacy() async throws {
+    let server = try await Mosquitto()
+    var camera = Self.camera("door", "pattern:smpte,size=640x360,fps=20")
+    camera.options.masks = [try PrivacyMask(parsing: "640x360+0+0")]
+    camera.options.referenceSize = Size(width: 640, height: 360)
+    camera.views[0].isLocked = true
+    try await withService(Self.configuration(server, [camera])) { service in
+      let heard = try server.subscribe()
+      await heard.hears("glpreview/door/picture") { Self.isJPEG($0, width: 640) }
+      let published = try #require(heard.newest["glpreview/door/picture"]).payload
+      let over = try await service.get("/cameras/door/main.jpg?exif=1").bytes
+      // All black: nothing of the bars is left, and both say so alike.
+      #expect(over.count < 6000 && published.count < 6000)
+    }
+  }
+
+  // MARK: Commands
+
+  @Test("a command takes a snapshot as POST does, whose picture is published; one that was kept takes none")
+  func snapshot() async throws {
+    let server = try await Mosquitto()
+    try await server.publish("glpreview/door/snapshot", "kept", "-r")
+    try await withService(Self.configuration(server)) { service in
+      let heard = try server.subscribe()
+      await heard.hears("glpreview/door/picture")
+      let pictures = heard.messages.count { $0.topic == "glpreview/door/picture" }
+      #expect(!heard.messages.contains { $0.topic == "glpreview/events/snapshot" })
+
+      // Nobody's camera, and messages that are too large, do no harm.
+      try await server.publish("glpreview/other/snapshot", "x")
+      try await server.publish("glpreview/door/snapshot", String(repeating: "x", count: 50_000))
+      // Within a second of the last one, a snapshot may be the same picture, which is not sent again.
+      try await until {
+        try await server.publish("glpreview/door/snapshot", "anything")
+        return heard.messages.count { $0.topic == "glpreview/door/picture" } > pictures
+      }
+      await heard.hears("glpreview/events/snapshot") { $0.text.contains("\"door\"") }
+      try await until {
+        let taken = heard.messages.count { $0.topic == "glpreview/events/snapshot" }
+        return try await service.get("/metrics").text.contains(
+          "glpreview_mqtt_commands_total{result=\"done\"} \(taken)\n")
+      }
+    }
+  }
+
+  // MARK: Changes
+
+  @Test("a camera that goes with a reload is forgotten at the server, and one that comes is told")
+  func reload() async throws {
+    let server = try await Mosquitto()
+    let before = Self.configuration(server, [Self.camera("door"), Self.camera("yard")])
+    try await withService(before) { service in
+      let heard = try server.subscribe()
+      for camera in ["door", "yard"] { await heard.hears("glpreview/\(camera)/picture") }
+
+      try await service.inside.apply(Self.configuration(server, [Self.camera("door"), Self.camera("shed")]))
+      await heard.hears("glpreview/shed/picture")
+      for topic in [
+        "glpreview/yard/state", "glpreview/yard/picture",
+        "homeassistant/camera/glpreview_yard/picture/config",
+      ] {
+        await heard.hears(topic) { $0.payload.isEmpty }
+      }
+      let late = try server.subscribe()
+      await late.hears("glpreview/shed/picture")
+      #expect(!late.messages.contains { $0.topic.contains("yard") })
+    }
+  }
+
+  @Test("a server that was restarted, and has kept nothing, is told everything again")
+  func restart() async throws {
+    let server = try await Mosquitto()
+    let log = LogRecords()
+    var configuration = Self.configuration(server)
+    configuration.patience = ServerConfiguration(cameras: []).patient().patience
+    configuration.patience.mqtt.longestPause = .milliseconds(50)
+    try await withService(configuration, logger: log.logger) { service in
+      await until { service.inside.mqtt?.client.isConnected == true }
+      let first = try server.subscribe()
+      await first.hears("glpreview/door/picture")
+      await server.kill9()
+      await until { service.inside.mqtt?.client.isConnected == false }
+      let answer = try await service.get("/cameras/door/main.jpg")
+      #expect(answer.status == 200)
+
+      let again = try await Mosquitto(port: server.port)
+      let heard = try again.subscribe()
+      await heard.hears("glpreview/shed/status", saying: "online")
+      await heard.hears("glpreview/door/state")
+      await heard.hears("glpreview/door/picture") { Self.isJPEG($0, width: 64) }
+      await heard.hears("homeassistant/camera/glpreview_door/picture/config")
+    }
+    #expect(log.messages.filter { $0 == "MQTT server connected" }.count == 2)
+  }
+
+  @Test("a server that stands still holds nothing up, and hears the newest when it goes on")
+  func stopped() async throws {
+    let server = try await Mosquitto()
+    try await withService(Self.configuration(server)) { service in
+      let heard = try server.subscribe()
+      await heard.hears("glpreview/door/picture")
+      server.stop()
+      for _ in 0..<50 {
+        let answer = try await service.send("POST", "/api/cameras/door/snapshots")
+        #expect(answer.status == 200)
+      }
+      #expect(service.inside.mqtt?.client.isConnected == true)
+
+      server.goOn()
+      await until { heard.messages.count { $0.topic == "glpreview/events/snapshot" } == 50 }
+    }
+  }
+
+  // MARK: Getting in
+
+  @Test("a user and a password get in; a wrong password is told once, and the service works on")
+  func password() async throws {
+    let log = LogRecords()
+    let server = try await Mosquitto(
+      "allow_anonymous false\npassword_file FOLDER/users", files: ["users": Self.users])
+    var configuration = Self.configuration(server) { ($0.user, $0.password) = ("ann", "wrong") }
+    configuration.patience = ServerConfiguration(cameras: []).patient().patience
+    configuration.patience.mqtt.longestPause = .milliseconds(20)
+    try await withService(configuration, logger: log.logger) { service in
+      await until { log.messages.contains("MQTT server lost") }
+      let answer = try await service.get("/cameras/door/main.jpg")
+      #expect(answer.status == 200)
+      #expect(service.inside.mqtt?.client.isConnected == false)
+    }
+    #expect(log.messages.filter { $0 == "MQTT server lost" }.count == 1)
+
+    configuration.mqtt?.password = "hush"
+    try await withService(configuration) { service in
+      await until { service.inside.mqtt?.client.isConnected == true }
+    }
+  }
+
+  /// `mosquitto_passwd -b users ann hush`.
+  private static let users = """
+    ann:$7$101$AfGno3e0U8u9Arj+$t8WB7+w6eyc9BL4SxLuq8Lwv6IT6s5cs2+JUhHrsLOvhijo93Hp6YFMR6VWkJAtVFxEaxqUhiME+nfJvAycIew==
+    """
+
+  @Test("TLS: a server whose certificate is trusted, and none other")
+  func tls() async throws {
+    let pair = Self.pair
+    let server = try await Mosquitto("allow_anonymous true\ncertfile \(pair)\nkeyfile \(pair)")
+    let trusting = Self.configuration(server) {
+      $0.server = .init(host: "localhost", port: server.port, isSecure: true)
+      $0.authorities = pair
+    }
+    try await withService(trusting) { service in
+      await until { service.inside.mqtt?.client.isConnected == true }
+      let heard = try server.subscribe(to: "#", "--cafile", pair, "-h", "localhost")
+      await heard.hears("glpreview/door/picture")
+    }
+
+    let log = LogRecords()
+    var doubting = trusting
+    doubting.mqtt?.authorities = nil
+    try await withService(doubting, logger: log.logger) { service in
+      await until { log.messages.contains("MQTT server lost") }
+      #expect(service.inside.mqtt?.client.isConnected == false)
+    }
+  }
+
+  private static let root =
+    ProcessInfo.processInfo.environment["GLPREVIEW_ROOT"].map { URL(filePath: $0) }
+    ?? URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+  /// A certificate for localhost that it has signed itself, and its key.
+  private static let pair = root.appending(path: "Tests/GLPreviewTests/Fixtures/localhost.pem").path
+}

@@ -1,0 +1,181 @@
+// The real MQTT server and its clients, on a port of its own, gone with its last user.
+import Foundation
+import Testing
+
+/// A mosquitto on loopback.
+final class Mosquitto: Sendable {
+  let port: Int
+  /// Its files, gone with its last user.
+  let folder: URL
+  private let process: ChildProcess
+  private let hasEnded: Task<Int32, Never>
+
+  private static func path(_ name: String) -> String? {
+    ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"].map { "\($0)/\(name)" }
+      .first { FileManager.default.isExecutableFile(atPath: $0) }
+  }
+
+  /// Whether it and its clients are there.
+  static let isInstalled = ["mosquitto", "mosquitto_pub", "mosquitto_sub"].allSatisfy { path($0) != nil }
+  /// What is said where they are not.
+  static let isMissing = Comment("mosquitto or mosquitto-clients is missing: scripts/setup installs them")
+
+  struct Failed: Error {
+    let log: String
+  }
+
+  /// Started, and listening. `configuration` has lines of its configuration file, in which FOLDER is a folder of its own.
+  init(_ configuration: String = "allow_anonymous true", port: Int? = nil, files: [String: String] = [:])
+    async throws
+  {
+    signal(SIGPIPE, SIG_IGN)
+    folder = FileManager.default.temporaryDirectory.appending(path: "glpreview-mqtt-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    for (name, text) in files { try Data(text.utf8).write(to: folder.appending(path: name)) }
+    let log = folder.appending(path: "log")
+    // It takes no port 0, and a free port may be taken by another test until it listens.
+    var attempts = 0
+    while true {
+      let port = try port ?? Self.freePort()
+      let text = """
+        listener \(port) 127.0.0.1
+        user \(NSUserName())
+        persistence false
+        log_dest file \(log.path)
+        \(configuration.replacing("FOLDER", with: folder.path))
+
+        """
+      let file = folder.appending(path: "mosquitto.conf")
+      try Data(text.utf8).write(to: file)
+      let process = try ChildProcess(
+        try #require(Self.path("mosquitto")), ["-c", file.path], environment: [:], in: folder.path,
+        writingTo: nil)
+      let status = Status()
+      let hasEnded = Task {
+        let code = await ChildProcess.status(of: process.id)
+        await status.end()
+        return code
+      }
+      var isReady = false
+      await until {
+        isReady = (try? String(contentsOf: log, encoding: .utf8))?.contains(" running") == true
+        if isReady { return true }
+        return await status.hasEnded
+      }
+      attempts += 1
+      if isReady {
+        (self.port, self.process, self.hasEnded) = (port, process, hasEnded)
+        return
+      }
+      guard attempts < 20 else {
+        throw Failed(log: (try? String(contentsOf: log, encoding: .utf8)) ?? "no log")
+      }
+    }
+  }
+
+  deinit {
+    kill(process.id, SIGKILL)
+    let (folder, hasEnded) = (folder, hasEnded)
+    Task {
+      _ = await hasEnded.value
+      try? FileManager.default.removeItem(at: folder)
+    }
+  }
+
+  /// Ends it at once, and returns when it is gone.
+  func kill9() async {
+    kill(process.id, SIGKILL)
+    _ = await hasEnded.value
+  }
+
+  func stop() { kill(process.id, SIGSTOP) }
+  func goOn() { kill(process.id, SIGCONT) }
+
+  private static func freePort() throws -> Int {
+    let file = FileDescriptor(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let code = unsafe withUnsafeMutablePointer(to: &address) { address in
+      unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        unsafe bind(file.number, address, length) == 0 ? getsockname(file.number, address, &length) : -1
+      }
+    }
+    guard code == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+    return Int(UInt16(bigEndian: address.sin_port))
+  }
+
+  private actor Status {
+    private(set) var hasEnded = false
+    func end() { hasEnded = true }
+  }
+
+  // MARK: Its clients
+
+  /// Publishes by mosquitto_pub, and returns when that has ended.
+  func publish(_ topic: String, _ text: String, _ options: String...) async throws {
+    let process = try ChildProcess(
+      try #require(Self.path("mosquitto_pub")),
+      ["-h", "127.0.0.1", "-p", "\(port)", "-q", "1", "-t", topic, "-m", text] + options, environment: [:],
+      in: folder.path, writingTo: nil)
+    let status = await ChildProcess.status(of: process.id)
+    try #require(status == 0, "mosquitto_pub")
+  }
+
+  /// What mosquitto_sub hears, from now on.
+  func subscribe(to pattern: String = "#", _ options: String...) throws -> Subscriber {
+    let file = folder.appending(path: "\(UUID().uuidString).heard")
+    try Data().write(to: file)
+    let process = try ChildProcess(
+      try #require(Self.path("mosquitto_sub")),
+      ["-h", "127.0.0.1", "-p", "\(port)", "-t", pattern, "-F", "%r %t %x"] + options, environment: [:],
+      in: folder.path, writingTo: file.path)
+    return Subscriber(process, file)
+  }
+
+  /// A running mosquitto_sub; killed with its last user.
+  final class Subscriber: Sendable {
+    struct Message: Sendable, Equatable {
+      let topic: String
+      let payload: [UInt8]
+      let isRetained: Bool
+
+      var text: String { String(decoding: payload, as: UTF8.self) }
+    }
+
+    private let process: ChildProcess
+    private let file: URL
+
+    fileprivate init(_ process: ChildProcess, _ file: URL) { (self.process, self.file) = (process, file) }
+
+    deinit { process.end() }
+
+    /// All messages so far.
+    var messages: [Message] {
+      let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+      // The last line may be cut.
+      return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().compactMap { line in
+        let words = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+        guard words.count == 3 else { return nil }
+        let digits = Array(words[2].utf8)
+        let payload = stride(from: 0, to: digits.count - 1, by: 2).compactMap {
+          UInt8(String(decoding: digits[$0...$0 + 1], as: UTF8.self), radix: 16)
+        }
+        return Message(topic: String(words[1]), payload: payload, isRetained: words[0] == "1")
+      }
+    }
+
+    /// What was published last to each topic.
+    var newest: [String: Message] {
+      Dictionary(messages.map { ($0.topic, $0) }) { $1 }
+    }
+
+    /// Returns when what was published last to a topic is as wanted.
+    func hears(_ topic: String, _ isRight: (Message) -> Bool = { _ in true }) async {
+      await until { newest[topic].map(isRight) ?? false }
+    }
+
+    func hears(_ topic: String, saying text: String) async { await hears(topic) { $0.text == text } }
+  }
+}
