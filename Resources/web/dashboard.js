@@ -6,6 +6,7 @@ import { Snapshots } from "./dashboard/snapshots.js";
 import { LiveStream } from "./dashboard/stream.js";
 import { LiveVideo } from "./dashboard/video.js";
 import { LivePeer } from "./dashboard/webrtc.js";
+import { Recordings } from "./dashboard/recordings.js";
 import { Overview } from "./dashboard/tiles.js";
 import { count, say } from "./dashboard/words.js";
 
@@ -29,6 +30,7 @@ function show(answer) {
   detail.canControl = canControl;
   if (detail.isOpen && overview.tile(detail.tile.key) !== detail.tile) detail.close();
   detail.update();
+  showRecordings();
   byID("cameras").setAttribute("aria-busy", "false");
   byID("empty").hidden = answer.cameras.length > 0 || overview.isGrouped;
   byID("shoot-all").hidden = byID("detail-shoot").hidden = !canControl;
@@ -71,7 +73,10 @@ const overview = new Overview(byID("cameras"), {
 });
 
 const detail = new Detail({
-  onChange: () => look(),
+  onChange: () => {
+    showRecordings();
+    look();
+  },
   onView: (camera, view) => {
     const tile = overview.tile(`${camera}/${view.name}`);
     const rest = known.cameras.find(({ name }) => name === camera);
@@ -83,6 +88,13 @@ const detail = new Detail({
 });
 
 const snapshots = new Snapshots((text) => complain(text));
+
+const recordings = new Recordings((text) => complain(text));
+
+/** Those of the camera that is open. */
+function showRecordings() {
+  recordings.show(detail.tile?.camera ?? null, known.role === "control");
+}
 
 const stream = new LiveStream((part) => {
   const tile = overview.tile(`${part.camera}/${part.view}`);
@@ -178,7 +190,7 @@ function listen() {
     if (detail.tile?.camera.name === camera) detail.update();
     showSummary();
   });
-  for (const type of ["view", "service"]) events.addEventListener(type, () => refresh().catch(() => {}));
+  for (const type of ["view", "service", "recording"]) events.addEventListener(type, () => refresh().catch(() => {}));
   events.addEventListener("error", () => {
     document.documentElement.dataset.events = "waiting";
     // The browser tries again by itself where the connection broke, but not after an answer like 401 or 503.

@@ -65,3 +65,8 @@ static const char snapshots_js[] = {
 #embed "../../Resources/web/dashboard/snapshots.js"
 };
 const glp_web_file glp_snapshots_js = {snapshots_js, sizeof snapshots_js};
+
+static const char recordings_js[] = {
+#embed "../../Resources/web/dashboard/recordings.js"
+};
+const glp_web_file glp_recordings_js = {recordings_js, sizeof recordings_js};

@@ -10,6 +10,7 @@ extension ServiceParts {
       + cameraFamilies + peers.metricFamilies + (node?.metricFamilies ?? []) + (broker?.metricFamilies ?? [])
       + (mqtt?.metricFamilies ?? [])
     families += [
+      MetricFamily("glpreview_cameras_recording", value: Double(recorders?.count ?? 0)),
       MetricFamily("glpreview_peer_streams", value: Double(peerStreams.count)),
       MetricFamily("glpreview_event_clients", value: Double(events.log.subscriberCount)),
       MetricFamily("glpreview_pictures_rendered_total", .counter, value: Double(statistics.pictures)),

@@ -244,6 +244,7 @@ struct ServiceParts: Sendable {
     CameraRoutes(
       registry: registry, watch: watch, motion: motion, renderer: renderer, streams: streams, videos: videos,
       webRTC: webRTC, events: events, peers: peers, epoch: { [node] in node?.epoch(of: $0) },
+      isRecording: { [recorders] in recorders?.isRecording($0) ?? false },
       version: PreviewServer.version)
   }
 

@@ -50,6 +50,7 @@ export const videoPath = (camera, view) =>
 export const offerPath = (camera, view) =>
   `cameras/${encodeURIComponent(camera)}/${encodeURIComponent(view)}/whep`;
 export const snapshotPath = (camera) => `api/cameras/${encodeURIComponent(camera)}/snapshots`;
+export const recordPath = (camera) => `api/cameras/${encodeURIComponent(camera)}/recording`;
 
 /** Whether somebody signed in by this page, who may want to sign out. */
 export const session = { isSignedIn: remembered() };

@@ -53,7 +53,7 @@ struct ProblemMiddleware: ServiceMiddleware {
 struct SecurityHeadersMiddleware: ServiceMiddleware {
   /// The dashboard's policy: its own files and pictures, nothing from other origins.
   private static let pagePolicy =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; media-src blob:; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; media-src 'self' blob:; "
     + "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
   private static let dataPolicy = "default-src 'none'; frame-ancestors 'none'"
 

@@ -18,6 +18,8 @@ struct CameraRoutes: Sendable {
   let peers: PeerCatalogue
   /// The epoch of a camera that this node serves.
   let epoch: @Sendable (String) -> UInt64?
+  /// Whether a camera is being recorded now.
+  let isRecording: @Sendable (String) -> Bool
   let version: String
 
   func add(to group: RouterGroup<ServiceContext>) {
@@ -71,7 +73,7 @@ struct CameraRoutes: Sendable {
   }
 
   private static func lasting(_ members: [String: JSONValue]) -> [String: JSONValue] {
-    var members = members.filter { !["counters", "fps", "motion", "replay"].contains($0.key) }
+    var members = members.filter { !["counters", "fps", "motion", "recording", "replay"].contains($0.key) }
     if members["kind"] == "scene" { members["since"] = nil }
     guard case .array(let views)? = members["views"] else { return members }
     members["views"] = .array(
@@ -105,6 +107,11 @@ struct CameraRoutes: Sendable {
     members["epoch"] = epoch(configuration.name).map { .integer(Int(clamping: $0)) }
     members["reason"] = report.reason.map(JSONValue.string)
     members["motion"] = motion[camera].map { .object($0.json) }
+    if configuration.record.when != .never {
+      members["recording"] = [
+        "when": .string(configuration.record.when.rawValue), "active": .bool(isRecording(configuration.name)),
+      ]
+    }
     if role != .read { members["source"] = .string(Redaction.source(configuration.source)) }
     if let mode = report.mode {
       var format: [String: JSONValue] = [

@@ -71,6 +71,13 @@ extension FuzzTarget {
       var input = FuzzInput(input)
       let piece = Int(input.byte()) + 1
       let bytes = input.bytes
+      // As a recording that was not finished.
+      let recording = MP4Recording(size: bytes.count) { Array(bytes[$0..<min($0 + $1, bytes.count)]) }
+      if let recording {
+        try must(
+          recording.byteCount <= bytes.count && recording.lengthOffset + 20 <= bytes.count,
+          "a recording is longer than its file")
+      }
       var options = SourceOptions(maximumPixels: 1 << 20)
       options.maximumPictureBytes = 512
       var stream = FragmentStream(options)
