@@ -14,6 +14,7 @@ export class Recordings {
   #asked = 0;
   /** While a recording is played. */
   #player = null;
+  #played = null;
 
   /** `onProblem(text)` where something can't be done. */
   constructor(onProblem) {
@@ -47,7 +48,7 @@ export class Recordings {
     // So that nothing more of it is fetched.
     this.#player.removeAttribute("src");
     this.#player.load();
-    this.#player = null;
+    this.#player = this.#played = null;
     byID("stage").classList.remove("has-recording");
     for (const item of document.querySelectorAll(".recording[aria-current]")) item.removeAttribute("aria-current");
   }
@@ -64,6 +65,7 @@ export class Recordings {
       this.onProblem("The recording can't be played: it may have been removed.");
     });
     this.#player = player;
+    this.#played = recording.url;
     byID("recording-live").before(player);
     player.play().catch(() => {});
     button.setAttribute("aria-current", "true");
@@ -76,6 +78,7 @@ export class Recordings {
       const [button, link] = item.children;
       const length = recording.recording ? "being recorded" : lasting(recording.duration);
       button.dataset.url = recording.url;
+      if (recording.url === this.#played) button.setAttribute("aria-current", "true");
       button.append(
         Object.assign(document.createElement("b"), { textContent: timeOfDay(recording.start) }),
         `${dayOf(recording.start)} ${length}`);
