@@ -20,6 +20,8 @@ package final class Preview: Sendable {
     var isRemoved = false
     /// When what it shows was last changed, or it was enabled.
     var changedAt = CaptureInstant.start
+    /// When it was last enabled after it had been disabled.
+    var shownSince = CaptureInstant.start
     var newest: [Picture.Format: RenderedPicture] = [:]
   }
 
@@ -44,6 +46,7 @@ package final class Preview: Sendable {
       state.configuration.view?.name = name
       guard state.configuration != before else { return false }
       state.changedAt = CaptureClock.now
+      if state.configuration.isEnabled, !before.isEnabled { state.shownSince = state.changedAt }
       if state.configuration.content != before.content {
         state.version += 1
         state.newest = [:]
@@ -122,6 +125,9 @@ package final class Preview: Sendable {
 
   /// Whether its pictures may be shown now.
   var isShown: Bool { state.withLock { $0.configuration.isEnabled && !$0.isRemoved } }
+
+  /// From when on captured pictures may be shown: nothing of the time in which it was disabled.
+  var shownSince: CaptureInstant { state.withLock { $0.shownSince } }
 
   /// Whether its videos may show its source's own H.264 from what was captured at `time` on.
   func passesVideo(since time: CaptureInstant) -> Bool {

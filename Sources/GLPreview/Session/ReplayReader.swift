@@ -119,6 +119,7 @@ extension SourceFeed {
 extension Preview {
   /// When the kept pictures of the preview's source within `times` were captured, in the order of arrival.
   package func keptTimes(in times: ClosedRange<CaptureInstant>) -> [CaptureInstant] {
-    (producer as? SourceFeed)?.replay?.buffer.times(in: times) ?? []
+    let since = shownSince
+    return ((producer as? SourceFeed)?.replay?.buffer.times(in: times) ?? []).filter { $0 >= since }
   }
 }

@@ -58,7 +58,7 @@ extension SourceFeed {
     }
   }
 
-  func notKept(_ time: CaptureInstant) -> NotKept {
+  nonisolated func notKept(_ time: CaptureInstant) -> NotKept {
     NotKept(source: source.name, time: WallTime(capturedAt: time), kept: replay?.span)
   }
 }

@@ -74,7 +74,9 @@ extension Preview {
     // One that is still being opened shows that.
     if found == nil, request.waitsForOpening { found = await feed.openingEvent }
     guard let event = found else { throw SourceError.late(feed.source.name, request.timeout) }
-    return try SourceMoment(event, of: feed, request.fallback)
+    let moment = try SourceMoment(event, of: feed, request.fallback)
+    if request.mode.isKept, moment.timestamp < shownSince { throw feed.notKept(moment.timestamp) }
+    return moment
   }
 }
 
@@ -133,6 +135,7 @@ extension SourceMoment {
       guard preview.sourceName == source else {
         throw SessionError("preview '\(preview.name)' is none of '\(source)'")
       }
+      guard timestamp >= preview.shownSince else { throw feed.notKept(timestamp) }
       if let existing = existing(preview, format) {
         frames.append(existing)
       } else {

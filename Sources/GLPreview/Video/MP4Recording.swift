@@ -76,7 +76,7 @@ package struct MP4Recording: Sendable, Hashable {
   private static func length(at place: Int, in movie: [UInt8]) -> Int? {
     let box = movie[place...]
     guard MP4Box.Head(box).type == "mehd" else { return nil }
-    return Int(clamping: UInt64(box.bigEndian(at: 12)) << 32 | UInt64(box.bigEndian(at: 16)))
+    return min(Int(clamping: UInt64(box.bigEndian(at: 12)) << 32 | UInt64(box.bigEndian(at: 16))), 1 << 60)
   }
 
   private static func end(of moof: ArraySlice<UInt8>) -> Int? {
@@ -84,6 +84,7 @@ package struct MP4Recording: Sendable, Hashable {
       let run = MP4Box.find("trun", in: track), time.count == 12, run.count == 24
     else { return nil }
     let begin = UInt64(time.bigEndian(at: 4)) << 32 | UInt64(time.bigEndian(at: 8))
-    return Int(clamping: begin) + Int(run.bigEndian(at: 12))
+    guard begin < 1 << 60 else { return nil }
+    return Int(begin) + Int(run.bigEndian(at: 12))
   }
 }

@@ -12,7 +12,7 @@ enum URLToken {
   /// Whether a path accepts a token in its URL. Only paths of pictures do, because URLs get shared.
   static func isAccepted(at path: String) -> Bool {
     // `/` is mjpg-streamer's, with ?action=.
-    path == "/" || path.hasPrefix("/cameras/") || others.contains(path)
+    path == "/" || path.hasPrefix("/cameras/") || path.hasPrefix("/recordings/") || others.contains(path)
   }
 
   static func token(in uri: URI) -> String? { uri.queryParameters["token"].map(String.init) }

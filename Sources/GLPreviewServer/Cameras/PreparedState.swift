@@ -12,6 +12,8 @@ struct PreparedState: Sendable {
   /// The cameras whose sources are new.
   private(set) var newCameras: [CameraConfiguration] = []
   /// The previews of new views and scenes, in order.
+  /// The sources whose kept pictures a new one takes over.
+  private var inherited: Set<String> = []
   private var newViews: [ViewKey: ViewPreview] = [:]
   private var newScenes: [String: ScenePreview] = [:]
 
@@ -56,7 +58,12 @@ struct PreparedState: Sendable {
         $0.configuration.name == camera.name || $0.configuration.source == camera.source
       }
       var source = source
-      source.inheritsReplay = others.first { $0.configuration.givesSamePictures(as: camera) }?.source
+      let heirless = others.filter {
+        $0.configuration.givesSamePictures(as: camera) && !inherited.contains($0.source)
+      }
+      source.inheritsReplay =
+        (heirless.first { $0.configuration.name == camera.name } ?? heirless.first)?.source
+      if let source = source.inheritsReplay { inherited.insert(source) }
       try add(source, others.map(\.source))
       sources[camera.name] = source.name
       newCameras.append(camera)

@@ -115,6 +115,17 @@ extension ServedState {
   }
 }
 
+extension CameraRegistry {
+  /// Throws 409 if one of these views has been switched off since it was looked up.
+  func checkShown(_ views: [ServedPreview]) throws(Problem) {
+    let served = served
+    for target in views {
+      guard let now = try? served.view(target.name, of: target.camera) else { continue }
+      if now.preview === target.preview, !now.served.isEnabled { throw .switchedOff(target) }
+    }
+  }
+}
+
 extension Problem {
   /// 409, for a view that is switched off.
   static func switchedOff(_ target: ServedPreview) -> Problem {

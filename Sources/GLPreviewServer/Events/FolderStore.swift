@@ -112,17 +112,25 @@ struct FolderStore: ~Copyable {
   }
 
   /// Deletes a file.
-  mutating func remove(_ name: StampedFileName) {
+  ///
+  /// - Throws: `FolderError`; it is still there then. It does not matter if someone else has deleted it first.
+  mutating func remove(_ name: StampedFileName) throws(FolderError) {
+    let camera = try open(name.camera)
+    defer { close(camera) }
+    guard unsafe unlinkat(camera, name.file, 0) == 0 || errno == ENOENT else {
+      throw error("\(name.camera)/\(name.file)")
+    }
     retained.forget(name)
-    unlink(name)
   }
 
   private func unlink(_ name: StampedFileName) {
     guard let camera = try? open(name.camera) else { return }
-    // It does not matter if someone else has deleted it first.
     unsafe unlinkat(camera, name.file, 0)
     close(camera)
   }
+
+  /// Whether the folder is still where it was opened.
+  var isThere: Bool { unsafe faccessat(folder, ".", F_OK, 0) == 0 }
 
   /// The folder of a camera.
   private func open(_ camera: String, isNew: Bool = false) throws(FolderError) -> CInt {
@@ -162,6 +170,9 @@ struct FolderStore: ~Copyable {
     return found
   }
 
+  /// Larger ones are not what was written here: a million of these can be summed.
+  private static let largestFile = 1 << 42
+
   /// The bytes of a file; nil if it is not a regular file. By seeking to its end: `stat` is ambiguous for the
   /// compiler, because NIO declares its own.
   private static func size(of file: String, in folder: CInt) -> Int? {
@@ -169,7 +180,10 @@ struct FolderStore: ~Copyable {
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     let size = lseek(descriptor, 0, SEEK_END)
-    return size >= 0 ? Int(size) : nil
+    let folder = unsafe openat(folder, file, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    if folder >= 0 { close(folder) }
+    // Some file systems tell the largest number of a folder.
+    return folder < 0 && (0...Self.largestFile).contains(Int(size)) ? Int(size) : nil
   }
 
   private static func names(in folder: CInt) -> [String] {

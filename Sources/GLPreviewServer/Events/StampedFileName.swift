@@ -62,7 +62,7 @@ struct StampedFileName: Sendable, Hashable {
   /// `name` as a path component: letters, digits, `_`, `-` and inner dots are kept, other bytes become `%XX`.
   private static func word(_ name: String) -> String {
     var word: [UInt8] = []
-    for byte in name.utf8.prefix(60) {
+    for byte in name.utf8.prefix(64) {
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
         UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):

@@ -37,12 +37,24 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     var routes: (any HTTPResponder<ServiceContext>)?
   }
 
+  /// A view as it was served.
+  private struct Shown: Equatable {
+    let view: ObjectIdentifier
+    let served: ServedView
+
+    init(_ view: ServedPreview) { (self.view, served) = (ObjectIdentifier(view.preview), view.served) }
+  }
+
   private struct Picture {
     let time: CaptureInstant
     let isLive: Bool
+    /// What it shows; nil if the camera had no view that is switched on.
+    let shown: Shown?
   }
 
   private static let closesWithin = Duration.seconds(1)
+  /// When a camera that gave no picture is asked again, though nothing tells that it works.
+  private static let asksLostEvery = Duration.seconds(10)
   private static let lookInterval = Duration.seconds(1)
   /// How often frame rates are told, in looks.
   private static let looksPerState = 10
@@ -203,19 +215,32 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     for camera in registry.cameras where isDue(camera) {
       guard !Task.isCancelled else { return }
       var isLive = false
-      do { isLive = try await takePicture(of: camera) } catch {
+      let view = shownView(of: camera)
+      // The server keeps no picture of what nobody may see any more.
+      if shown(camera.source) != view.map(Shown.init) {
+        client.update { $0.clear(topics.picture(camera.configuration.name)) }
+      }
+      do { isLive = try await takePicture(view, of: camera) } catch {
         logger.debug(
           "no picture for MQTT",
           metadata: ["camera": "\(camera.configuration.name)", "reason": "\(Redaction.message("\(error)"))"])
       }
-      state.update { $0.pictures[camera.source] = Picture(time: CaptureClock.now, isLive: isLive) }
+      state.update {
+        $0.pictures[camera.source] = Picture(
+          time: CaptureClock.now, isLive: isLive, shown: view.map(Shown.init))
+      }
     }
   }
 
-  /// A camera that gave none is asked again when it works.
+  private func shown(_ source: String) -> Shown? { state.withLock { $0.pictures[source]?.shown } }
+
+  /// A camera that gave none is asked again when it works, and one that shows something else now.
   private func isDue(_ camera: ServedCamera) -> Bool {
     guard let last = state.withLock({ $0.pictures[camera.source] }) else { return true }
-    if !last.isLive, watch.report(of: camera).state == .live { return true }
+    if last.shown != shownView(of: camera).map(Shown.init) { return true }
+    // One that nobody watches is not seen to work until it is asked.
+    let isRested = CaptureClock.now - last.time >= Self.asksLostEvery
+    if !last.isLive, isRested || watch.report(of: camera).state == .live { return true }
     return configuration.pictures.map { CaptureClock.now - last.time >= $0 } ?? false
   }
 
@@ -224,13 +249,13 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     camera.views.first(where: \.served.isEnabled)
   }
 
-  private func takePicture(of camera: ServedCamera) async throws -> Bool {
-    guard let view = shownView(of: camera) else { return true }
+  private func takePicture(_ view: ServedPreview?, of camera: ServedCamera) async throws -> Bool {
+    guard let view else { return true }
     var request = SnapshotRequest(fallback: view.offline, timeout: registry.patience.snapshot)
     request.isCropped = view.served.view.isCropped
     let moment = try await snapshots.moment(of: view, request)
     guard let picture = try await moment.draw([view.preview]).first else { return false }
-    try await publish(picture, of: camera)
+    try await publish(picture, of: view, camera)
     return moment.sourceState == .live
   }
 
@@ -239,14 +264,16 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     guard let camera = registry.served[camera: snapshot.camera], let view = shownView(of: camera),
       let picture = snapshot[view.name]
     else { return }
-    do { try await publish(picture, of: camera) } catch {
+    do { try await publish(picture, of: view, camera) } catch {
       logger.warning(
         "snapshot not sent by MQTT",
         metadata: ["camera": "\(snapshot.camera)", "reason": "\(Redaction.message("\(error)"))"])
     }
   }
 
-  private func publish(_ picture: RenderedPicture, of camera: ServedCamera) async throws {
+  private func publish(_ picture: RenderedPicture, of view: ServedPreview, _ camera: ServedCamera)
+    async throws
+  {
     let size = Size(width: configuration.pictureWidth, height: 1 << 16)
     let jpeg = try await picture.jpeg(
       quality: Self.quality, maxBytes: Self.mostPictureBytes, fitting: size)
@@ -254,7 +281,9 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     let name = camera.configuration.name
     client.update { outbox in
       // It may have been removed meanwhile; what is cleared is cleared after this, or the camera is not there any more.
-      guard registry.served[camera: name]?.source == camera.source else { return }
+      guard let now = registry.served[camera: name], now.source == camera.source,
+        shownView(of: now).map(Shown.init) == Shown(view)
+      else { return }
       outbox.put(topics.picture(name), jpeg.bytes, holding: lease)
     }
   }

@@ -9,12 +9,18 @@ enum RecordedBytes {
     for file in store.found {
       guard let descriptor = store.open(file.name, forWriting: true) else { continue }
       defer { close(descriptor) }
+      var isReadable = true
       let known = MP4Recording(size: file.bytes) { offset, count in
-        read(descriptor, offset, count)
+        let bytes = read(descriptor, offset, count)
+        if bytes.count < count { isReadable = false }
+        return bytes
       }
-      guard let known, let start = file.name.time else {
-        // Nothing of it can be played.
-        if file.name.time != nil { store.remove(file.name) }
+      // What can't be read, or is not of this program, stays as it is.
+      guard isReadable, let start = file.name.time else { continue }
+      guard let known else {
+        let isOurs = read(descriptor, 4, 8) == Array("ftypiso6".utf8)
+        // A beginning without a picture.
+        if file.bytes == 0 || isOurs && file.bytes < 4096 { try? store.remove(file.name) }
         continue
       }
       if !known.isFinished {
@@ -39,6 +45,7 @@ enum RecordedBytes {
       while filled < count {
         let got = unsafe pread(
           descriptor, buffer.baseAddress.map { unsafe $0 + filled }, count - filled, offset + filled)
+        if got < 0, errno == EINTR { continue }
         guard got > 0 else { break }
         filled += got
       }

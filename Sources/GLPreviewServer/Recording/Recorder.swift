@@ -2,6 +2,11 @@
 internal import GLPreview
 internal import Logging
 
+/// The folder takes no more of a file; its own messages say why.
+private struct RecordingFailure: Error, CustomStringConvertible {
+  let description = "the folder of recordings takes nothing"
+}
+
 final class Recorder: Sendable {
   let camera: String
   private let configuration: RecordingConfiguration
@@ -18,6 +23,8 @@ final class Recorder: Sendable {
     var stops = false
     var isMoving = false
     var isRecording = false
+    /// Until when all triggers last, done or not.
+    var last: CaptureInstant?
   }
 
   /// The longest that a picture waits in memory to be written together with others.
@@ -26,10 +33,11 @@ final class Recorder: Sendable {
   /// How long to wait after something failed.
   private static let pause = Duration.seconds(5)
 
-  /// `open` begins to watch the view. `onChange` gets each file when it begins and when it has ended.
+  /// `open` begins to watch the view. `onChange` gets each file when it begins and when it has ended. What triggered another
+  /// recorder of the camera, which ends, goes on here.
   init(
     _ camera: String, _ view: String, _ configuration: RecordingConfiguration, _ folder: RecordingFolder,
-    logger: Logger, onChange: @escaping @Sendable (Recording) -> Void,
+    continuing before: Recorder? = nil, logger: Logger, onChange: @escaping @Sendable (Recording) -> Void,
     open: @escaping @Sendable () throws -> VideoStream
   ) {
     self.camera = camera
@@ -39,6 +47,9 @@ final class Recorder: Sendable {
     self.logger = logger
     self.onChange = onChange
     self.open = open
+    if let orders = before?.orders.value {
+      self.orders.update { ($0.until, $0.last, $0.isMoving) = (orders.last, orders.last, orders.isMoving) }
+    }
   }
 
   /// Whether a file is open.
@@ -46,7 +57,10 @@ final class Recorder: Sendable {
 
   /// Something happens until `end`.
   func trigger(until end: CaptureInstant) {
-    orders.update { $0.until = max($0.until ?? .start, end) }
+    orders.update {
+      $0.until = max($0.until ?? .start, end)
+      $0.last = max($0.last ?? .start, end)
+    }
   }
 
   /// Whether something moves.
@@ -55,7 +69,7 @@ final class Recorder: Sendable {
   }
 
   /// Triggers end now.
-  func stop() { orders.update { ($0.until, $0.stops) = (nil, true) } }
+  func stop() { orders.update { ($0.until, $0.last, $0.stops) = (nil, nil, true) } }
 
   /// Records until it is cancelled, or the view is no more.
   func run() async {
@@ -109,11 +123,9 @@ final class Recorder: Sendable {
       if stops { plan.stop(at: sample.timestamp) }
       if let until { plan.trigger(until: until) }
       for step in plan.take(sample) where !carryOut(step, &file) {
-        // The file ends with what it has; the next one begins with a key picture.
-        for step in plan.interrupt() { _ = carryOut(step, &file) }
-        stream.lost()
-        try? await Task.sleep(for: Self.pause)
-        break
+        // The file ends with what it has. The view is not watched during the pause: who does not read what it
+        // watches is taken for a slow client.
+        throw RecordingFailure()
       }
       if plan.isRecording != isRecording {
         let isRecording = plan.isRecording

@@ -20,7 +20,20 @@ final class Recorders: Service, CustomStringConvertible {
   private struct Key: Hashable {
     let source: String
     let configuration: RecordingConfiguration
+    let view: String
+    let video: VideoConfiguration
+
+    init?(_ camera: ServedCamera) {
+      let record = camera.configuration.record
+      let view = camera.views.first { record.view == nil || $0.name == record.view }
+      guard record.when != .never, let view else { return nil }
+      (source, configuration) = (camera.source, record)
+      (self.view, video) = (view.name, view.served.video)
+    }
   }
+
+  /// Those that end.
+  private let ending = Mutex<[Task<Void, Never>]>([])
 
   private struct Running {
     let recorder: Recorder
@@ -84,29 +97,35 @@ final class Recorders: Service, CustomStringConvertible {
       return running.values.map(\.task)
     }
     for task in tasks { task.cancel() }
-    for task in tasks { await task.value }
-    await folder.flush()
+    for task in tasks + ending.withLock({ $0 }) { await task.value }
+    await folder.flushInTime()
   }
 
   private func follow() {
-    let wanted = registry.cameras.filter { $0.configuration.record.when != .never }
-    let keys = Set(wanted.map { Key(source: $0.source, configuration: $0.configuration.record) })
+    let wanted = registry.cameras.compactMap { camera in Key(camera).map { (camera.configuration.name, $0) } }
+    let keys = Set(wanted.map(\.1))
     running.withLock { running in
-      for (key, one) in running where !keys.contains(key) {
+      let gone = running.filter { !keys.contains($0.key) }
+      for (key, one) in gone {
         one.task.cancel()
         running[key] = nil
+        ending.withLock { $0.append(one.task) }
+        Task { [self] in
+          await one.task.value
+          ending.withLock { $0.removeAll { $0 == one.task } }
+        }
       }
-      for camera in wanted {
-        let key = Key(source: camera.source, configuration: camera.configuration.record)
-        if running[key] == nil { running[key] = start(camera.configuration) }
+      for (name, key) in wanted where running[key] == nil {
+        let before = gone.values.first { $0.recorder.camera == name }?.recorder
+        running[key] = start(name, key, continuing: before)
       }
     }
   }
 
-  private func start(_ camera: CameraConfiguration) -> Running {
-    let (name, view) = (camera.name, camera.record.view ?? camera.views.first?.view.name ?? "")
+  private func start(_ name: String, _ key: Key, continuing before: Recorder?) -> Running {
+    let view = key.view
     let recorder = Recorder(
-      name, view, camera.record, folder, logger: logger,
+      name, view, key.configuration, folder, continuing: before, logger: logger,
       onChange: { [events] in events.recorded($0) },
       open: { [registry, videos] in
         let target = try registry.view(view, of: name)

@@ -92,6 +92,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
   func append(_ bytes: [UInt8], to handle: RecordingHandle) -> Bool {
     let isIn = catalogue.withLock { catalogue in
       guard !catalogue.failed.contains(handle), catalogue.waitingBytes < Self.mostWaitingBytes else {
+        catalogue.failed.insert(handle)
         return false
       }
       catalogue.waitingBytes += bytes.count
@@ -145,21 +146,25 @@ final class RecordingFolder: Service, CustomStringConvertible {
     }
   }
 
-  /// Deletes a recording; whether it was one that is complete.
-  func remove(_ recording: Recording) async -> Bool {
+  /// Deletes a recording that is complete.
+  func remove(_ recording: Recording) async -> Removal {
     await onQueue { [self] in
-      let isThere = catalogue.withLock { catalogue in
-        guard catalogue.recordings[recording.name]?.duration != nil else { return false }
-        catalogue.recordings[recording.name] = nil
-        return true
-      }
-      if isThere { tryTo("not removed") { store, _ in store.remove(recording.name) } }
-      return isThere
+      guard catalogue.withLock({ $0.recordings[recording.name]?.duration != nil }) else { return .isOpen }
+      guard tryTo("not removed", { store, _ in try store.remove(recording.name) }) else { return .failed }
+      catalogue.withLock { $0.recordings[recording.name] = nil }
+      return .done
     }
+  }
+
+  enum Removal {
+    case done, isOpen, failed
   }
 
   /// Returns when everything asked before has been done.
   func flush() async { await onQueue {} }
+
+  /// The same, but no longer than a shutdown may take: what is not finished then is finished at the next start.
+  func flushInTime() async { await waitAtMost(.seconds(2)) { [self] in await flush() } }
 
   private func onQueue<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in queue.async { continuation.resume(returning: work()) } }
@@ -174,7 +179,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
       queue.async { [self] in prune() }
       try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.period) }
     }
-    await flush()
+    await flushInTime()
   }
 
   // MARK: On the queue
@@ -184,7 +189,24 @@ final class RecordingFolder: Service, CustomStringConvertible {
       let descriptor = try store.create(recording.name)
       files[handle] = File(descriptor: descriptor, name: recording.name)
     }
-    if !isDone { fail(handle, recording.name) }
+    if !isDone {
+      fail(handle, recording.name)
+      forgetIfGone()
+    }
+  }
+
+  /// A folder that was removed, or whose disk was, is opened anew.
+  private func forgetIfGone() {
+    state.withLock { state in
+      guard state.files.isEmpty, let store = state.store.take() else { return }
+      if store.isThere {
+        state.store = consume store
+      } else {
+        catalogue.withLock { catalogue in
+          catalogue.recordings = catalogue.recordings.filter { $0.value.duration == nil }
+        }
+      }
+    }
   }
 
   private func fail(_ handle: RecordingHandle, _ name: StampedFileName) {
@@ -196,6 +218,8 @@ final class RecordingFolder: Service, CustomStringConvertible {
   }
 
   private func add(_ bytes: [UInt8], to handle: RecordingHandle) {
+    // Pictures rest on those before: after one that is missing none is of use.
+    guard !catalogue.withLock({ $0.failed.contains(handle) }) else { return }
     var name: StampedFileName?
     let isDone = tryTo("not recorded") { store, files in
       // It has failed before.
@@ -220,7 +244,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
           "the disk is full: the oldest recordings were removed", metadata: ["recordings": "\(removed)"])
       }
       guard error == 0 else {
-        _ = ftruncate(file.descriptor, file.bytes)
+        if ftruncate(file.descriptor, file.bytes) == 0 { lseek(file.descriptor, file.bytes, SEEK_SET) }
         throw FolderError(description: "\(file.name.camera)/\(file.name.file): \(String(errno: error))")
       }
       if file.bytes == 0 { file.lengthOffset = MP4Recording.lengthOffset(inBeginning: bytes) }
@@ -237,7 +261,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
       guard let file = files.removeValue(forKey: handle) else { return }
       defer { close(file.descriptor) }
       guard file.bytes > 0, let offset = file.lengthOffset else {
-        store.remove(file.name)
+        try? store.remove(file.name)
         catalogue.withLock { $0.recordings[file.name] = nil }
         return
       }
@@ -247,14 +271,14 @@ final class RecordingFolder: Service, CustomStringConvertible {
         isFailed ? MP4Recording(size: file.bytes) { RecordedBytes.read(file.descriptor, $0, $1) } : nil
       let length = known?.length ?? length
       let finish = MP4Recording.finish(length: length)
-      guard RecordedBytes.write(finish, at: offset, file.descriptor), fsync(file.descriptor) == 0 else {
-        throw FolderError("\(file.name.camera)/\(file.name.file)")
-      }
+      let isWritten = RecordedBytes.write(finish, at: offset, file.descriptor) && fsync(file.descriptor) == 0
+      let error = FolderError("\(file.name.camera)/\(file.name.file)")
       store.finished(file.name, bytes: file.bytes, at: CaptureClock.now)
       finished = catalogue.withLock { catalogue in
         catalogue.recordings[file.name]?.duration = RecordedBytes.duration(length)
         return catalogue.recordings[file.name]
       }
+      guard isWritten else { throw error }
       metrics.count(.recording(.done))
     }
     return finished

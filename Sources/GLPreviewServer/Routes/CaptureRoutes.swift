@@ -118,6 +118,7 @@ struct CaptureRoutes: Sendable {
     -> Snapshot
   {
     let moment = try await snapshots.moment(of: views[0], request)
+    try registry.checkShown(views)
     let pictures = try await moment.draw(views.map(\.preview))
     return Snapshot(
       camera: camera, sequence: moment.sequence, timestamp: moment.timestamp, time: moment.time,

@@ -11,7 +11,9 @@ struct MotionRoutes: Sendable {
 
   func add(to group: RouterGroup<ServiceContext>) {
     group.get("api/cameras/:camera/motion") { _, context in
-      Response(json: try known(camera(context)).details)
+      let camera = try camera(context)
+      let known = try known(camera)
+      return Response(json: showsAll(camera) ? known.details : known.json)
     }
     group.get("api/cameras/:camera/motion/cells") { _, context in try cells(context) }
     group.post("api/cameras/:camera/motion") { request, context in
@@ -39,9 +41,19 @@ struct MotionRoutes: Sendable {
       .conflict, "'\(camera.configuration.name)' is not watched for motion: give it 'motion: true'")
   }
 
+  /// Whether everybody who may look may see all of a camera: cells are of all of it.
+  private func showsAll(_ camera: ServedCamera) -> Bool {
+    camera.views.contains { $0.served.isEnabled && !$0.served.isLocked }
+  }
+
   /// The last minute's cells, to be replayed elsewhere.
   private func cells(_ context: ServiceContext) throws -> Response {
     let camera = try camera(context)
+    guard showsAll(camera) else {
+      throw Problem(
+        .forbidden,
+        "the cells show all of '\(camera.configuration.name)', and its views are locked or switched off")
+    }
     let bytes = MotionRecording(try known(camera).recent).bytes
     let name = "\(camera.configuration.name)-motion.cells"
     return Response(

@@ -35,6 +35,9 @@ struct RecordingRoutes: Sendable {
     guard let camera = registry.served[camera: name]?.configuration else {
       throw Problem.notFound("there is no camera '\(name)'")
     }
+    guard camera.record.when == .never || recorders != nil else {
+      throw Problem(.conflict, "recordings were configured after the start: restart the service")
+    }
     guard let recorders, [.trigger, .motion].contains(camera.record.when) else {
       throw Problem(
         .conflict, "'\(name)' is not recorded at triggers: its record.when is \(camera.record.when)")
@@ -94,8 +97,11 @@ struct RecordingRoutes: Sendable {
 
   private func remove(_ context: ServiceContext) async throws -> Response {
     let (recording, folder) = try recording(context)
-    guard await folder.remove(recording) else { throw Problem(.conflict, "it is still being recorded") }
-    return Response(status: .noContent)
+    switch await folder.remove(recording) {
+    case .done: return Response(status: .noContent)
+    case .isOpen: throw Problem(.conflict, "it is still being recorded")
+    case .failed: throw Problem(.internalServerError, "it can't be removed: the log says why")
+    }
   }
 
   private static let chunk = 256 << 10
@@ -115,7 +121,7 @@ struct RecordingRoutes: Sendable {
     let isSame = request.headers[.ifRange].map { $0 == tag } ?? true
     var range = 0..<size
     var status = HTTPResponse.Status.ok
-    if isSame, request.method == .get || request.method == .head, let field = request.headers[.range] {
+    if isSame, request.method == .get, let field = request.headers[.range] {
       switch ByteRange(field, of: size) {
       case .part(let part):
         (range, status) = (part, .partialContent)

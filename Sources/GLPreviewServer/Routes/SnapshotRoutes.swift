@@ -64,6 +64,7 @@ struct SnapshotRoutes: Sendable {
       )
     }
     let moment = try await snapshots.moment(of: target, query.request)
+    try registry.checkShown([target])
     if query.served.view != target.served.view {
       try registry.check(query.served.view, at: moment)
       // The configuration may have changed while waiting for the frame.

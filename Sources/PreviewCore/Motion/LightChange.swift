@@ -75,7 +75,10 @@ struct LightChange: Sendable, Hashable {
 /// The median of values of -256...511, to within one.
 func median(of cells: [Int], _ value: (Int) -> Float) -> Float {
   var counts = [Int](repeating: 0, count: 768)
-  for cell in cells { counts[min(max(Int(value(cell).rounded()) + 256, 0), 767)] += 1 }
+  for cell in cells {
+    let bounded = min(max(value(cell), -256), 511)
+    counts[bounded.isNaN ? 256 : Int(bounded.rounded()) + 256] += 1
+  }
   var left = cells.count / 2
   for (index, count) in counts.enumerated() {
     left -= count

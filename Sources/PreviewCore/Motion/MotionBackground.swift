@@ -106,8 +106,9 @@ struct MotionBackground: Sendable {
       let (code, residual, limit) = (Float(luma[cell]), residuals[cell], limits[cell])
       let isOther = abs(residual) > limit
       // The light's change is kept: the next picture is compared with this one's light.
-      mean[cell] = light.applied(to: mean[cell])
-      held[cell] = light.applied(to: held[cell])
+      // What is brighter than white may come back to it, but not from anywhere.
+      mean[cell] = min(max(light.applied(to: mean[cell]), -256), 511)
+      held[cell] = min(max(light.applied(to: held[cell]), -256), 511)
       if abs(code - held[cell]) <= max(Self.leastHeld, 2 * variance[cell].squareRoot()) {
         heldFor[cell] += elapsed
         held[cell] += 0.3 * (code - held[cell])

@@ -61,6 +61,14 @@ struct MotionTests {
       #expect(after.contains(#""active":false"#) && after.contains(#""columns":64"#))
       let cells = try await service.get(Self.path + "/cells").bytes
       #expect(try !MotionRecording(bytes: cells).pictures.isEmpty)
+
+      // They show all of the camera, which who sees no whole view of it may not.
+      #expect(
+        try await service.send("PATCH", "/api/cameras/yard/views/main", body: #"{"enabled": false}"#).status
+          == 200)
+      #expect(try await service.get(Self.path + "/cells").status == 403)
+      let told = try await service.get(Self.path).text
+      #expect(!told.contains("columns"))
     }
   }
 

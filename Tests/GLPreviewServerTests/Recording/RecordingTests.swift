@@ -67,7 +67,7 @@ struct RecordingTests {
         #expect(whole.status == 200 && whole.bytes.count == file.bytes)
         #expect(whole.headers.first(name: "Accept-Ranges") == "bytes")
         let (count, known) = try Self.pictures(whole.bytes)
-        #expect(count > 1 && known?.isFinished == true)
+        #expect(count >= 1 && known?.isFinished == true)
         #expect(abs(Double(known?.length ?? 0) / 90_000 - (file.duration ?? 0)) < 0.001)
 
         let part = try await service.get(file.url, [("Range", "bytes=10-99")])
@@ -142,10 +142,11 @@ struct RecordingTests {
   func killed() async throws {
     try await withTemporaryFolder { folder in
       try await withService(Self.configuration(folder) { $0.when = .always }) { service in
-        await until { Self.known(service).contains { $0.duration != nil } }
+        await until { Self.known(service).count { $0.duration != nil } >= 3 }
       }
-      let file = try #require(try files(in: folder).first)
-      var bytes = try Array(Data(contentsOf: file))
+      // The first may have but one picture, of a camera that is being opened.
+      let written = try files(in: folder).map { try Array(Data(contentsOf: $0)) }
+      var bytes = try #require(written.max { $0.count < $1.count })
       let (count, known) = try Self.pictures(bytes)
       // As it is while it is recorded, and cut within a fragment.
       let room = try #require(known).lengthOffset
@@ -238,6 +239,53 @@ struct RecordingTests {
       #expect(recordings.recordings(of: nil, from: nil, to: nil, limit: 9).count == 2)
       for file in try files(in: folder) {
         #expect(try Self.pictures(Array(Data(contentsOf: file))).known?.isFinished == true)
+      }
+    }
+  }
+
+  @Test("a folder and damaged times under a recording's name hurt nobody, and what is not ours stays")
+  func foreign() async throws {
+    try await withTemporaryFolder { folder in
+      let camera = folder.appending(path: "camera")
+      try FileManager.default.createDirectory(
+        at: camera.appending(path: "2026-01-01T00-00-00.000Z-main.mp4"), withIntermediateDirectories: true)
+      let format = H264Format(
+        sps: [0x67, 66, 0xC0, 30, 0xDA, 0x7E, 0xAD], pps: [0x68, 0xCE, 0x3C, 0x80],
+        size: Size(width: 14, height: 12), encoder: nil)
+      var mp4 = FragmentedMP4(isFile: true)
+      var bytes = mp4.append(
+        VideoSample(
+          bytes: [0, 0, 0, 2, 0x65, 1], isKey: true, timestamp: .start + .seconds(1), format: format))
+      let time = try #require(bytes.firstRange(of: Array("tfdt".utf8))).upperBound + 4
+      bytes.replaceSubrange(time..<time + 8, with: [UInt8](repeating: 0xFF, count: 8))
+      let damaged = camera.appending(path: "2026-01-02T00-00-00.000Z-main.mp4")
+      try Data(bytes + [UInt8](repeating: 0, count: 8000)).write(to: damaged)
+      let other = camera.appending(path: "2026-01-03T00-00-00.000Z-main.mp4")
+      try Data("something of somebody".utf8).write(to: other)
+      try await withService(Self.configuration(folder) { $0.when = .always }) { service in
+        await until { Self.known(service).contains { $0.duration != nil } }
+        let old = try await Self.list(service, "?to=1768000000")
+        #expect(old.isEmpty)
+      }
+      #expect(FileManager.default.fileExists(atPath: damaged.path))
+      #expect(FileManager.default.fileExists(atPath: other.path))
+    }
+  }
+
+  @Test("a reload that puts another view first has that one recorded from then on")
+  func reload() async throws {
+    try await withTemporaryFolder { folder in
+      let configuration = Self.configuration(folder) { $0.when = .always }
+      try await withService(configuration) { service in
+        await until { Self.known(service).contains { $0.view == "main" } }
+        var other = configuration
+        var narrow = ServedView(ViewConfiguration(name: "narrow", width: 32))
+        narrow.isLocked = true
+        other.cameras[0].views.insert(narrow, at: 0)
+        try await service.inside.apply(other)
+        await until { Self.known(service).contains { $0.view == "narrow" && $0.duration != nil } }
+        let newest = Self.known(service).filter { $0.duration == nil }
+        #expect(newest.allSatisfy { $0.view == "narrow" })
       }
     }
   }

@@ -45,6 +45,27 @@ struct ReplayRouteTests {
 
   private static func text(_ time: CaptureInstant) -> String { WallTime(capturedAt: time).secondsText }
 
+  @Test("what was captured while a view was switched off is not shown afterwards")
+  func switchedOff() async throws {
+    try await withPictures { service, camera, times in
+      for isOn in [false, true] {
+        let answer = try await service.send(
+          "PATCH", "/api/cameras/camera/views/main", body: #"{"enabled": \#(isOn)}"#)
+        #expect(answer.status == 200)
+      }
+      for words in ["at=\(Self.text(times[5]))", "at=-1s"] {
+        let answer = try await service.get("\(Self.main)?\(words)")
+        #expect(answer.status == 404 && answer.text.contains("not-kept"), "\(words)")
+      }
+      #expect(
+        try await service.send("POST", Self.post, body: #"{"before": "2h", "count": 3}"#).status == 404)
+      let after = try camera.give(200, ago: .zero)
+      try await camera.took(times.count + 1)
+      let answer = try await service.get("\(Self.main)?at=\(Self.text(after))")
+      #expect(answer.status == 200)
+    }
+  }
+
   /// Beside a service whose camera has given codes 0, 10, 20 and so on, ten minutes apart, the last one just now.
   private func withPictures(
     _ count: Int = 10, _ configuration: ServerConfiguration = configuration(),

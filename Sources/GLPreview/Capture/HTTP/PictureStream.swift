@@ -131,11 +131,11 @@ enum ServerTime {
   static func parsed(_ text: String) -> Duration? {
     guard let seconds = Double(text), seconds > 0, seconds < 1e11 else { return nil }
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 2, let whole = Int64(parts[0]), parts[1].utf8.count <= 18,
+    guard parts.count == 2, let whole = Int64(parts[0]), parts[1].utf8.count <= 9,
       parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-      let fraction = Int64(parts[1] + String(repeating: "0", count: 18 - parts[1].utf8.count))
+      let nanoseconds = Int64(parts[1] + String(repeating: "0", count: 9 - parts[1].utf8.count))
     else { return .seconds(seconds) }
-    return Duration(secondsComponent: whole, attosecondsComponent: fraction)
+    return .seconds(whole) + .nanoseconds(nanoseconds)
   }
 
   /// The time of capture, by the clock of `received`, which is when the picture's first byte arrived.
