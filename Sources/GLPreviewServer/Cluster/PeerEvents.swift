@@ -75,6 +75,8 @@ final class PeerEvents: Service, CustomStringConvertible {
     for try await bytes in response.body {
       let known = parser.droppedCount
       let messages = parser.read(bytes.readableBytesView)
+      // Where the log is read on is known before the first event, also if the peer is lost by then.
+      if messages.isEmpty { places.withLock { $0[url] = parser.lastID } }
       guard let peer = catalogue.cluster.eventSource(url) else { return }
       metrics.count(.heard(.failed), by: parser.droppedCount - known)
       let events = messages.filter { $0.type != "lost" }.compactMap { message in
