@@ -23,7 +23,7 @@ public struct NotKept: Error, Sendable, Hashable, CustomStringConvertible {
 final class ReplayReader: Sendable {
   let buffer: ReplayBuffer
   private let source: SessionSource
-  /// Decodings in progress, by the number of the picture: each is decoded once for all who wait.
+  /// The decodings in progress, by the number of the picture. Several requests share one.
   private let decodings = Mutex<[Int: Task<Frame, any Error>]>([:])
 
   /// Nil if nothing is kept of `source`. One of `others` may hand over what it has kept.

@@ -1,5 +1,5 @@
-// Draws a moment of a feed for all who wait for pictures of it: of its frame, or of a JPEG that is decoded at a reduced size
-// because only tiny views wait, such as those that motion is judged by.
+// Draws the pictures that requests wait for: from the feed's frame, or from a JPEG that is decoded at a reduced size. A reduced
+// JPEG is enough if only tiny views are wanted, such as those of motion.
 internal import PreviewCore
 
 extension SourceFeed {
@@ -18,8 +18,8 @@ extension SourceFeed {
     }
   }
 
-  /// Answers those who wait for samples of a JPEG from a reduced decoding, if that will do for all of them. It is not
-  /// kept: whoever comes next gets the whole picture. A damaged picture is left to the usual way.
+  /// Decodes a JPEG at a reduced size and answers the waiting requests with it, if that is enough for all of them. Otherwise, and
+  /// if the JPEG is damaged, it answers none. The reduced frame is not kept.
   func answerReduced(_ newest: EncodedLivePicture, to waiting: [Int: FeedRequest]) async {
     guard outage == nil, decoding == nil, !waiting.isEmpty else { return }
     var views: [ViewRequest] = []

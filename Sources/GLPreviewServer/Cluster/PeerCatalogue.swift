@@ -106,7 +106,7 @@ final class PeerCatalogue: Service, CustomStringConvertible {
       && !localNames().contains(camera)
   }
 
-  /// Who has a camera after another node.
+  /// The node that a camera has moved to.
   enum NextOwner: Sendable {
     case thisNode
     case node(PeerRoute)

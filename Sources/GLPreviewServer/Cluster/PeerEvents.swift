@@ -82,7 +82,7 @@ final class PeerEvents: Service, CustomStringConvertible {
       let events = messages.filter { $0.type != "lost" }.compactMap { message in
         event(message, of: peer, &rates).map { (message.id, $0) }
       }
-      // Who asks for the cameras now is told what the events say.
+      // Clients answer an event by asking for the cameras: the peer's list must show the change by then.
       if events.contains(where: { $1.type != "snapshot" }) { await catalogue.refresh(url) }
       for (id, event) in events {
         metrics.count(.heard(log.relay(event, id, from: peer.name) ? .done : .dropped))

@@ -159,6 +159,7 @@ final class PeerStreams: Service, CustomStringConvertible {
   private func options(_ kind: Kind) -> SourceOptions {
     var options = CameraConfiguration.usualOptions
     options.takesVideo = kind == .video
+    options.live = registry.patience.peerStream
     options.headers = catalogue.client.fields(for: .read).map { .init(name: $0.name, value: $0.value) }
     options.redirects = .none
     options.trustedCertificates = certificates

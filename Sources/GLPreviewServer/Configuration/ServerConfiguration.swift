@@ -52,6 +52,8 @@ struct ServicePatience: Sendable, Hashable {
   var lostPeerPoll = Duration.seconds(10)
   /// The time limit of that answer.
   var peerList = Duration.seconds(5)
+  /// When a stream from a peer counts as stalled, and as lost.
+  var peerStream = LiveOptions()
   /// The times of leases.
   var leases = LeaseTimes()
   /// The times of the connection to the MQTT server.

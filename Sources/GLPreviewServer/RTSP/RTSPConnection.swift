@@ -104,7 +104,7 @@ final class RTSPConnection {
     case "PLAY":
       guard let session = try known(request) else { return try await noSession(request) }
       guard !session.isPlaying else { return try await send(200, request, [sessionField(session)]) }
-      let first = try await session.begin()
+      let first = try await session.begin(try target(session.url))
       let time = session.firstTime(of: first)
       try await send(
         200, request,
@@ -140,14 +140,14 @@ final class RTSPConnection {
     ("Session", "\(session.id);timeout=\(Self.timeout)")
   }
 
-  private func target(_ request: RTSPRequest) throws -> ServedPreview {
-    let target = try RTSPTarget(request.url)
+  private func target(_ url: String) throws -> ServedPreview {
+    let target = try RTSPTarget(url)
     if let camera = target.camera, let guest = try parts.guests(target.view, camera) { return guest }
     return try parts.registry.view(target.view, of: target.camera)
   }
 
   private func describe(_ request: RTSPRequest) async throws {
-    let target = try target(request)
+    let target = try target(request.url)
     let stream = try parts.videos.begin(target, as: target.served, target.served.video)
     let first = try await RTSPSession.first(of: stream, within: parts.firstPicture)
     let base = request.url.hasSuffix("/") ? request.url : request.url + "/"
@@ -158,7 +158,8 @@ final class RTSPConnection {
 
   private func setUp(_ request: RTSPRequest) async throws {
     guard session == nil else { return try await send(459, request, []) }
-    let target = try target(request)
+    // Refuses what is not there. The view is looked up again when it is played, which may be a minute later.
+    _ = try target(request.url)
     guard let transport = request.fields["transport"].flatMap(RTSPTransport.init) else {
       return try await send(461, request, [], "RTP/AVP/TCP or RTP/AVP with client_port, unicast")
     }
@@ -168,7 +169,7 @@ final class RTSPConnection {
       if case .datagrams = transport {
         try await RTSPPorts.open(channel) { heard.update { $0 = CaptureClock.now } }
       } else { nil }
-    let session = RTSPSession(parts, target, channel, transport, ports, url: request.url, holding: permit)
+    let session = RTSPSession(parts, channel, transport, ports, url: request.url, holding: permit)
     self.session = session
     let words =
       switch transport {

@@ -9,7 +9,6 @@ final class RTSPSession {
   let url: String
   let ssrc = UInt32.random(in: 1 ... .max)
   private let parts: RTSPServer.Parts
-  private let target: ServedPreview
   private let channel: any Channel
   private let transport: RTSPTransport
   private let ports: RTSPPorts?
@@ -20,10 +19,10 @@ final class RTSPSession {
   private var task: Task<Void, Never>?
 
   init(
-    _ parts: RTSPServer.Parts, _ target: ServedPreview, _ channel: any Channel, _ transport: RTSPTransport,
+    _ parts: RTSPServer.Parts, _ channel: any Channel, _ transport: RTSPTransport,
     _ ports: RTSPPorts?, url: String, holding permit: AdmissionPermit
   ) {
-    (self.parts, self.target, self.channel) = (parts, target, channel)
+    (self.parts, self.channel) = (parts, channel)
     (self.transport, self.ports, self.url, self.permit) = (transport, ports, url, permit)
     id =
       String(UInt64.random(in: .min ... .max), radix: 16)
@@ -49,8 +48,8 @@ final class RTSPSession {
     return sample
   }
 
-  /// Begins to watch; the first picture is a key picture.
-  func begin() async throws -> VideoSample {
+  /// Begins to watch a view; the first picture is a key picture.
+  func begin(_ target: ServedPreview) async throws -> VideoSample {
     let stream = try parts.videos.begin(target, as: target.served, target.served.video)
     let first = try await Self.first(of: stream, within: parts.firstPicture)
     self.stream = stream

@@ -33,8 +33,8 @@ final class Recorder: Sendable {
   /// How long to wait after something failed.
   private static let pause = Duration.seconds(5)
 
-  /// `open` begins to watch the view. `onChange` gets each file when it begins and when it has ended. What triggered another
-  /// recorder of the camera, which ends, goes on here.
+  /// `open` begins to watch the view. `onChange` gets each file when it begins and when it has ended. The triggers of `before`, an
+  /// earlier recorder of the camera, stay in force.
   init(
     _ camera: String, _ view: String, _ configuration: RecordingConfiguration, _ folder: RecordingFolder,
     continuing before: Recorder? = nil, logger: Logger, onChange: @escaping @Sendable (Recording) -> Void,
@@ -71,7 +71,7 @@ final class Recorder: Sendable {
   /// Triggers end now.
   func stop() { orders.update { ($0.until, $0.last, $0.stops) = (nil, nil, true) } }
 
-  /// Records until it is cancelled, or the view is no more.
+  /// Records until it is cancelled. After an error it tries again.
   func run() async {
     var (plan, trouble) = (RecordingPlan(configuration), String?.none)
     while !Task.isCancelled {

@@ -195,7 +195,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
     }
   }
 
-  /// A folder that was removed, or whose disk was, is opened anew.
+  /// Closes a folder that was removed, or whose disk was. The next file opens it anew.
   private func forgetIfGone() {
     state.withLock { state in
       guard state.files.isEmpty, let store = state.store.take() else { return }
@@ -218,11 +218,10 @@ final class RecordingFolder: Service, CustomStringConvertible {
   }
 
   private func add(_ bytes: [UInt8], to handle: RecordingHandle) {
-    // Pictures rest on those before: after one that is missing none is of use.
+    // Without an earlier picture, the later ones can't be decoded.
     guard !catalogue.withLock({ $0.failed.contains(handle) }) else { return }
     var name: StampedFileName?
     let isDone = tryTo("not recorded") { store, files in
-      // It has failed before.
       guard var file = files[handle] else { return }
       name = file.name
       defer { files[handle] = file }

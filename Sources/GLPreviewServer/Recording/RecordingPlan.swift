@@ -19,6 +19,8 @@ struct RecordingPlan: Sendable {
   private let configuration: RecordingConfiguration
   /// Until when triggers last, with what is recorded after them.
   private(set) var until: CaptureInstant?
+  /// Whether a trigger has come since the last picture. It counts even if it has ended: pictures may be far apart.
+  private var isTriggered = false
   /// Whether something moves, with no end yet.
   private var isMoving = false
   /// What was before, from a key picture on, and has not been recorded.
@@ -39,6 +41,7 @@ struct RecordingPlan: Sendable {
   /// Something happens at `time` that lasts until `end`.
   mutating func trigger(until end: CaptureInstant) {
     until = max(until ?? .start, end + configuration.after)
+    isTriggered = true
   }
 
   /// What was triggered ends at `time`, and is recorded a little longer.
@@ -53,12 +56,13 @@ struct RecordingPlan: Sendable {
   }
 
   private func isWanted(at time: CaptureInstant) -> Bool {
-    configuration.when == .always || isMoving || until.map { time <= $0 } ?? false
+    configuration.when == .always || isMoving || isTriggered || until.map { time <= $0 } ?? false
   }
 
   /// What is done with the next picture.
   mutating func take(_ sample: VideoSample) -> [Step] {
     guard let known = file else { return begin(with: sample) }
+    defer { isTriggered = false }
     let isOver = !isWanted(at: sample.timestamp)
     let isLong =
       sample.timestamp - known.start >= configuration.segment || known.bytes >= Self.mostBytes
@@ -81,7 +85,7 @@ struct RecordingPlan: Sendable {
   private mutating func begin(with sample: VideoSample) -> [Step] {
     hold(sample)
     guard isWanted(at: sample.timestamp), let first = waiting.first else { return [] }
-    defer { (waiting, waitingBytes) = ([], 0) }
+    defer { (waiting, waitingBytes, isTriggered) = ([], 0, false) }
     file = File(start: first.timestamp, format: first.format, bytes: waitingBytes)
     return [.begin(waiting)]
   }

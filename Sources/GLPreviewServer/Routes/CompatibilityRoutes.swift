@@ -95,23 +95,3 @@ struct CompatibilityRoutes: Sendable {
   /// A rounded rate; 0 for values that are not finite, since cameras may report anything.
   private static func whole(_ rate: Double) -> JSONValue { .integer(Int(exactly: rate.rounded()) ?? 0) }
 }
-
-extension Request {
-  /// The request without one parameter.
-  func without(_ key: String) -> Request {
-    let query = (uri.query ?? "").split(separator: "&").filter { $0 != key && !$0.hasPrefix("\(key)=") }
-    return at(uri.path, with: query.joined(separator: "&"))
-  }
-
-  /// The request with one parameter more.
-  func adding(_ word: String) -> Request {
-    at(uri.path, with: uri.query.map { "\($0)&\(word)" } ?? word)
-  }
-
-  /// The request at another path.
-  func at(_ path: String, with query: String) -> Request {
-    var head = head
-    head.path = query.isEmpty ? path : "\(path)?\(query)"
-    return Request(head: head, body: body)
-  }
-}

@@ -73,9 +73,10 @@ struct PeerMiddleware: ServiceMiddleware {
     // Without an encoder, the node may still have JPEGs.
     if try !guests.isWatched(view, at: route, as: .video, request) {
       let video = request.at("/api/stream.mp4", with: source)
-      if let refusal = try await forwarder.refusal(of: video, context, by: route),
-        refusal.status.kind == .clientError
-      {
+      let refusal = try await context.whileClientStays {
+        try await forwarder.refusal(of: video, context, by: route)
+      }
+      if let refusal, refusal.status.kind == .clientError {
         return refusal
       }
     }

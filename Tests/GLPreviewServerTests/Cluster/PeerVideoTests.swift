@@ -25,10 +25,16 @@ struct PeerVideoTests {
     service.inside.videos.clientCount(of: "camera", "main")
   }
 
-  /// What a client has received as MP4.
-  private static func events(_ stream: HTTPClientResponse.Body, pictures: Int) async throws
+  /// What a client has received as MP4 when it has so many pictures.
+  private static func events(_ stream: HTTPClientResponse.Body, pictures count: Int) async throws
     -> (headers: [Size?], pictures: [[UInt8]])
   {
+    try await events(stream) { $0.count >= count }
+  }
+
+  private static func events(
+    _ stream: HTTPClientResponse.Body, until isEnough: ([[UInt8]]) -> Bool
+  ) async throws -> (headers: [Size?], pictures: [[UInt8]]) {
     var (reader, headers, found) = (FragmentedMP4Reader(pictureLimit: 1 << 20), [Size?](), [[UInt8]]())
     for try await chunk in stream {
       for event in try reader.take(Array(chunk.readableBytesView)[...]) {
@@ -37,7 +43,7 @@ struct PeerVideoTests {
         case .picture(let bytes, _): found.append(bytes)
         }
       }
-      if found.count >= pictures { break }
+      if isEnough(found) { break }
     }
     return (headers, found)
   }
@@ -57,9 +63,12 @@ struct PeerVideoTests {
       #expect(Self.clients(edge) == 8 && edge.inside.peerStreams.count == 1)
       await until { Self.clients(owner) == 2 }
       for stream in streams {
-        let (headers, pictures) = try await Self.events(stream, pictures: 5)
+        // The owner's own watcher may lose some where the machine is busy, as any client may.
+        let (headers, pictures) = try await Self.events(stream) { pictures in
+          pictures.count(where: encoded.value.contains) >= 5
+        }
         #expect(headers.count == 1)
-        await until { encoded.value.isSuperset(of: pictures) }
+        #expect(pictures.count(where: encoded.value.contains) >= 5)
       }
       let statistics = edge.inside.registry.session.statistics
       #expect(statistics.renders == 0 && statistics.decoded == 0)

@@ -89,6 +89,18 @@ struct RecordingPlanTests {
     #expect(files.files == [Array(80..<160), Array(160..<210), Array(280..<340)])
   }
 
+  @Test("a trigger that is over before the next picture is recorded too")
+  func moment() {
+    var configuration = Self.configuration(.trigger)
+    configuration.after = .milliseconds(1)
+    var (plan, files) = (RecordingPlan(configuration), Files())
+    for index in 0..<100 {
+      if index == 50 { plan.trigger(until: Self.sample(49).timestamp + .milliseconds(10)) }
+      files.carryOut(plan.take(Self.sample(index)))
+    }
+    #expect(files.files == [Array(30..<60)])
+  }
+
   @Test("stopped: what follows is recorded as after any end")
   func stop() {
     var (plan, files) = (RecordingPlan(Self.configuration(.trigger)), Files())

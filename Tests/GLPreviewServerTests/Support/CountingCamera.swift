@@ -4,13 +4,13 @@ import Synchronization
 
 @testable import GLPreview
 
-final class CountingCamera: CaptureDevice, CaptureConnection {
+final class CountingCamera: BreakableCamera {
   let name = "camera"
   let mode = SourceStatus.Mode(format: "MJPG", transport: "test")
   static let size = Size(width: 32, height: 32)
   private let captures: AsyncStream<Capture>
   private let input: AsyncStream<Capture>.Continuation
-  private let isLost = Mutex(false)
+  let isLost = Mutex(false)
   private let taken = Watched(0)
 
   init() { (captures, input) = AsyncStream.makeStream() }
@@ -41,21 +41,6 @@ final class CountingCamera: CaptureDevice, CaptureConnection {
     input.finish()
   }
 
-  /// As a session takes it.
-  func source(named name: String, _ options: SourceOptions) -> SessionSource {
-    var options = options
-    options.live = LiveOptions(
-      stallsAfter: allTheTimeThereIs, reconnectsAfter: allTheTimeThereIs, connectsWithin: allTheTimeThereIs)
-    return SessionSource(
-      name: name, options: options,
-      SessionSource.Origin(isLive: true, hasSizes: false) { LiveSource(self as any CaptureDevice, $0) })
-  }
-
-  func connect() async throws -> any CaptureConnection {
-    if isLost.withLock({ $0 }) { throw SourceError(.unavailable, path: name, reason: "was unplugged") }
-    return self
-  }
-
   func next() async throws -> Capture? {
     // Counted when the next one is asked for: then the one before is kept.
     taken.update { $0 += 1 }
@@ -63,6 +48,4 @@ final class CountingCamera: CaptureDevice, CaptureConnection {
     if let capture = await captures.next() { return capture }
     throw SourceError(.unavailable, path: name, reason: "was unplugged")
   }
-
-  func close() async {}
 }

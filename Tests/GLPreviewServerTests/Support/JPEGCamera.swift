@@ -4,14 +4,14 @@ import Synchronization
 
 @testable import GLPreview
 
-final class JPEGCamera: CaptureDevice, CaptureConnection {
+final class JPEGCamera: BreakableCamera {
   let name = "camera"
   let mode = SourceStatus.Mode(format: "MJPG", transport: "test")
   let size: Size
   /// What is sent on of each picture: without EXIF, and with the standard tables.
   let passed: [UInt8]
   private let jpeg: [UInt8]
-  private let isLost = Mutex(false)
+  let isLost = Mutex(false)
 
   init(_ size: Size = Size(width: 64, height: 48)) throws {
     self.size = size
@@ -33,26 +33,9 @@ final class JPEGCamera: CaptureDevice, CaptureConnection {
   /// Breaks the connection for good.
   func lose() { isLost.withLock { $0 = true } }
 
-  /// As a session takes it.
-  func source(named name: String, _ options: SourceOptions) -> SessionSource {
-    var options = options
-    options.live = LiveOptions(
-      stallsAfter: allTheTimeThereIs, reconnectsAfter: allTheTimeThereIs, connectsWithin: allTheTimeThereIs)
-    return SessionSource(
-      name: name, options: options,
-      SessionSource.Origin(isLive: true, hasSizes: false) { LiveSource(self as any CaptureDevice, $0) })
-  }
-
-  func connect() async throws -> any CaptureConnection {
-    if isLost.withLock({ $0 }) { throw SourceError(.unavailable, path: name, reason: "was unplugged") }
-    return self
-  }
-
   func next() async throws -> Capture? {
     try await pause(.milliseconds(5))
     if isLost.withLock({ $0 }) { throw SourceError(.unavailable, path: name, reason: "was unplugged") }
     return Capture(jpeg: jpeg, timestamp: CaptureClock.now, SourceOptions(), memory: FramePool())
   }
-
-  func close() async {}
 }

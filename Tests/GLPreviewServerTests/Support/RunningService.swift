@@ -162,7 +162,10 @@ extension ServerConfiguration {
       copy.patience = ServicePatience(
         opening: allTheTimeThereIs, snapshot: allTheTimeThereIs, firstPicture: allTheTimeThereIs,
         shutdown: allTheTimeThereIs, closing: allTheTimeThereIs, peerPoll: .milliseconds(10),
-        lostPeerPoll: .milliseconds(20), peerList: allTheTimeThereIs, peerAnswer: allTheTimeThereIs)
+        lostPeerPoll: .milliseconds(20), peerList: allTheTimeThereIs,
+        peerStream: LiveOptions(
+          stallsAfter: allTheTimeThereIs, reconnectsAfter: allTheTimeThereIs,
+          connectsWithin: allTheTimeThereIs), peerAnswer: allTheTimeThereIs)
     }
     if self.limits.stalledClient == limits.stalledClient { copy.limits.stalledClient = allTheTimeThereIs }
     if self.limits.idleConnection == limits.idleConnection { copy.limits.idleConnection = allTheTimeThereIs }

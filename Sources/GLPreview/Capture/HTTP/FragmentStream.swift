@@ -62,7 +62,7 @@ extension VideoSample {
   }
 }
 
-/// Keeps the pictures of one connection for whoever passes them on, and decodes them for others where that can be.
+/// Keeps the pictures of one connection. Videos pass them on; a build with FFmpeg also decodes them for other readers.
 struct ReceivedVideo: Sendable {
   private let video: PassableVideo
   #if FFmpeg

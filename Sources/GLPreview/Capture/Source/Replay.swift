@@ -134,7 +134,7 @@ final class ReplayBuffer: Sendable {
 
   // MARK: The budget
 
-  /// Reserves what is kept. Half of the budget stays for those who draw: if there is no room below that, less is kept.
+  /// Reserves memory for the ring, up to half of the budget. The ring evicts what has no room there.
   private func hold(_ state: inout State) {
     guard let budget else { return }
     let held = state.lease?.byteCount ?? 0
