@@ -184,6 +184,7 @@ struct PeerEventTests {
       #expect(request.isFromPeer)
       let lastID = request.headers[named: "Last-Event-ID"]
       let reader = try life.withLock { life in
+        guard !life.isAway else { throw Problem(.serviceUnavailable, "away") }
         life.places.append(lastID ?? "new")
         let reader = try life.log.subscribe(after: lastID)
         life.readers.append(reader)
@@ -222,7 +223,12 @@ struct PeerEventTests {
           #expect(views(ears[0]) == (1...7).map { "v\($0)" })
           #expect(life.withLock { $0.places } == ["new", "e-0", "e-3", "e-6"])
         }
-        for reader in life.withLock({ $0.readers }) { reader.end() }
+        // Nobody comes back after this: a reader that is not ended would be waited for.
+        let readers = life.withLock { life in
+          life.isAway = true
+          return life.readers
+        }
+        for reader in readers { reader.end() }
       }
     }
   }
