@@ -199,7 +199,7 @@ package final class NATSClient: Sendable {
   }
 
   /// Closes the client without losing messages: ends all subscriptions, waits until their buffered messages are read and
-  /// everything published has reached the server, and closes. After `timeout` it closes anyway; without a connection only the
+  /// processed (`NATSSubscription.Iterator`) and everything published has reached the server, and closes. After `timeout` it closes anyway; without a connection only the
   /// reading is awaited.
   package func drain(timeout: Duration = .seconds(30)) async {
     let subscriptions = state.withLock { state in

@@ -101,6 +101,10 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
   private var phase = Phase.greeting
   private var parser = NATSParser()
   private var keepAlive: KeepAlive
+  /// Whether the client has adopted the link. Until then it takes no INFO from it: what it then learned would be undone by the
+  /// INFO of the greeting.
+  private var isAdopted = false
+  private var pendingInfo: ServerInfo?
   private var timer: Scheduled<Void>?
   /// The last error that the server reported.
   private var lastError: NATSError?
@@ -160,7 +164,7 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
     case (.open, .pong): pings.popFirst()??.succeed()
     case (.open, .info(let info)):
       parser.limits.payload = min(info.maximumPayload, configuration.maximumPayload)
-      owner.receive(operation, from: server)
+      if isAdopted { owner.receive(operation, from: server) } else { pendingInfo = info }
     case (.open, .error(let text)):
       lastError = text.lowercased().hasPrefix("permissions") ? lastError : .server(text)
       owner.receive(operation, from: server)
@@ -256,9 +260,14 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
     }
   }
 
-  /// While the socket is not writable the bytes stay with the client, which limits them.
+  /// While the socket is not writable the bytes stay with the client, which limits them. The first flush follows the adoption.
   private func flush() {
     guard case .open = phase else { return }
+    isAdopted = true
+    if let info = pendingInfo {
+      pendingInfo = nil
+      owner.receive(.info(info), from: server)
+    }
     isFlushWanted = !channel.isWritable
     guard !isFlushWanted, let bytes = owner.takeOutgoing(for: channel), bytes.readableBytes > 0 else {
       return

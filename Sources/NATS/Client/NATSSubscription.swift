@@ -46,17 +46,31 @@ package final class NATSSubscription: AsyncSequence, Sendable {
     try await buffer.next(within: timeout.map { ($0.timeAmount, client.eventLoop) })
   }
 
-  package func makeAsyncIterator() -> Iterator { Iterator(subscription: self) }
+  package func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-  /// An iterator, which keeps the subscription alive.
-  package struct Iterator: AsyncIteratorProtocol {
-    let subscription: NATSSubscription
+  /// An iterator, which keeps the subscription alive. Its message is being processed until the next is asked for, or the
+  /// iterator is gone: `NATSClient.drain` waits for that.
+  package final class Iterator: AsyncIteratorProtocol {
+    private let subscription: NATSSubscription
+    private var isProcessing = false
 
-    package mutating func next() async throws(NATSError) -> NATSMessage? { try await subscription.next() }
+    fileprivate init(_ subscription: NATSSubscription) { self.subscription = subscription }
 
-    package mutating func next(
-      isolation actor: isolated (any Actor)?
-    ) async throws(NATSError) -> NATSMessage? { try await subscription.next() }
+    deinit { release() }
+
+    package func next() async throws(NATSError) -> NATSMessage? { try await next(isolation: #isolation) }
+
+    package func next(isolation actor: isolated (any Actor)?) async throws(NATSError) -> NATSMessage? {
+      release()
+      let message = try await subscription.buffer.next(within: nil, isProcessed: false)
+      isProcessing = message != nil
+      return message
+    }
+
+    private func release() {
+      if isProcessing { subscription.buffer.processed() }
+      isProcessing = false
+    }
   }
 }
 
@@ -64,6 +78,13 @@ package final class NATSSubscription: AsyncSequence, Sendable {
 /// is locked, and the handlers take this lock.
 final class SubscriptionBuffer: Sendable {
   private typealias Answer = Result<NATSMessage?, NATSError>
+
+  private struct Reader {
+    let id: UInt64
+    /// Whether a message counts as processed when it is taken.
+    let isProcessed: Bool
+    let continuation: CheckedContinuation<Answer, Never>
+  }
 
   private struct Contents {
     var messages = CircularBuffer<NATSMessage>()
@@ -73,9 +94,13 @@ final class SubscriptionBuffer: Sendable {
     var isOverflowing = false
     /// Set at the end: the result for readers once the buffer is empty.
     var end: Answer?
-    var readers: [(id: UInt64, CheckedContinuation<Answer, Never>)] = []
+    var readers: [Reader] = []
     var lastReader: UInt64 = 0
-    /// Tasks that wait until everything has been read.
+    /// The number of messages that readers took and still process.
+    var processing = 0
+    /// Whether nobody waits for what is still being processed.
+    var isAbandoned = false
+    /// Tasks that wait until everything has been read and processed.
     var emptied: [CheckedContinuation<Void, Never>] = []
 
     mutating func takeFirst() -> NATSMessage? {
@@ -95,16 +120,20 @@ final class SubscriptionBuffer: Sendable {
 
   /// Adds a message. Returns the total number of dropped messages if this is the first drop since the buffer was empty.
   func push(_ message: NATSMessage) -> Int? {
-    let (reader, lost) = contents.withLock { contents -> (CheckedContinuation<Answer, Never>?, Int?) in
+    let (reader, lost) = contents.withLock { contents -> (Reader?, Int?) in
       guard contents.end == nil else { return (nil, nil) }
-      guard contents.readers.isEmpty else { return (contents.readers.removeFirst().1, nil) }
+      guard contents.readers.isEmpty else {
+        let reader = contents.readers.removeFirst()
+        if !reader.isProcessed { contents.processing += 1 }
+        return (reader, nil)
+      }
       let before = contents.dropped
       append(message, to: &contents)
       guard contents.dropped > before, !contents.isOverflowing else { return (nil, nil) }
       contents.isOverflowing = true
       return (nil, contents.dropped)
     }
-    reader?.resume(returning: .success(message))
+    reader?.continuation.resume(returning: .success(message))
     return lost
   }
 
@@ -126,7 +155,7 @@ final class SubscriptionBuffer: Sendable {
       defer { contents.readers = [] }
       return (contents.readers, Self.takeEmptied(&contents), contents.end ?? .success(nil))
     }
-    for reader in readers { reader.1.resume(returning: end) }
+    for reader in readers { reader.continuation.resume(returning: end) }
     for waiter in emptied { waiter.resume() }
   }
 
@@ -135,11 +164,21 @@ final class SubscriptionBuffer: Sendable {
     contents.withLock { contents in
       contents.messages = []
       contents.bytes = 0
+      contents.isAbandoned = true
     }
     finish()
   }
 
-  /// Returns when the sequence has ended and the last message has been read.
+  /// A message was processed.
+  func processed() {
+    let done = contents.withLock { contents in
+      contents.processing -= 1
+      return Self.takeEmptied(&contents)
+    }
+    for waiter in done { waiter.resume() }
+  }
+
+  /// Returns when the sequence has ended and the last message has been read and processed.
   func isReadToEnd() async {
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       let done = contents.withLock { contents in
@@ -151,13 +190,16 @@ final class SubscriptionBuffer: Sendable {
   }
 
   private static func takeEmptied(_ contents: inout Contents) -> [CheckedContinuation<Void, Never>] {
-    guard contents.end != nil, contents.messages.isEmpty else { return [] }
+    guard contents.end != nil, contents.messages.isEmpty, contents.processing == 0 || contents.isAbandoned
+    else { return [] }
     defer { contents.emptied = [] }
     return contents.emptied
   }
 
-  /// The next message, or nil at the end and if the task is cancelled.
-  func next(within limit: (time: TimeAmount, loop: any EventLoop)?) async throws(NATSError) -> NATSMessage? {
+  /// The next message, or nil at the end and if the task is cancelled. Unless `isProcessed`, `processed` must follow a message.
+  func next(
+    within limit: (time: TimeAmount, loop: any EventLoop)?, isProcessed: Bool = true
+  ) async throws(NATSError) -> NATSMessage? {
     let id = contents.withLock { contents in
       contents.lastReader += 1
       return contents.lastReader
@@ -166,7 +208,7 @@ final class SubscriptionBuffer: Sendable {
       limit.loop.scheduleTask(in: limit.time) { self.giveUp(id, .failure(.timeout)) }
     }
     let answer = await withTaskCancellationHandler {
-      await withCheckedContinuation { wait(id, $0) }
+      await withCheckedContinuation { wait(Reader(id: id, isProcessed: isProcessed, continuation: $0)) }
     } onCancel: {
       giveUp(id, .success(nil))
     }
@@ -174,24 +216,25 @@ final class SubscriptionBuffer: Sendable {
     return try answer.get()
   }
 
-  private func wait(_ id: UInt64, _ continuation: CheckedContinuation<Answer, Never>) {
+  private func wait(_ reader: Reader) {
     let (answer, emptied) = contents.withLock { contents -> (Answer?, [CheckedContinuation<Void, Never>]) in
       if let message = contents.takeFirst() {
         if contents.messages.isEmpty { contents.isOverflowing = false }
+        if !reader.isProcessed { contents.processing += 1 }
         return (.success(message), Self.takeEmptied(&contents))
       }
       if let end = contents.end { return (end, []) }
       if Task.isCancelled { return (.success(nil), []) }
-      contents.readers.append((id, continuation))
+      contents.readers.append(reader)
       return (nil, [])
     }
-    if let answer { continuation.resume(returning: answer) }
+    if let answer { reader.continuation.resume(returning: answer) }
     for waiter in emptied { waiter.resume() }
   }
 
   private func giveUp(_ id: UInt64, _ answer: Answer) {
     let reader = contents.withLock { contents in
-      contents.readers.firstIndex { $0.id == id }.map { contents.readers.remove(at: $0).1 }
+      contents.readers.firstIndex { $0.id == id }.map { contents.readers.remove(at: $0).continuation }
     }
     reader?.resume(returning: answer)
   }

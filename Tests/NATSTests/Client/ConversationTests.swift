@@ -200,6 +200,32 @@ struct ConversationTests {
     }
   }
 
+  @Test("drain waits for what a loop makes of its last message")
+  func drainOfLoop() async throws {
+    let server = try await FakeServer()
+    try await withConnection(server) { client, connection in
+      let subscription = try client.subscribe("a")
+      _ = await connection.line()
+      try await connection.send("MSG a 1 1", "1")
+      let messages = subscription.makeAsyncIterator()
+      #expect(try await messages.next()?.text == "1")
+      let drained = Task { await client.drain(timeout: allTheTimeThereIs) }
+      #expect(await connection.line() == "UNSUB 1")
+      #expect(await connection.line() == "PING")
+      try await connection.send("PONG")
+      // The buffer is empty and ended.
+      await until { (try? await subscription.next()) == .some(nil) }
+
+      try client.publish("answer")
+      #expect(try await messages.next() == nil)
+
+      var rest: [String] = []
+      while let line = try await connection.command() { rest.append(line) }
+      await drained.value
+      #expect(rest.filter { !$0.hasPrefix("UNSUB") } == ["PUB answer 0", ""])
+    }
+  }
+
   @Test("drain does not wait for a reader that never reads")
   func impatientDrain() async throws {
     let server = try await FakeServer()
@@ -212,6 +238,22 @@ struct ConversationTests {
       await client.drain(timeout: .milliseconds(1))
 
       #expect(try await subscription.next() == nil)
+    }
+  }
+
+  @Test("drain does not wait for longer than its limit for a loop that never asks for more")
+  func impatientDrainOfLoop() async throws {
+    let server = try await FakeServer()
+    try await withConnection(server) { client, connection in
+      let subscription = try client.subscribe("a")
+      _ = await connection.line()
+      try await connection.send("MSG a 1 0", "")
+      let messages = subscription.makeAsyncIterator()
+      #expect(try await messages.next() != nil)
+
+      await client.drain(timeout: .milliseconds(1))
+
+      #expect(try await messages.next() == nil)
     }
   }
 

@@ -90,6 +90,27 @@ struct FakeServerTests {
     }
   }
 
+  @Test("what a server tells right after its greeting is not undone by the greeting", arguments: 0..<20)
+  func newsAfterGreeting(_ round: Int) async throws {
+    let (server, other) = (try await FakeServer(), try await FakeServer())
+    var configuration = NATSConfiguration.patient(server.port)
+    configuration.firstConnection = .retried
+    try await withClient(configuration) { client in
+      let events = client.events()
+      let connection = try await server.accept()
+      try await connection.send("INFO {\"connect_urls\":[\"127.0.0.1:\(server.port)\"]}")
+      #expect(await connection.line()?.hasPrefix("CONNECT") == true)
+      #expect(await connection.line() == "PING")
+      try await connection.send(
+        "PONG", "INFO {\"connect_urls\":[\"127.0.0.1:\(other.port)\"],\"ldm\":true}")
+      #expect(await connection.line() == "PING")
+      try await server.close()
+      try await connection.send("PONG")
+      _ = try await other.welcome()
+      try await events.hear { $0 == .disconnected(.lameDuck) }
+    }
+  }
+
   @Test("a lost server is followed by the next, also one that only the lost one told of")
   func servers() async throws {
     let servers = [try await FakeServer(), try await FakeServer(), try await FakeServer()]
