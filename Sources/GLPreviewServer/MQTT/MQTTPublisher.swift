@@ -34,6 +34,8 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     var moving: Set<String> = []
     /// Each camera's last picture, by the name of its source.
     var pictures: [String: Picture] = [:]
+    /// What each camera's published picture shows, and when it was captured, by the name of its source.
+    var published: [String: (shown: Shown, captured: CaptureInstant)] = [:]
     var routes: (any HTTPResponder<ServiceContext>)?
   }
 
@@ -123,6 +125,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
       state.moving.subtract(gone)
       let sources = Set(registry.cameras.map(\.source))
       state.pictures = state.pictures.filter { sources.contains($0.key) }
+      state.published = state.published.filter { sources.contains($0.key) }
       // Nothing moves before a camera that has told of nothing, whatever the server still has.
       let still = Set(watched).subtracting(state.moving)
       state.moving.formUnion(still)
@@ -281,9 +284,19 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     let name = camera.configuration.name
     client.update { outbox in
       // It may have been removed meanwhile; what is cleared is cleared after this, or the camera is not there any more.
+      let shown = Shown(view)
       guard let now = registry.served[camera: name], now.source == camera.source,
-        shownView(of: now).map(Shown.init) == Shown(view)
+        shownView(of: now).map(Shown.init) == shown
       else { return }
+      // A snapshot of an earlier moment does not replace a later one.
+      let isNewest = state.update { state in
+        if let last = state.published[now.source], last.shown == shown, last.captured > picture.timestamp {
+          return false
+        }
+        state.published[now.source] = (shown, picture.timestamp)
+        return true
+      }
+      guard isNewest else { return }
       outbox.put(topics.picture(name), jpeg.bytes, holding: lease)
     }
   }

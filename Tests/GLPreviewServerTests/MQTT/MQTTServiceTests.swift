@@ -122,6 +122,39 @@ struct MQTTServiceTests {
     }
   }
 
+  @Test("a snapshot of an earlier moment does not replace a later picture")
+  func earlier() async throws {
+    let server = try await Mosquitto()
+    let source = CountingCamera()
+    var camera = Self.camera("door", "script")
+    camera.replayDuration = .seconds(7200)
+    let configuration = Self.configuration(server, [camera])
+    try await withService(configuration, makeSource: { source.source(named: $1, $2) }) { service in
+      func take(_ body: String) async throws {
+        #expect(
+          try await service.send("POST", "/api/cameras/door/snapshots", body: body).status == 200)
+      }
+      let heard = try server.subscribe()
+      func codes() throws -> [Int] {
+        try heard.messages.filter { $0.topic == "glpreview/door/picture" && !$0.payload.isEmpty }.map {
+          Int(try JPEGDecoder.decode($0.payload, maximumPixels: 1 << 20).bytes[0])
+        }
+      }
+      for (number, code) in [50, 100].enumerated() {
+        try source.give(UInt8(code), ago: .seconds(600 - 300 * number))
+      }
+      try await source.took(2)
+      try await take(#"{"max_age": 7200000}"#)
+      try await until { try codes().contains { abs($0 - 100) < 4 } }
+      try await take(#"{"at": "-400s"}"#)
+      try source.give(200, ago: .zero)
+      try await source.took(3)
+      try await take(#"{"max_age": 7200000}"#)
+      try await until { try codes().contains { abs($0 - 200) < 4 } }
+      #expect(try codes().allSatisfy { $0 > 90 })
+    }
+  }
+
   // MARK: Commands
 
   @Test("a command takes a snapshot as POST does, whose picture is published; one that was kept takes none")

@@ -161,6 +161,7 @@ final class MQTTClient: Sendable {
   }
 
   private func read(_ inbound: NIOAsyncChannelInboundStream<MQTTPacket>) async throws -> MQTTError {
+    var isSubscribed = false
     for try await packet in inbound {
       state.withLock { $0.heard += 1 }
       switch packet {
@@ -168,7 +169,10 @@ final class MQTTClient: Sendable {
       case .answeredConnect(let code): throw MQTTError.refused(code)
       case .answeredPublish(let id, let code):
         if state.update({ $0.outbox.confirmed(id) }) { metrics.count(.mqtt(code < 0x80 ? .done : .failed)) }
+      case .answeredSubscribe where isSubscribed:
+        throw MQTTError.violation("a SUBACK that nothing asked for")
       case .answeredSubscribe(let codes):
+        isSubscribed = true
         guard codes.contains(where: { $0 >= 0x80 }) else { continue }
         logger.warning(
           "MQTT server refuses a subscription: snapshots can't be asked for by MQTT",

@@ -86,6 +86,17 @@ struct MQTTClientTests {
     }
   }
 
+  @Test("a server that answers what was not asked is left, and said once")
+  func answersTooOften() async throws {
+    let refusal: [UInt8] = [0x90, 3, 0, 1, 0x80]
+    try await withClient { _, _ in
+      [0x20, 2, 0, 0] + Array(repeatElement(refusal, count: 1000).joined())
+    } _: { _, server, log in
+      await until { server.connections >= 3 }
+      #expect(log.messages.count { $0.contains("refuses a subscription") } <= server.connections)
+    }
+  }
+
   @Test(
     "mosquitto is spoken to in both versions, both ways",
     .enabled(if: Mosquitto.isInstalled, Mosquitto.isMissing), arguments: [MQTTVersion.v3_1_1, .v5])
