@@ -226,11 +226,11 @@ struct ServiceParts: Sendable {
 
   func server() throws -> HTTPServerBuilder {
     let (limits, metrics, connections) = (configuration.limits, metrics, connections)
-    let closing = configuration.patience.closing
+    let (closing, halfClosed) = (configuration.patience.closing, configuration.patience.halfClosed)
     let http = HTTPServerBuilder { responder in
       ServiceConnection(responder: responder, idleTimeout: limits.idleConnection) {
         [
-          ConnectionHandler(connections), DepartureHandler(), BodyDeadlineHandler(),
+          ConnectionHandler(connections), DepartureHandler(lingers: halfClosed), BodyDeadlineHandler(),
           WriteTimeoutHandler(
             cutOffAfter: limits.stalledClient, atShutdownAfter: closing, counting: metrics),
           StreamConnection(cutOffAfter: limits.stalledClient, counting: metrics),

@@ -49,8 +49,6 @@ final class PeerStreams: Service, CustomStringConvertible {
     var usedAt: CaptureInstant
   }
 
-  /// How long a source stays that nobody watches.
-  private static let lingers = Duration.seconds(5)
   private static let looksEvery = Duration.seconds(1)
   private static let longestWords = 2048
   /// The parameters that are of this connection alone.
@@ -202,7 +200,7 @@ final class PeerStreams: Service, CustomStringConvertible {
         let preview = source.target.preview
         if streams.clientCount(of: preview) + videos.clientCount(of: preview) > 0 {
           sources[key]?.usedAt = now
-        } else if now - source.usedAt >= Self.lingers {
+        } else if now - source.usedAt >= registry.patience.peerStreamLingers {
           sources[key] = nil
           unwatched.append(source.target)
         }

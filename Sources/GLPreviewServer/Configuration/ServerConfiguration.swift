@@ -47,6 +47,8 @@ struct ServicePatience: Sendable, Hashable {
   var shutdown = Duration.milliseconds(3500)
   /// How long a client may read nothing at shutdown, before its connection is reset.
   var closing = Duration.seconds(1)
+  /// How long a client that has closed its half of the connection may wait for an answer.
+  var halfClosed = Duration.seconds(1)
   /// How often a peer is asked for its cameras, and how often at most one that does not answer.
   var peerPoll = Duration.seconds(2)
   var lostPeerPoll = Duration.seconds(10)
@@ -54,6 +56,8 @@ struct ServicePatience: Sendable, Hashable {
   var peerList = Duration.seconds(5)
   /// When a stream from a peer counts as stalled, and as lost.
   var peerStream = LiveOptions()
+  /// How long a stream from a peer goes on without a watcher.
+  var peerStreamLingers = Duration.seconds(5)
   /// The times of leases.
   var leases = LeaseTimes()
   /// The times of the connection to the MQTT server.

@@ -7,17 +7,18 @@ internal import NIOHTTPTypes
 /// Notices that a client leaves.
 ///
 /// The end of what a client sends looks the same whether it has closed the connection or only that half of it. nginx and Go take
-/// both for a departure at once; here a client that has closed its half gets what is ready within a second.
+/// both for a departure at once; here a client that has closed its half gets what is ready within `lingers`, a second.
 final class DepartureHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
 
-  private static let lingers = TimeAmount.seconds(1)
-
+  private let lingers: TimeAmount
   let hasLeft = Watched(false)
+
+  init(lingers: Duration) { self.lingers = TimeAmount(lingers) }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if event as? ChannelEvent == .inputClosed {
-      context.eventLoop.scheduleTask(in: Self.lingers) { [hasLeft] in hasLeft.update { $0 = true } }
+      context.eventLoop.scheduleTask(in: lingers) { [hasLeft] in hasLeft.update { $0 = true } }
     }
     context.fireUserInboundEventTriggered(event)
   }

@@ -47,6 +47,8 @@ struct NATSLink: Sendable {
       return NATSLink(server: server, info: info, channel: channel, end: end)
     } catch let error as NATSError {
       throw error
+    } catch ChannelError.connectTimeout {
+      throw .timeout
     } catch {
       throw .connection("\(server): \(error)")
     }

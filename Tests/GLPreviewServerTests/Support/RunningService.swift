@@ -165,7 +165,8 @@ extension ServerConfiguration {
         lostPeerPoll: .milliseconds(20), peerList: allTheTimeThereIs,
         peerStream: LiveOptions(
           stallsAfter: allTheTimeThereIs, reconnectsAfter: allTheTimeThereIs,
-          connectsWithin: allTheTimeThereIs), peerAnswer: allTheTimeThereIs)
+          connectsWithin: allTheTimeThereIs), peerStreamLingers: allTheTimeThereIs,
+        peerAnswer: allTheTimeThereIs)
     }
     if self.limits.stalledClient == limits.stalledClient { copy.limits.stalledClient = allTheTimeThereIs }
     if self.limits.idleConnection == limits.idleConnection { copy.limits.idleConnection = allTheTimeThereIs }
