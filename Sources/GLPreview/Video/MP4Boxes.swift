@@ -51,10 +51,10 @@ extension MP4Boxes {
     }
   }
 
-  /// The movie: one track of these formats. `tables` writes the boxes of the sample table after its descriptions, and
-  /// `more` what follows the track.
+  /// The movie: one track of these formats, shown from `begin` ticks after its first sample on. `tables` writes the boxes of
+  /// the sample table after its descriptions, and `more` what follows the track.
   mutating func movie(
-    _ formats: [H264Format], duration: UInt64, tables: (inout MP4Boxes) -> Void,
+    _ formats: [H264Format], duration: UInt64, from begin: Int = 0, tables: (inout MP4Boxes) -> Void,
     more: (inout MP4Boxes) -> Void = { _ in }
   ) {
     // Not the clean aperture's: players that know of none would stretch the picture.
@@ -76,6 +76,12 @@ extension MP4Boxes {
           $0.zeros(16)
           $0.matrix()
           $0.put(UInt32(size.width) << 16, UInt32(size.height) << 16)
+        }
+        if begin > 0 {
+          track.box("edts") { edits in
+            // One, up to the end, at normal speed (ISO/IEC 14496-12, 8.6.6).
+            edits.full("elst") { $0.put(UInt32(1), 0, UInt32(clamping: min(begin, Int(Int32.max))), 0x10000) }
+          }
         }
         track.box("mdia") { $0.media(formats, duration, tables) }
       }
