@@ -73,7 +73,9 @@ struct WebPAnimation: Sendable {
     frames.append(chunk: "ANMF", frame)
     guard frames.count <= Self.mostBytes else {
       throw WebPError(
-        .tooLarge, "the animation would have more than \(Self.mostBytes / 1_000_000) MB: lower its width, rate or quality")
+        .tooLarge,
+        "the animation would have more than \(Self.mostBytes / 1_000_000) MB: lower its width, rate or quality"
+      )
     }
   }
 
@@ -107,7 +109,10 @@ struct WebPAnimation: Sendable {
       (1...Self.longestSide).contains(size.width), (1...Self.longestSide).contains(size.height),
       plane.bytesPerRow >= 4 * size.width,
       plane.offset + plane.bytesPerRow * (size.height - 1) + 4 * size.width <= picture.bytes.count
-    else { throw WebPError(.failed, "\(picture.size) of \(picture.format) can't be a picture of an animation of \(size)") }
+    else {
+      throw WebPError(
+        .failed, "\(picture.size) of \(picture.format) can't be a picture of an animation of \(size)")
+    }
     var (bytes, count): (UnsafeMutablePointer<UInt8>?, Int) = (nil, 0)
     let isDone = unsafe picture.bytes.withUnsafeBufferPointer { samples in
       unsafe glp_webp_encode(

@@ -156,7 +156,9 @@ struct ClipCursor: Sendable {
   }
 
   /// Draws a picture; nil if it is gone, damaged, or may no longer be shown.
-  func draw(_ entry: ReplayRing<KeptPicture>.Entry, as format: Picture.Format) async throws -> RenderedPicture? {
+  func draw(_ entry: ReplayRing<KeptPicture>.Entry, as format: Picture.Format) async throws
+    -> RenderedPicture?
+  {
     let event = try await ForwardDecoding.$current.withValue(forward) {
       try await clip.feed.kept(entry.content.sequence)
     }
@@ -252,7 +254,9 @@ public struct ClipSamples: AsyncSequence, Sendable {
       guard place != nil || last == nil || entry.isKey else { return [] }
       let rest = path[(place.map { $0 + 1 } ?? 0)...]
       let samples = rest.compactMap { entry -> VideoSample? in
-        guard case .h264(let sample, _) = entry.content.form, cursor.clip.shows(entry.timestamp) else { return nil }
+        guard case .h264(let sample, _) = entry.content.form, cursor.clip.shows(entry.timestamp) else {
+          return nil
+        }
         return (sample as? VideoSample)?.at(entry.timestamp)
       }
       guard samples.count == rest.count else { return [] }

@@ -137,7 +137,9 @@ final class ReplayReader: Sendable {
 
   private func leave(_ waiter: Int, _ sequence: Int) {
     let task = state.withLock { state -> Task<Frame, any Error>? in
-      guard var decoding = state.decodings[sequence], decoding.waiters.remove(waiter) != nil else { return nil }
+      guard var decoding = state.decodings[sequence], decoding.waiters.remove(waiter) != nil else {
+        return nil
+      }
       state.decodings[sequence] = decoding.waiters.isEmpty ? nil : decoding
       return decoding.waiters.isEmpty ? decoding.task : nil
     }

@@ -83,7 +83,9 @@ public struct FragmentedMP4: Sendable {
   }
 
   /// The initialization segment of a format: no durations, by which players know that it is live.
-  public static func initialization(_ format: H264Format) -> [UInt8] { initialization(format, isFile: false, from: 0) }
+  public static func initialization(_ format: H264Format) -> [UInt8] {
+    initialization(format, isFile: false, from: 0)
+  }
 
   private static func initialization(_ format: H264Format, isFile: Bool, from begin: Int) -> [UInt8] {
     var boxes = MP4Boxes()

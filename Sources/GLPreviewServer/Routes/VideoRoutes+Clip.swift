@@ -81,7 +81,8 @@ extension VideoRoutes {
     let rate = try words.takeNumber("fps", in: 0.1...60) ?? 5
     let (wanted, _) = try take(from: &words, over: target)
     guard let times = try clipTime(from: &words, of: target) else {
-      throw Problem.badParameter("before", "a WebP shows the pictures of a time: give before or after, as before=3s")
+      throw Problem.badParameter(
+        "before", "a WebP shows the pictures of a time: give before or after, as before=3s")
     }
     try words.finish(known: Self.webPKeys)
     let count = (times.upperBound - times.lowerBound) / .seconds(1) * rate

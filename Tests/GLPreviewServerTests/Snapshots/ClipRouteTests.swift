@@ -2,6 +2,7 @@
 import FoundationEssentials
 import Glibc
 import NIOCore
+import NIOHTTP1
 import PreviewCore
 import Testing
 
@@ -12,9 +13,10 @@ import Testing
 private let decodeWebP: WebPDecoder? = WebPDecoder()
 
 @safe private struct WebPDecoder: Sendable {
-  typealias Decode = @convention(c) (
-    UnsafePointer<UInt8>?, Int, UnsafeMutablePointer<CInt>?, UnsafeMutablePointer<CInt>?
-  ) -> UnsafeMutablePointer<UInt8>?
+  typealias Decode =
+    @convention(c) (
+      UnsafePointer<UInt8>?, Int, UnsafeMutablePointer<CInt>?, UnsafeMutablePointer<CInt>?
+    ) -> UnsafeMutablePointer<UInt8>?
 
   private let decode: Decode
 
@@ -22,7 +24,7 @@ private let decodeWebP: WebPDecoder? = WebPDecoder()
     guard let library = unsafe dlopen("libwebp.so.7", RTLD_LAZY),
       let symbol = unsafe dlsym(library, "WebPDecodeRGBA")
     else { return nil }
-    decode = unsafe unsafeBitCast(symbol, to: Decode.self)
+    unsafe decode = unsafe unsafeBitCast(symbol, to: Decode.self)
   }
 
   /// R, G, B, A of a file.
@@ -108,7 +110,8 @@ struct ClipRouteTests {
         #expect(abs(Int(found.bytes[0]) - Int(expected.bytes[0])) <= 6)
       }
       let few = try Animation(
-        try await service.get("/cameras/camera/main.webp?before=44s&fps=0.05&at=\(Self.text(times[5]))").bytes)
+        try await service.get("/cameras/camera/main.webp?before=44s&fps=0.05&at=\(Self.text(times[5]))").bytes
+      )
       #expect(few.pictures.count == 3)
     }
   }
@@ -118,7 +121,8 @@ struct ClipRouteTests {
     try await withPictures { service, _, _ in
       for (words, status) in [
         ("", 400), ("at=-1s", 400), ("before=3s&fps=0", 400), ("before=100s&fps=5", 400),
-        ("before=3s&bitrate=100000", 400), ("before=1s&after=700s&fps=0.1", 400), ("at=-7000s&before=1s", 404),
+        ("before=3s&bitrate=100000", 400), ("before=1s&after=700s&fps=0.1", 400),
+        ("at=-7000s&before=1s", 404),
       ] {
         let answer = try await service.get("/cameras/camera/main.webp?\(words)")
         #expect(answer.status == status, "\(words): \(answer.text)")
@@ -136,9 +140,9 @@ struct ClipRouteTests {
           sending:
             "GET /cameras/camera/main.\(kind)?after=500s&fps=0.2 HTTP/1.1\r\nHost: localhost\r\n\r\n"
             .replacing(kind == "mp4" ? "&fps=0.2" : "none", with: ""))
-        try await until { service.inside.clips.count > 0 }
+        await until { service.inside.clips.count > 0 }
         try await waiting.close()
-        try await until { service.inside.clips.count == 0 }
+        await until { service.inside.clips.count == 0 }
       }
     }
   }

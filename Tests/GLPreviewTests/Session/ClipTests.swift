@@ -35,7 +35,9 @@ struct ClipTests {
   }
 
   /// A picture in one grey, which says its code.
-  private static func give(_ code: UInt8, at time: CaptureInstant, to buffer: ReplayBuffer, _ size: Size) throws {
+  private static func give(_ code: UInt8, at time: CaptureInstant, to buffer: ReplayBuffer, _ size: Size)
+    throws
+  {
     let frame = try Frame(
       tight: Frame.Format(.grey, size, color: .jfif),
       bytes: [UInt8](repeating: code, count: size.pixelCount), timestamp: time)
@@ -72,7 +74,9 @@ struct ClipTests {
   @Test("what is no longer kept is left out; of a time of which nothing is kept there is no clip")
   func gone() async throws {
     let (session, buffer) = try Self.session(try Self.source(keeping: Replay(.seconds(3))))
-    for second in 0..<8 { try Self.give(UInt8(second * 20), at: Self.time(Double(second)), to: buffer, Self.small) }
+    for second in 0..<8 {
+      try Self.give(UInt8(second * 20), at: Self.time(Double(second)), to: buffer, Self.small)
+    }
 
     var sequences: [Int] = []
     for try await picture in try session.clip(Self.time(0)...Self.time(6)).pictures() {
@@ -181,7 +185,8 @@ struct ClipTests {
       }
     }
     // 499 is the last; none of the first group's end is needed.
-    #expect(decoded.value == Array(0...247).map(UInt8.init) + (250...499).map { UInt8(truncatingIfNeeded: $0) })
+    #expect(
+      decoded.value == Array(0...247).map(UInt8.init) + (250...499).map { UInt8(truncatingIfNeeded: $0) })
 
     // Back, it begins with the key picture.
     decoded.update { $0 = [] }
@@ -227,11 +232,13 @@ struct ClipTests {
       try await Self.withVideo { session, packets in
         let (samples, begin) = try await Self.samples(session, from: 1.5, to: 5.5)
 
-        #expect(samples.map(\.annexB) == packets[0...5].map { H264Stream($0) }.enumerated().map { number, stream in
-          VideoSample(
-            bytes: stream.slices, isKey: stream.isKey, timestamp: .start, format: samples[number].format
-          ).annexB
-        })
+        #expect(
+          samples.map(\.annexB)
+            == packets[0...5].map { H264Stream($0) }.enumerated().map { number, stream in
+              VideoSample(
+                bytes: stream.slices, isKey: stream.isKey, timestamp: .start, format: samples[number].format
+              ).annexB
+            })
         #expect(samples.map(\.timestamp) == (0...5).map { Self.time(Double($0)) })
         #expect(samples.allSatisfy { $0.format.encoder == nil })
         #expect(begin == Self.time(2))
@@ -246,7 +253,9 @@ struct ClipTests {
       }
     }
 
-    @Test("what a mask, a crop or an encoding would change is encoded, from the time on", .enabled(if: hasEncoder))
+    @Test(
+      "what a mask, a crop or an encoding would change is encoded, from the time on", .enabled(if: hasEncoder)
+    )
     func encoded() async throws {
       try await Self.withVideo(masks: ["8x8+0+0"]) { session, _ in
         let (samples, begin) = try await Self.samples(session, from: 1.5, to: 5.5)
@@ -277,10 +286,11 @@ struct ClipTests {
     @Test("of what was captured while the view was switched off nothing is copied", .enabled(if: hasEncoder))
     func hidden() async throws {
       try await Self.withVideo { session, _ in
-        session.previews[0].isEnabled = false
-        #expect(try await Self.samples(session, from: 0, to: 9).samples.isEmpty)
-        session.previews[0].isEnabled = true
-        #expect(try await Self.samples(session, from: 0, to: 9).samples.isEmpty)
+        for isOn in [false, true] {
+          session.previews[0].isEnabled = isOn
+          let found = try await Self.samples(session, from: 0, to: 9)
+          #expect(found.samples.isEmpty)
+        }
       }
     }
   #endif

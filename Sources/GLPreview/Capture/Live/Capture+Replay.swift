@@ -20,7 +20,8 @@ extension ReplayBuffer {
     if let sample = capture.video?.sample, let open = capture.openDecoder {
       put(
         ReplayRing.Entry(
-          content: KeptPicture(sequence: number, form: .h264(sample, openDecoder: open)), timestamp: capture.timestamp, byteCount: sample.bytes.capacity,
+          content: KeptPicture(sequence: number, form: .h264(sample, openDecoder: open)),
+          timestamp: capture.timestamp, byteCount: sample.bytes.capacity,
           isKey: sample.isKey))
       return capture
     }
