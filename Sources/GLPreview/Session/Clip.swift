@@ -43,6 +43,7 @@ public struct Clip: Sendable {
   /// - Parameters:
   ///   - format: their sample format.
   ///   - interval: the least time between two pictures; zero for all.
+  /// - Returns: a sequence, each of whose iterators begins at the beginning.
   public func pictures(as format: Picture.Format = .rgba, every interval: Duration = .zero) -> ClipPictures {
     ClipPictures(clip: self, format: format, interval: interval)
   }
@@ -53,14 +54,24 @@ public struct Clip: Sendable {
 
   /// All of it as an MP4 file. Of a camera's own H.264, an edit list tells players to begin with the first picture of the time.
   ///
+  /// - Returns: the file.
   /// - Throws: `NotKept` if nothing is kept of the time; `VideoError`, the errors of drawing.
   public func mp4() async throws -> [UInt8] {
-    var (file, samples) = ([UInt8](), samples.makeAsyncIterator())
+    var samples = samples.makeAsyncIterator()
     guard let first = try await samples.next() else { throw notKept }
-    var mp4 = FragmentedMP4(beginningAt: samples.begin ?? first.timestamp)
-    file += mp4.append(first)
-    while let sample = try await samples.next() { file += mp4.append(sample) }
-    return file
+    return try await Self.file(first, samples)
+  }
+
+  /// The whole file of a clip's first sample and those that follow it.
+  package static func file(_ first: VideoSample, _ rest: ClipSamples.Iterator) async throws -> [UInt8] {
+    var (rest, tables, bytes) = (rest, MP4Tables(), [UInt8]())
+    var next = Optional(first)
+    while let sample = next {
+      tables.append(sample)
+      bytes += sample.bytes
+      next = try await rest.next()
+    }
+    return tables.head(lastDuration: nil, beginningAt: rest.begin) + bytes
   }
 
   /// The most pictures of an animation, and the most pixels of all of them.
@@ -71,6 +82,7 @@ public struct Clip: Sendable {
   /// - Parameters:
   ///   - framesPerSecond: the most pictures a second.
   ///   - quality: 1...100, libwebp's scale; clamped.
+  /// - Returns: the file.
   /// - Throws: `NotKept` if nothing is kept of the time; `WebPError`, the errors of drawing.
   public func webP(framesPerSecond: Double = 5, quality: Int = 75) async throws -> [UInt8] {
     try WebPAnimation.load()
@@ -117,7 +129,7 @@ public struct Clip: Sendable {
   func shows(_ time: CaptureInstant) -> Bool { time >= preview.shownSince }
 
   /// Whether a camera's own H.264 shows just what the view does.
-  var copies: Bool {
+  package var copies: Bool {
     let current = preview.current.configuration
     var view = view
     view.name = preview.name
@@ -194,7 +206,9 @@ public struct ClipPictures: AsyncSequence, Sendable {
     /// The next picture; nil at the end.
     public mutating func next() async throws -> RenderedPicture? {
       while let entry = try await cursor.next() {
-        guard entry.timestamp >= due, let picture = try await cursor.draw(entry, as: format) else { continue }
+        guard interval == .zero || entry.timestamp >= due,
+          let picture = try await cursor.draw(entry, as: format)
+        else { continue }
         due = due + interval
         if due <= entry.timestamp { due = entry.timestamp + interval }
         return picture
@@ -282,6 +296,7 @@ extension PreviewSession {
   ///   - times: the time. What is no longer kept of it is left out.
   ///   - preview: the preview's name; nil for the first one of a single source.
   ///   - configuration: how it is encoded, where it is.
+  /// - Returns: the clip; nothing is read until one of its sequences is.
   /// - Throws: `SessionError` if there is no such preview, or it is a scene.
   public func clip(
     _ times: ClosedRange<CaptureInstant>, of preview: String? = nil,

@@ -58,6 +58,14 @@ extension VideoRoutes {
     }
     var headers = headers
     headers[.contentType] = first.format.mediaType
+    // Players follow an edit list in files without fragments, for which all samples have to be there.
+    if clip.copies, times.upperBound <= CaptureClock.now {
+      let bytes = try await context.whileClientStays { try await Clip.file(first, started) }
+      let lease = try registry.budget.reserve(bytes.count)
+      return Response(
+        status: .ok, headers: headers,
+        body: ResponseBody(ByteBuffer(bytes: bytes), holding: lease, on: context.channel))
+    }
     let body = ResponseBody { writer in
       defer { withExtendedLifetime(permit) {} }
       var (samples, next) = (started, Optional(first))
@@ -79,7 +87,9 @@ extension VideoRoutes {
     var words = try QueryWords(request)
     let isDownload = try words.takeFlag("download") ?? false
     let rate = try words.takeNumber("fps", in: 0.1...60) ?? 5
-    let (wanted, _) = try take(from: &words, over: target)
+    var base = target.served
+    if target.isScene { base.isLocked = true }
+    let wanted = try words.takeView(over: base)
     guard let times = try clipTime(from: &words, of: target) else {
       throw Problem.badParameter(
         "before", "a WebP shows the pictures of a time: give before or after, as before=3s")

@@ -245,8 +245,9 @@ struct ClipTests {
         #expect(session.statistics.decoded == 0 && session.statistics.pictures == 0)
 
         let file = try await session.clip(Self.time(1.5)...Self.time(5.5)).mp4()
-        // From two seconds on, to the end.
-        let edit = Array("elst".utf8) + [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2, 0xbf, 0x20, 0, 1, 0, 0]
+        // Four seconds, from two seconds on.
+        let edit =
+          Array("elst".utf8) + [0, 0, 0, 0, 0, 0, 0, 1, 0, 5, 0x7e, 0x40, 0, 2, 0xbf, 0x20, 0, 1, 0, 0]
         #expect(file.firstRange(of: edit) != nil)
         let whole = try await session.clip(Self.time(4)...Self.time(5.5)).mp4()
         #expect(whole.firstRange(of: Array("elst".utf8)) == nil)
