@@ -129,7 +129,7 @@ public struct Clip: Sendable {
   func shows(_ time: CaptureInstant) -> Bool { time >= preview.shownSince }
 
   /// Whether a camera's own H.264 shows just what the view does.
-  package var copies: Bool {
+  var copies: Bool {
     let current = preview.current.configuration
     var view = view
     view.name = preview.name

@@ -59,7 +59,7 @@ extension VideoRoutes {
     var headers = headers
     headers[.contentType] = first.format.mediaType
     // Players follow an edit list in files without fragments, for which all samples have to be there.
-    if clip.copies, times.upperBound <= CaptureClock.now {
+    if first.format.encoder == nil, times.upperBound <= CaptureClock.now {
       let bytes = try await context.whileClientStays { try await Clip.file(first, started) }
       let lease = try registry.budget.reserve(bytes.count)
       return Response(

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Clips", .timeLimit(.minutes(15)))
 struct ClipTests {
-  private static let start = CaptureClock.now - .seconds(20)
+  private static let start = CaptureInstant(sinceStart: .seconds(100))
 
   private static func time(_ seconds: Double) -> CaptureInstant { start + .seconds(seconds) }
 
