@@ -86,6 +86,8 @@ let package = Package(
     .target(name: "CPango", cSettings: hardened),
     // Needs neither headers nor libraries until somebody plays WebRTC.
     .target(name: "CWebRTC", cSettings: hardened),
+    // Needs neither headers nor libraries until an animation is asked for.
+    .target(name: "CWebP", cSettings: hardened),
     .target(name: "CProcess", cSettings: hardened),
     .target(name: "CShaders"),
     .target(name: "CWeb"),
@@ -98,8 +100,8 @@ let package = Package(
     .target(
       name: "GLPreview",
       dependencies: [
-        "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CPango", "CProcess", "CV4L2", "PreviewCore",
-        "Shaders",
+        "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CPango", "CProcess", "CV4L2", "CWebP",
+        "PreviewCore", "Shaders",
         .target(name: "CAV", condition: .when(traits: ["FFmpeg"])),
       ] + http,
       swiftSettings: house),

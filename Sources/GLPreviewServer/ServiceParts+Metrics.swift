@@ -63,8 +63,22 @@ extension ServiceParts {
       ofMotion("glpreview_motion_active", .gauge) { $0.episodes.current == nil ? 0 : 1 },
       ofMotion("glpreview_motion_events_total", .counter) { Double($0.events) },
       ofMotion("glpreview_motion_pictures_total", .counter) { Double($0.pictures) },
+      ofReplay("glpreview_replay_seconds") { $0.seconds },
+      ofReplay("glpreview_replay_bytes") { Double($0.byteCount) },
+      ofReplay("glpreview_replay_pictures") { Double($0.pictureCount) },
       MetricFamily("glpreview_source_state", .gauge, states),
     ]
+  }
+
+  /// A sample for each camera of which pictures are kept.
+  private func ofReplay(_ name: String, _ value: (ReplayStatus) -> Double) -> MetricFamily {
+    MetricFamily(
+      name, .gauge,
+      registry.cameras.compactMap { camera in
+        registry.session.replayStatus(of: camera.source).map {
+          .init(labels: [("camera", camera.configuration.name)], value: value($0))
+        }
+      })
   }
 
   /// A sample for each camera whose motion is known.

@@ -18,6 +18,7 @@ struct ServiceParts: Sendable {
   let renderer: RendererWatch
   let streams: StreamRegistry
   let videos: VideoStreams
+  let clips = AdmissionLimit(capacity: 4, subject: "clips being made")
   let snapshots: SnapshotProvider
   let events: ServiceEvents
   /// Nil where nothing is recorded.
@@ -259,7 +260,7 @@ struct ServiceParts: Sendable {
       registry: registry, streams: streams,
       guests: { [peerStreams] in try peerStreams.view($0, of: $1, $2) }, moves: moves)
     let videoRoutes = VideoRoutes(
-      registry: registry, streams: videos,
+      registry: registry, streams: videos, clips: clips,
       guests: { [peerStreams] in try peerStreams.view($0, of: $1, as: .video, $2) }, moves: moves)
     let offers = WHEPRoutes(registry: registry, sessions: webRTC, videos: videos)
     let sockets = WebSocketRoutes(

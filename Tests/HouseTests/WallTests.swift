@@ -17,7 +17,8 @@ struct WallTests {
     arguments: [
       ("CGLES", ["Sources/GLPreview/GLES/"]), ("CEGL", ["Sources/GLPreview/Device/"]),
       ("CGBM", ["Sources/GLPreview/Device/"]), ("CTurboJPEG", ["Sources/GLPreview/Codecs/"]),
-      ("CPNG", ["Sources/GLPreview/Codecs/"]), ("CShaders", ["Sources/Shaders/"]),
+      ("CPNG", ["Sources/GLPreview/Codecs/"]), ("CWebP", ["Sources/GLPreview/Codecs/"]),
+      ("CShaders", ["Sources/Shaders/"]),
       ("CJPEGBaseline", ["Sources/Bench/"]),
       ("CV4L2", ["Sources/GLPreview/Capture/V4L2/"]),
       ("CAV", ["Sources/GLPreview/Capture/FFmpeg/", "Sources/GLPreview/Video/"]),
@@ -51,7 +52,7 @@ struct WallTests {
         [
           "PreviewCore", "Shaders", "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CPango", "CProcess",
           "CV4L2",
-          "CAV",
+          "CAV", "CWebP",
           "Glibc",
           "Dispatch",
           "Synchronization", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "NIOPosix",

@@ -120,6 +120,7 @@ export class Detail {
       Source: camera.source,
       Format: format(camera),
       Measured: camera.fps > 0 ? rate(camera.fps) : null,
+      Kept: camera.replay?.pictures && `${Math.round(camera.replay.seconds)} s, ${camera.replay.pictures} pictures`,
       View: known && size(known),
       Rendered: view.fps > 0 ? rate(view.fps) : null,
       Watchers: view.clients,

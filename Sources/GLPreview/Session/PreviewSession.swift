@@ -155,6 +155,11 @@ public final class PreviewSession: Sendable {
   /// The times of the earliest and the latest picture that is kept of a source; nil if there is none.
   public func replay(of source: String? = nil) -> ClosedRange<WallTime>? { core.feed(source)?.replay?.span }
 
+  /// How much is kept of a source; nil if there is nothing.
+  public func replayStatus(of source: String? = nil) -> ReplayStatus? {
+    core.feed(source)?.replay?.buffer.status
+  }
+
   /// Makes a trigger take snapshots of this session, instead of the session that it was attached to.
   ///
   /// - Parameters:

@@ -23,22 +23,39 @@ public struct NotKept: Error, Sendable, Hashable, CustomStringConvertible {
 final class ReplayReader: Sendable {
   let buffer: ReplayBuffer
   private let source: SessionSource
+  private let replay: Replay
+  private let state = Mutex(State())
+
   /// The decodings in progress, by the number of the picture. Several requests share one.
-  private let decodings = Mutex<[Int: Task<Frame, any Error>]>([:])
+  private struct State {
+    var decodings: [Int: Decoding] = [:]
+    var lastWaiter = 0
+  }
+
+  private struct Decoding {
+    let task: Task<Frame, any Error>
+    var waiters: Set<Int>
+  }
 
   /// Nil if nothing is kept of `source`. One of `others` may hand over what it has kept.
   init?(_ source: SessionSource, _ budget: MemoryBudget?, after others: [SourceFeed]) {
     guard let replay = source.replay else { return nil }
-    let older = others.first { $0.source.name == source.inheritsReplay }?.replay?.buffer
-    older?.limit(to: replay)
-    buffer = older ?? ReplayBuffer(replay, budget: budget)
+    buffer =
+      others.first { $0.source.name == source.inheritsReplay }?.replay?.buffer
+      ?? ReplayBuffer(replay, budget: budget)
+    self.replay = replay
     self.source = source
   }
 
-  /// The times of the earliest and the latest picture.
-  var span: ClosedRange<WallTime>? {
-    buffer.span.map { WallTime(capturedAt: $0.lowerBound)...WallTime(capturedAt: $0.upperBound) }
+  /// The source is being opened, as in `ReplayBuffer.begin`. From now on its own limits hold: the one before it, which may
+  /// have had others, is closed.
+  func begin(at sequence: Int) -> Int {
+    buffer.limit(to: replay)
+    return buffer.begin(at: sequence, source.warmup)
   }
+
+  /// The times of the earliest and the latest picture.
+  var span: ClosedRange<WallTime>? { buffer.status?.span }
 
   /// How many pictures that can't be decoded are passed over.
   private static let mostDamaged = 10
@@ -46,32 +63,41 @@ final class ReplayReader: Sendable {
   /// The newest picture at `time` or before that can be shown. Masks refer to pixels of `reference`. If the picture
   /// `passes`, it is the camera's own JPEG where that shows what a frame does.
   ///
-  /// - Throws: `NotKept`; `SourceError` if masks can't be placed on it; `MemoryBudget.Exceeded`.
+  /// - Throws: `NotKept`; `SourceError` if masks can't be placed on it; `MemoryBudget.Exceeded`; `CancellationError`.
   func event(at time: CaptureInstant, reference: Size?, passes: Bool) async throws -> FeedEvent {
     var time = time
     for _ in 0..<Self.mostDamaged {
       let path = buffer.path(to: time)
       guard let last = path.last else { break }
-      let sequence = last.content.sequence
-      let key = FeedKey(sequence: sequence, outage: 0)
       if passes, let passed = await passed(last) {
+        let key = FeedKey(sequence: last.content.sequence, outage: 0)
         return FeedEvent(frame: nil, passed: passed, outage: nil, key: key, isLast: false)
       }
-      do {
-        let frame = try await frame(path.map(\.content), reference)
-        return FeedEvent(
-          frame: frame.with(sequence: sequence, timestamp: last.timestamp), outage: nil, key: key,
-          isLast: false)
-      } catch let error as MemoryBudget.Exceeded {
-        throw error
-      } catch let error as WordError {
-        throw SourceError(.unavailable, path: source.name, reason: error.description)
-      } catch {
-        try Task.checkCancellation()
-        time = last.timestamp - .nanoseconds(1)
-      }
+      if let event = try await event(of: path, reference: reference) { return event }
+      time = last.timestamp - .nanoseconds(1)
     }
     throw NotKept(source: source.name, time: WallTime(capturedAt: time), kept: span)
+  }
+
+  /// The last picture of a path; nil if it is damaged.
+  ///
+  /// - Throws: as `event(at:reference:passes:)`.
+  func event(of path: [ReplayRing<KeptPicture>.Entry], reference: Size?) async throws -> FeedEvent? {
+    guard let last = path.last else { return nil }
+    let sequence = last.content.sequence
+    do {
+      let frame = try await frame(path.map(\.content), reference)
+      return FeedEvent(
+        frame: frame.with(sequence: sequence, timestamp: last.timestamp), outage: nil,
+        key: FeedKey(sequence: sequence, outage: 0), isLast: false)
+    } catch let error as MemoryBudget.Exceeded {
+      throw error
+    } catch let error as WordError {
+      throw SourceError(.unavailable, path: source.name, reason: error.description)
+    } catch {
+      try Task.checkCancellation()
+      return nil
+    }
   }
 
   private func passed(_ entry: ReplayRing<KeptPicture>.Entry) async -> PassedPicture? {
@@ -81,22 +107,78 @@ final class ReplayReader: Sendable {
     return await checking.value.flatMap { PassedPicture($0) }
   }
 
+  /// Decodes the last picture of a path, once for all that wait for it. It is given up when all of them are cancelled.
   private func frame(_ path: [KeptPicture], _ reference: Size?) async throws -> Frame {
     guard let sequence = path.last?.sequence else { throw CancellationError() }
-    let task = decodings.withLock { decodings in
-      if let known = decodings[sequence] { return known }
+    try Task.checkCancellation()
+    let (waiter, task) = state.withLock { state in
+      state.lastWaiter += 1
+      let waiter = state.lastWaiter
+      if let known = state.decodings[sequence] {
+        state.decodings[sequence]?.waiters.insert(waiter)
+        return (waiter, known.task)
+      }
+      let forward = ForwardDecoding.current ?? ForwardDecoding()
       let task = Task(executorPreference: DecodingQueue.shared) { [source] in
-        defer { self.decodings.withLock { $0[sequence] = nil } }
-        guard let picture = path.last else { throw CancellationError() }
         var options = source.options
         options.referenceSize = reference
-        let frame = try picture.makeFrame(path).with(color: options.color)
-        return try FrameMasker(options).masked(frame)
+        return try FrameMasker(options).masked(try forward.frame(path).with(color: options.color))
       }
-      decodings[sequence] = task
-      return task
+      state.decodings[sequence] = Decoding(task: task, waiters: [waiter])
+      return (waiter, task)
     }
-    return try await task.value
+    defer { leave(waiter, sequence) }
+    return try await withTaskCancellationHandler {
+      try await task.value
+    } onCancel: {
+      leave(waiter, sequence)
+    }
+  }
+
+  private func leave(_ waiter: Int, _ sequence: Int) {
+    let task = state.withLock { state -> Task<Frame, any Error>? in
+      guard var decoding = state.decodings[sequence], decoding.waiters.remove(waiter) != nil else {
+        return nil
+      }
+      state.decodings[sequence] = decoding.waiters.isEmpty ? nil : decoding
+      return decoding.waiters.isEmpty ? decoding.task : nil
+    }
+    task?.cancel()
+  }
+}
+
+/// Decodes kept pictures for one reader that goes forward in time: a clip, a burst, the search for the sharpest. What one picture
+/// rests on is not decoded again for the next.
+final class ForwardDecoding: Sendable {
+  /// That of the reader for which the current task works.
+  @TaskLocal static var current: ForwardDecoding?
+
+  private let position = Mutex<Position?>(nil)
+
+  private struct Position: Sendable {
+    let decoder: any KeptDecoder
+    /// The last picture that was decoded, which may be asked for again.
+    let sequence: Int
+    let frame: Frame
+  }
+
+  /// The frame of the last picture of a path; blocks while it decodes.
+  func frame(_ path: [KeptPicture]) throws -> Frame {
+    guard let last = path.last else { throw CancellationError() }
+    switch last.form {
+    case .jpeg(_, let decode): return try decode()
+    case .frame(let frame): return frame
+    case .h264(_, let openDecoder):
+      // Whoever comes meanwhile, or after an error, begins with the key picture.
+      let known = position.withLock { $0.take() }
+      let place = path.firstIndex { $0.sequence == known?.sequence }
+      let rest = place.map { path[($0 + 1)...] } ?? path[...]
+      let decoder = place == nil ? openDecoder() : known?.decoder ?? openDecoder()
+      let samples = rest.compactMap { if case .h264(let sample, _) = $0.form { sample } else { nil } }
+      let frame = if let known, samples.isEmpty { known.frame } else { try decoder.frame(of: samples) }
+      position.withLock { $0 = Position(decoder: decoder, sequence: last.sequence, frame: frame) }
+      return frame
+    }
   }
 }
 
@@ -104,22 +186,32 @@ extension SourceFeed {
   /// The newest kept picture at `time` or before. The source need not be open.
   func kept(at time: CaptureInstant, passes: Bool) async throws -> FeedEvent {
     guard let replay else { throw notKept(time) }
-    // Masks have no place before their size is known.
-    if drawing.reference == nil, !source.options.masks.isEmpty {
-      _ = try await frame(capturedAt: .start)
-      guard drawing.reference != nil else {
-        throw SourceError(
-          .unavailable, path: source.name, reason: "has given no picture yet: its masks have no place")
-      }
-    }
+    try await placeMasks()
     return try await replay.event(at: time, reference: drawing.reference, passes: passes)
+  }
+
+  /// The kept picture of this number; nil if it is gone or damaged.
+  func kept(_ sequence: Int) async throws -> FeedEvent? {
+    guard let replay else { return nil }
+    try await placeMasks()
+    return try await replay.event(
+      of: replay.buffer.path(through: sequence), reference: drawing.reference)
+  }
+
+  /// Masks have no place before their size is known.
+  private func placeMasks() async throws {
+    guard drawing.reference == nil, !source.options.masks.isEmpty else { return }
+    _ = try await frame(capturedAt: .start)
+    guard drawing.reference != nil else {
+      throw SourceError(
+        .unavailable, path: source.name, reason: "has given no picture yet: its masks have no place")
+    }
   }
 }
 
 extension Preview {
-  /// When the kept pictures of the preview's source within `times` were captured, in the order of arrival.
-  package func keptTimes(in times: ClosedRange<CaptureInstant>) -> [CaptureInstant] {
-    let since = shownSince
-    return ((producer as? SourceFeed)?.replay?.buffer.times(in: times) ?? []).filter { $0 >= since }
+  /// The number of the kept picture that `SnapshotRequest.Mode.at` shows of a time; nil if there is none.
+  package func keptSequence(at time: CaptureInstant) -> Int? {
+    (producer as? SourceFeed)?.replay?.buffer.sequence(at: time)
   }
 }

@@ -103,16 +103,18 @@ extension [SnapshotRequest.Mode] {
   ///
   /// - Throws: the errors of `take`; `NotKept` if nothing is kept of any of them.
   package func eachKept(_ take: (SnapshotRequest.Mode) async throws -> Snapshot) async throws -> [Snapshot] {
-    var (snapshots, missing): ([Snapshot], NotKept?) = ([], nil)
-    for mode in self {
-      do {
-        let snapshot = try await take(mode)
-        if snapshot.sequence != snapshots.last?.sequence { snapshots.append(snapshot) }
-      } catch let error as NotKept {
-        missing = error
+    try await ForwardDecoding.$current.withValue(ForwardDecoding()) {
+      var (snapshots, missing): ([Snapshot], NotKept?) = ([], nil)
+      for mode in self {
+        do {
+          let snapshot = try await take(mode)
+          if snapshot.sequence != snapshots.last?.sequence { snapshots.append(snapshot) }
+        } catch let error as NotKept {
+          missing = error
+        }
       }
+      if snapshots.isEmpty, let missing { throw missing }
+      return snapshots
     }
-    if snapshots.isEmpty, let missing { throw missing }
-    return snapshots
   }
 }

@@ -33,7 +33,14 @@ extension SourceFeed {
 
   /// The sharpest of the pictures that are kept of `times`.
   func sharpest(of times: ClosedRange<CaptureInstant>, passes: Bool) async throws -> FeedEvent {
-    let kept = replay?.buffer.times(in: times) ?? []
+    try await ForwardDecoding.$current.withValue(ForwardDecoding()) {
+      try await sharpest(of: replay?.buffer.times(in: times) ?? [], until: times.upperBound, passes: passes)
+    }
+  }
+
+  private func sharpest(
+    of kept: [CaptureInstant], until end: CaptureInstant, passes: Bool
+  ) async throws -> FeedEvent {
     let count = min(kept.count, Self.mostCompared)
     var best: (sharpness: Double, time: CaptureInstant)?
     for time in (0..<count).map({ kept[($0 * kept.count + kept.count - 1) / count] }) {
@@ -44,7 +51,7 @@ extension SourceFeed {
       let sharpness = await Task(executorPreference: DecodingQueue.shared) { picture.sharpness }.value
       if sharpness > best?.sharpness ?? -1 { best = (sharpness, time) }
     }
-    guard let best else { throw notKept(times.upperBound) }
+    guard let best else { throw notKept(end) }
     return try await self.kept(at: best.time, passes: passes)
   }
 

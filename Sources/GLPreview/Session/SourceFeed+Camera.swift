@@ -155,7 +155,7 @@ extension SourceFeed {
     predecessors = []
     try Task.checkCancellation()
     let demand = demand
-    let first = replay?.buffer.begin(at: nextSequence, source.warmup) ?? 0
+    let first = replay?.begin(at: nextSequence) ?? 0
     let source = try await source.open(
       demand, reference: drawing.reference, memory: drawing.memory, keptIn: replay?.buffer)
     guard !isClosed, isOn, still == nil else {

@@ -18,9 +18,13 @@ public struct FragmentedMP4: Sendable {
   private var last: (time: Int, begin: Int, end: Int)?
 
   private let isFile: Bool
+  private var beginning: CaptureInstant?
 
   /// Creates a stream; its time begins with the first sample's.
   public init() { isFile = false }
+
+  /// Creates a stream that players show from `time` on, although its first samples may be earlier.
+  package init(beginningAt time: CaptureInstant) { (isFile, self.beginning) = (false, time) }
 
   /// Creates a stream that is kept as a file: its beginning has room for its length (`MP4Recording`).
   package init(isFile: Bool) { self.isFile = isFile }
@@ -40,13 +44,14 @@ public struct FragmentedMP4: Sendable {
   /// 3.5.8): the first sample after such a gap begins at the end of the one before, and lasts longer.
   public mutating func append(_ sample: VideoSample) -> [UInt8] {
     var boxes = MP4Boxes()
+    let start = start ?? sample.timestamp
+    self.start = start
     if sample.format != format {
       hasChanged = format != nil
       format = sample.format
-      boxes.put(Self.initialization(sample.format, isFile: isFile))
+      boxes.put(
+        Self.initialization(sample.format, isFile: isFile, from: beginning?.ticks(since: start) ?? 0))
     }
-    let start = start ?? sample.timestamp
-    self.start = start
     let time = max(sample.timestamp.ticks(since: start), 0)
     let (begin, end) = span(of: time)
     last = (time, begin, end)
@@ -78,13 +83,15 @@ public struct FragmentedMP4: Sendable {
   }
 
   /// The initialization segment of a format: no durations, by which players know that it is live.
-  public static func initialization(_ format: H264Format) -> [UInt8] { initialization(format, isFile: false) }
+  public static func initialization(_ format: H264Format) -> [UInt8] {
+    initialization(format, isFile: false, from: 0)
+  }
 
-  private static func initialization(_ format: H264Format, isFile: Bool) -> [UInt8] {
+  private static func initialization(_ format: H264Format, isFile: Bool, from begin: Int) -> [UInt8] {
     var boxes = MP4Boxes()
     boxes.fileType("iso6")
     boxes.movie(
-      [format], duration: 0,
+      [format], duration: 0, from: begin,
       tables: { table in
         for empty in ["stts", "stsc", "stco"] { table.full(empty) { $0.zeros(4) } }
         table.full("stsz") { $0.zeros(8) }

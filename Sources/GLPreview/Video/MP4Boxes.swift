@@ -51,17 +51,19 @@ extension MP4Boxes {
     }
   }
 
-  /// The movie: one track of these formats. `tables` writes the boxes of the sample table after its descriptions, and
-  /// `more` what follows the track.
+  /// The movie: one track of these formats, shown from `begin` ticks after its first sample on. `tables` writes the boxes of
+  /// the sample table after its descriptions, and `more` what follows the track.
   mutating func movie(
-    _ formats: [H264Format], duration: UInt64, tables: (inout MP4Boxes) -> Void,
+    _ formats: [H264Format], duration: UInt64, from begin: Int = 0, tables: (inout MP4Boxes) -> Void,
     more: (inout MP4Boxes) -> Void = { _ in }
   ) {
     // Not the clean aperture's: players that know of none would stretch the picture.
     let size = formats.first?.codedSize ?? Size(width: 0, height: 0)
+    let begin = min(max(begin, 0), Int(Int32.max))
+    let shown = duration - min(UInt64(begin), duration)
     box("moov") { moov in
       moov.full("mvhd", version: 1) {
-        $0.times(duration, timescale: true)
+        $0.times(shown, timescale: true)
         $0.put(UInt32(0x10000))
         $0.put(UInt16(0x100))
         $0.zeros(10)
@@ -72,10 +74,18 @@ extension MP4Boxes {
       moov.box("trak") { track in
         // Enabled, in the movie.
         track.full("tkhd", version: 1, flags: 3) {
-          $0.times(duration, timescale: false)
+          $0.times(shown, timescale: false)
           $0.zeros(16)
           $0.matrix()
           $0.put(UInt32(size.width) << 16, UInt32(size.height) << 16)
+        }
+        if begin > 0 {
+          track.box("edts") { edits in
+            // One, up to the end, at normal speed (ISO/IEC 14496-12, 8.6.6); of fragments that has no known length.
+            edits.full("elst") {
+              $0.put(UInt32(1), UInt32(clamping: shown), UInt32(clamping: begin), 0x10000)
+            }
+          }
         }
         track.box("mdia") { $0.media(formats, duration, tables) }
       }

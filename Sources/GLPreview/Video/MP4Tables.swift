@@ -35,20 +35,21 @@ struct MP4Tables {
     runs[runs.count - 1].bytes += sample.bytes.count
   }
 
-  /// All of a file that stands before the samples.
-  func head(lastDuration: Duration?) -> [UInt8] {
+  /// All of a file that stands before the samples. Players show it from `begin` on, if that is later than the first sample.
+  func head(lastDuration: Duration?, beginningAt begin: CaptureInstant? = nil) -> [UInt8] {
+    let skipped = start.flatMap { start in begin?.ticks(since: start) } ?? 0
     let length = lastDuration.map { UInt32(clamping: Int($0 / .seconds(1) * Double(videoTimescale))) }
     let durations = durations + [max(length ?? self.durations.last ?? UInt32(videoTimescale / 30), 1)]
     // The offsets do not change its length.
-    let head = head(durations, samplesAt: 0)
-    return self.head(durations, samplesAt: head.count)
+    let head = head(durations, from: skipped, samplesAt: 0)
+    return self.head(durations, from: skipped, samplesAt: head.count)
   }
 
-  private func head(_ durations: [UInt32], samplesAt offset: Int) -> [UInt8] {
+  private func head(_ durations: [UInt32], from begin: Int, samplesAt offset: Int) -> [UInt8] {
     var boxes = MP4Boxes()
     boxes.fileType("isom")
     boxes.movie(
-      formats, duration: durations.reduce(0) { $0 + UInt64($1) },
+      formats, duration: durations.reduce(0) { $0 + UInt64($1) }, from: begin,
       tables: { table in
         table.runLengths("stts", durations)
         table.full("stss") { $0.list(keys) }

@@ -31,6 +31,8 @@ extension Size {
   var even: Size { Size(width: (width + 1) / 2 * 2, height: (height + 1) / 2 * 2) }
 }
 
+extension VideoSample: KeptSample {}
+
 /// An encoded picture.
 public struct VideoSample: Sendable, Hashable {
   /// Its slices, each behind its length in four bytes, as MP4 has them.

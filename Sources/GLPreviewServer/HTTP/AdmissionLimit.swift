@@ -1,6 +1,7 @@
-// Limits expensive concurrent work, in total and per client. Requests above a limit are rejected, not queued.
+// Limits expensive concurrent work, in total and per client. Requests above a limit
+// are rejected, or queued where that is said.
+internal import GLPreview
 internal import HTTPTypes
-internal import Synchronization
 
 /// The sender of a request, for counting shares: its address and the secret that it used.
 struct RequestClient: Sendable, Hashable {
@@ -23,12 +24,17 @@ final class AdmissionLimit: Sendable {
   let share: Int
   private let subject: String
   private let retryAfter: Int
-  private let inside = Mutex(Inside())
+  private let inside = Watched(Inside())
 
-  private struct Inside {
+  private struct Inside: Sendable {
     var count = 0
     var clients: [RequestClient: Int] = [:]
+    /// The requests that wait for a place.
+    var waiting = 0
   }
+
+  /// The most requests that wait for a place, for each one inside.
+  private static let mostWaiting = 32
 
   /// `subject` is what is limited, for error messages; a rejected client may retry after so many seconds.
   init(capacity: Int, subject: String = "views drawn for a URL", retryAfter: Int = 1) {
@@ -48,28 +54,55 @@ final class AdmissionLimit: Sendable {
   /// - Returns: a permit that gives the place back when it is released.
   /// - Throws: a `Problem`: 503 if the gate is full, 429 if the client has its share.
   func enter() throws(Problem) -> AdmissionPermit {
-    let client = RequestClient.current.flatMap { $0.isShared ? nil : $0 }
+    let client = currentClient
     try inside.withLock { inside throws(Problem) in
-      guard inside.count < capacity else {
-        throw .busy(
-          .serviceUnavailable, "too many \(subject): at most \(capacity) at a time", retryAfter: retryAfter)
-      }
-      inside.count += 1
-      guard let client else { return }
-      let held = inside.clients[client] ?? 0
-      guard held < share else {
-        inside.count -= 1
-        throw .busy(
-          .tooManyRequests, "too many \(subject) for this client: at most \(held) at a time",
-          retryAfter: retryAfter)
-      }
-      inside.clients[client] = held + 1
+      if let problem = refusal(of: client, inside) { throw problem }
+      admit(client, &inside)
     }
     return AdmissionPermit(self, client)
   }
 
+  /// Waits for a place for the client of the current request, at most so long.
+  ///
+  /// - Throws: a `Problem` as `enter()` does, after the time, or at once if too many wait already; `CancellationError`.
+  func enter(within limit: Duration) async throws -> AdmissionPermit {
+    let client = currentClient
+    try inside.withLock { inside throws(Problem) in
+      guard inside.waiting < capacity * Self.mostWaiting else { throw full }
+      inside.waiting += 1
+    }
+    defer { inside.withLock { $0.waiting -= 1 } }
+    let entered = try await inside.first(until: CaptureClock.now + limit) { inside -> Bool? in
+      guard refusal(of: client, inside) == nil else { return nil }
+      admit(client, &inside)
+      return true
+    }
+    guard entered == nil else { return AdmissionPermit(self, client) }
+    throw inside.withLock { refusal(of: client, $0) } ?? full
+  }
+
+  private var currentClient: RequestClient? { RequestClient.current.flatMap { $0.isShared ? nil : $0 } }
+
+  private var full: Problem {
+    .busy(.serviceUnavailable, "too many \(subject): at most \(capacity) at a time", retryAfter: retryAfter)
+  }
+
+  /// Why a client can't enter now; nil if it can.
+  private func refusal(of client: RequestClient?, _ inside: Inside) -> Problem? {
+    guard inside.count < capacity else { return full }
+    guard let client, let held = inside.clients[client], held >= share else { return nil }
+    return .busy(
+      .tooManyRequests, "too many \(subject) for this client: at most \(held) at a time",
+      retryAfter: retryAfter)
+  }
+
+  private func admit(_ client: RequestClient?, _ inside: inout Inside) {
+    inside.count += 1
+    if let client { inside.clients[client, default: 0] += 1 }
+  }
+
   fileprivate func leave(_ client: RequestClient?) {
-    inside.withLock { inside in
+    inside.update { inside in
       inside.count -= 1
       guard let client, let held = inside.clients[client] else { return }
       inside.clients[client] = held > 1 ? held - 1 : nil

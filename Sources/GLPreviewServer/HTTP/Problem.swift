@@ -82,6 +82,13 @@ extension Problem {
         error.kind == .unavailable
         ? Problem(.notImplemented, error.description)
         : .busy(.serviceUnavailable, error.description, retryAfter: 5)
+    case let error as WebPError:
+      self =
+        switch error.kind {
+        case .unavailable: Problem(.notImplemented, error.description)
+        case .tooLarge: .badParameter("before", error.description)
+        case .failed: Problem(.internalServerError, error.description)
+        }
     case is DeviceError, is RenderError: self = .busy(.serviceUnavailable, "\(error)", retryAfter: 5)
     case is MemoryBudget.Exceeded, is SessionError:
       self = .busy(.serviceUnavailable, "\(error)", retryAfter: 1)

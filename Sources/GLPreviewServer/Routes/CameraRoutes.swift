@@ -126,8 +126,17 @@ struct CameraRoutes: Sendable {
     let size = registry.session.size(of: camera.source)
     members["width"] = (size?.width).map(JSONValue.integer)
     members["height"] = (size?.height).map(JSONValue.integer)
-    members["replay"] = registry.session.replay(of: camera.source).map { JSONValue($0) }
+    members["replay"] = registry.session.replayStatus(of: camera.source).map { .object(Self.json(of: $0)) }
     return members
+  }
+
+  /// What is kept of a camera.
+  private static func json(of replay: ReplayStatus) -> [String: JSONValue] {
+    [
+      "from": .number(replay.span.lowerBound.secondsSinceEpoch),
+      "to": .number(replay.span.upperBound.secondsSinceEpoch), "seconds": hundredths(replay.seconds),
+      "bytes": .integer(replay.byteCount), "pictures": .integer(replay.pictureCount),
+    ]
   }
 
   private func json(ofScene scene: ServedPreview, _ role: Role?) -> [String: JSONValue] {

@@ -17,15 +17,16 @@ struct SnapshotRoutes: Sendable {
       let camera = try context.parameters.require("camera")
       let file = try context.parameters.require("file")
       guard let dot = file.lastIndex(of: ".") else {
-        throw Problem.notFound("'\(file)' has no extension; use .mp4, .mjpeg, .jpg or .png")
+        throw Problem.notFound("'\(file)' has no extension; use .mp4, .mjpeg, .jpg, .png or .webp")
       }
       let target = try registry.view(String(file[..<dot]), of: camera)
       switch file[dot...].lowercased() {
       case ".mjpeg", ".mjpg": return try await streams.stream(target, request, context)
       case ".mp4": return try await videos.mp4(target, request, context)
+      case ".webp": return try await videos.webP(target, request, context)
       case ".jpg", ".jpeg": return try await snapshot(target, .jpeg, request, context)
       case ".png": return try await snapshot(target, .png, request, context)
-      default: throw Problem.notFound("'\(file)' is none of .mp4, .mjpeg, .jpg, .png")
+      default: throw Problem.notFound("'\(file)' is none of .mp4, .mjpeg, .jpg, .png, .webp")
       }
     }
   }
@@ -63,6 +64,16 @@ struct SnapshotRoutes: Sendable {
           ? notModified(subject) : response(subject, answer, query, on: context.channel), subject.state
       )
     }
+    guard query.request.mode.isKept else { return try await take(target, query, request, context) }
+    // What is kept of H.264 may take long to decode.
+    return try await context.whileClientStays { [query] in
+      try await take(target, query, request, context)
+    }
+  }
+
+  private func take(
+    _ target: ServedPreview, _ query: SnapshotQuery, _ request: Request, _ context: ServiceContext
+  ) async throws -> (Response, SourceState) {
     let moment = try await snapshots.moment(of: target, query.request)
     try registry.checkShown([target])
     if query.served.view != target.served.view {

@@ -1,4 +1,4 @@
-// `/cameras/{camera}/{view}.mp4?before=5s&after=5s`: the kept pictures of a time as a video with an end.
+// `/cameras/{camera}/{view}.mp4?before=5s&after=5s`, and `.webp`: the kept pictures of a time as a video with an end.
 internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
@@ -6,8 +6,9 @@ internal import NIOCore
 internal import ServiceLifecycle
 
 extension VideoRoutes {
-  static let clipKeys =
-    ViewConfiguration.keys + ["quality", "bitrate", "keyframe", "at", "before", "after", "download"]
+  private static let timeKeys = ["at", "before", "after", "download"]
+  static let clipKeys = ViewConfiguration.keys + ["quality", "bitrate", "keyframe"] + timeKeys
+  private static let webPKeys = ViewConfiguration.keys + ["quality", "fps"] + timeKeys
 
   /// Whether a request is for a clip of kept pictures, which has an end.
   static func isClip(_ request: Request) -> Bool {
@@ -38,86 +39,96 @@ extension VideoRoutes {
   /// Sends each picture of `times` that is kept, once, and ends; those that are still to come are waited for.
   func clip(
     _ target: ServedPreview, _ times: ClosedRange<CaptureInstant>, as wanted: ServedView,
-    _ configuration: VideoConfiguration, headers: HTTPFields
+    _ configuration: VideoConfiguration, headers: HTTPFields, _ context: ServiceContext
   ) async throws -> Response {
     let permit = try clips.enter()
-    var reader = ClipReader(registry, target, wanted.view, configuration, times)
+    let clip = try clip(of: target, as: wanted.view, times, configuration)
     // It tells whether there is anything, and an encoder.
-    guard let first = try await reader.next() else {
-      throw Problem.notKept(target.source.flatMap { registry.session.replay(of: $0) })
+    let (first, started) = try await context.whileClientStays {
+      let limit = registry.patience.firstPicture
+      let found = try await withDeadline(limit) {
+        var samples = clip.samples.makeAsyncIterator()
+        return (try await samples.next(), samples)
+      }
+      guard let (sample, samples) = found else {
+        throw Problem(.gatewayTimeout, "no picture came within \(limit.components.seconds) s")
+      }
+      guard let sample else { throw clip.notKept }
+      return (sample, samples)
     }
     var headers = headers
     headers[.contentType] = first.format.mediaType
-    let body = ResponseBody { [reader] writer in
+    // Players follow an edit list in files without fragments, for which all samples have to be there.
+    if first.format.encoder == nil, times.upperBound <= CaptureClock.now {
+      let bytes = try await context.whileClientStays { try await Clip.file(first, started) }
+      let lease = try registry.budget.reserve(bytes.count)
+      return Response(
+        status: .ok, headers: headers,
+        body: ResponseBody(ByteBuffer(bytes: bytes), holding: lease, on: context.channel))
+    }
+    let body = ResponseBody { writer in
       defer { withExtendedLifetime(permit) {} }
-      var (reader, mp4, next) = (reader, FragmentedMP4(), Optional(first))
+      var (samples, next) = (started, Optional(first))
+      var mp4 = FragmentedMP4(beginningAt: started.begin ?? first.timestamp)
       while let sample = next {
         try await writer.write(ByteBuffer(bytes: mp4.append(sample)))
-        next = try await reader.next()
+        (next, samples) = try await context.whileClientStays { [samples] in
+          var samples = samples
+          return (try await samples.next(), samples)
+        }
       }
       try await writer.finish(nil)
     }
     return Response(status: .ok, headers: headers, body: body)
   }
-}
 
-/// Draws and encodes the kept pictures of a time one after another.
-private struct ClipReader: Sendable {
-  private let registry: CameraRegistry
-  private let target: ServedPreview
-  private let view: ViewConfiguration
-  private let times: ClosedRange<CaptureInstant>
-  private let encoder: VideoEncoder
-  private var keys: KeySchedule
-  private var last: CaptureInstant?
-
-  init(
-    _ registry: CameraRegistry, _ target: ServedPreview, _ view: ViewConfiguration,
-    _ configuration: VideoConfiguration, _ times: ClosedRange<CaptureInstant>
-  ) {
-    (self.registry, self.target, self.view, self.times) = (registry, target, view, times)
-    encoder = VideoEncoder(configuration)
-    keys = KeySchedule(every: configuration.keyframeInterval)
-  }
-
-  /// How often a picture that is still to come is looked for.
-  private static let looksEvery = Duration.milliseconds(20)
-
-  /// The next sample; nil at the end, or once the view is no longer served as it was.
-  mutating func next() async throws -> VideoSample? {
-    while !Task.isShuttingDownGracefully {
-      let begin = last.map { $0 + .nanoseconds(1) } ?? times.lowerBound
-      guard begin <= times.upperBound, isServed else { return nil }
-      guard let time = target.preview.keptTimes(in: begin...times.upperBound).min() else {
-        guard CaptureClock.now < times.upperBound else { return nil }
-        try await Task.sleep(for: Self.looksEvery)
-        continue
-      }
-      last = time
-      guard let picture = try await picture(at: time) else { continue }
-      let sample = try await encoder.encode(picture, at: time, isKey: keys.isDue(at: time))
-      if sample.isKey { keys.came(at: time) }
-      return sample
+  /// Sends the kept pictures of a time as an animation.
+  func webP(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws -> Response {
+    var words = try QueryWords(request)
+    let isDownload = try words.takeFlag("download") ?? false
+    let rate = try words.takeNumber("fps", in: 0.1...60) ?? 5
+    var base = target.served
+    if target.isScene { base.isLocked = true }
+    let wanted = try words.takeView(over: base)
+    guard let times = try clipTime(from: &words, of: target) else {
+      throw Problem.badParameter(
+        "before", "a WebP shows the pictures of a time: give before or after, as before=3s")
     }
-    return nil
-  }
-
-  /// The picture of exactly this time; nil if it is gone or damaged.
-  private func picture(at time: CaptureInstant) async throws -> Picture? {
-    do {
-      let moment = try await target.preview.moment(SnapshotRequest(.at(time)))
-      guard moment.timestamp == time else { return nil }
-      return try await moment.draw([view], as: .video).first?.picture
-    } catch is NotKept {
-      return nil
+    try words.finish(known: Self.webPKeys)
+    let count = (times.upperBound - times.lowerBound) / .seconds(1) * rate
+    guard count <= Double(Clip.mostAnimated.pictures) else {
+      throw Problem.badParameter(
+        "fps", "an animation has at most \(Clip.mostAnimated.pictures) pictures: lower its time or fps")
     }
+    guard target.served.isEnabled else { throw Problem.switchedOff(target) }
+    if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
+    let permit = try clips.enter()
+    let clip = try clip(of: target, as: wanted.view, times, target.served.video)
+    let bytes = try await context.whileClientStays {
+      try await clip.webP(framesPerSecond: rate, quality: wanted.encodedQuality)
+    }
+    withExtendedLifetime(permit) {}
+    let lease = try registry.budget.reserve(bytes.count)
+    var headers: HTTPFields = [.contentType: "image/webp", .cacheControl: "no-store"]
+    if isDownload {
+      headers[.contentDisposition] = "attachment; filename=\"\(target.camera)-\(target.name).webp\""
+    }
+    return Response(
+      status: .ok, headers: headers,
+      body: ResponseBody(ByteBuffer(bytes: bytes), holding: lease, on: context.channel))
   }
 
-  /// Whether the view may still be shown so: a reload or a PATCH may have hidden, locked or changed it.
-  private var isServed: Bool {
-    guard let now = try? registry.view(target.name, of: target.camera), now.preview === target.preview,
-      now.served.isEnabled
-    else { return false }
-    return now.served.view == target.served.view && (view == now.served.view || !now.served.isLocked)
+  /// A clip that ends once the view is no longer served as it was: a reload or a PATCH may have hidden, locked or changed it.
+  private func clip(
+    of target: ServedPreview, as view: ViewConfiguration, _ times: ClosedRange<CaptureInstant>,
+    _ configuration: VideoConfiguration
+  ) throws -> Clip {
+    try Clip(of: target.preview, as: view, times, configuration) { [registry] in
+      guard !Task.isShuttingDownGracefully,
+        let now = try? registry.view(target.name, of: target.camera), now.preview === target.preview,
+        now.served.isEnabled
+      else { return false }
+      return now.served.view == target.served.view && (view == now.served.view || !now.served.isLocked)
+    }
   }
 }

@@ -8,13 +8,13 @@ internal import ServiceLifecycle
 struct VideoRoutes: Sendable {
   let registry: CameraRegistry
   let streams: VideoStreams
+  /// Limits clips of kept pictures, which are encoded as fast as they are read.
+  let clips: AdmissionLimit
   /// As of `StreamRoutes`.
   var guests: @Sendable (_ view: String, _ camera: String, Request) throws -> ServedPreview? = { _, _, _ in
     nil
   }
   var moves: @Sendable (_ camera: String) -> Bool = { _ in false }
-  /// Limits clips of kept pictures, which are encoded as fast as they are read.
-  let clips = AdmissionLimit(capacity: 4, subject: "clips being made")
 
   /// What only video has.
   static let encodingKeys = ["bitrate", "keyframe", "duration", "download"]
@@ -29,7 +29,7 @@ struct VideoRoutes: Sendable {
     if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
     if let times {
       return try await clip(
-        target, times, as: wanted, configuration, headers: Self.headers(of: target, file))
+        target, times, as: wanted, configuration, headers: Self.headers(of: target, file), context)
     }
     let stream = try streams.begin(target, as: wanted, configuration)
     return try await response(stream, of: target, file, request, context)

@@ -39,10 +39,10 @@ final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
     self.cost = cost
   }
 
-  /// The value of `key`: cached, being made, or made now by `make`, while the permit of `admission` is held. Failures are
-  /// not cached. `make` is cancelled when all who wait for its value are.
+  /// The value of `key`: cached, being made, or made now by `make`, while the permit of `admission` is held, if it
+  /// gives one. Failures are not cached. `make` is cancelled when all who wait for its value are.
   func value(
-    _ key: Key, _ admission: () throws -> AdmissionPermit,
+    _ key: Key, _ admission: () throws -> AdmissionPermit?,
     _ make: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     let found = try state.withLock { state -> Found in

@@ -84,6 +84,19 @@ final class SnapshotProvider: Sendable {
   /// Limits snapshots of served views being drawn or encoded.
   private let servedGate = AdmissionLimit(capacity: servedAtATime, subject: "snapshots being drawn")
 
+  /// Limits snapshots of kept pictures being decoded, drawn or encoded. A client may ask for many moments at a time: they wait.
+  private let keptGate = AdmissionLimit(capacity: servedAtATime, subject: "kept pictures being drawn")
+  /// Moments of kept pictures, none of which is cached: each is decoded once for all that ask for it at a time.
+  private let keptMoments = SingleFlightCache<KeptKey, SourceMoment>(capacity: 0) { _ in 0 }
+
+  /// A kept picture of a view.
+  private struct KeptKey: Hashable {
+    /// The name of its preview.
+    let target: String
+    let sequence: Int
+    let passes: Bool
+  }
+
   private struct SceneKey: Hashable {
     /// The name of its preview.
     let scene: String
@@ -97,6 +110,9 @@ final class SnapshotProvider: Sendable {
   private static let keptBytes = 32 << 20
   /// The most pictures drawn and encoded at a time; further requests must retry.
   private static let servedAtATime = 16
+
+  /// The longest time that a URL may give a snapshot.
+  static let longestTimeout = Duration.seconds(60)
 
   init(gate: AdmissionLimit, within budget: MemoryBudget, counting metrics: ServiceMetrics) {
     self.gate = gate
@@ -125,13 +141,37 @@ final class SnapshotProvider: Sendable {
     if request.fallback == .error { request.fallback = .placeholder }
     let moment: SourceMoment
     do {
-      moment = try await beforeShutdown { [request] in try await target.preview.moment(request) }
+      moment = try await beforeShutdown { [self, request] in
+        guard case .at(let time) = request.mode, let sequence = target.preview.keptSequence(at: time) else {
+          return try await target.preview.moment(request)
+        }
+        let key = KeptKey(target: target.preview.name, sequence: sequence, passes: request.passes)
+        return try await keptMoment(key, of: target, request)
+      }
     } catch let error as SourceError {
       throw problem(error, isLate: CaptureClock.now - start >= wanted.timeout, target.camera)
     }
     guard wanted.fallback == .error, moment.isFallback else { return moment }
     let error = SourceError(.unavailable, path: target.camera, reason: moment.reason ?? "gives none")
     throw problem(error, isLate: false, target.camera)
+  }
+
+  /// The moment of a kept picture. It is given up when all that ask for it have left, or their time is over.
+  private func keptMoment(
+    _ key: KeptKey, of target: ServedPreview, _ request: SnapshotRequest
+  ) async throws -> SourceMoment {
+    let found = try await withDeadline(request.timeout) { [keptMoments, keptGate] in
+      try await keptMoments.value(key, { nil }) {
+        // The others may have more time than the first.
+        var request = request
+        request.timeout = Self.longestTimeout
+        let permit = try await keptGate.enter(within: request.timeout)
+        defer { withExtendedLifetime(permit) {} }
+        return try await target.preview.moment(request)
+      }
+    }
+    guard let found else { throw SourceError.late(target.camera, request.timeout) }
+    return found
   }
 
   private func problem(_ error: SourceError, isLate: Bool, _ camera: String) -> Problem {
@@ -165,8 +205,13 @@ final class SnapshotProvider: Sendable {
     let start = CaptureClock.now
     defer { metrics.measured(.snapshot, CaptureClock.now - start) }
     let isServed = query.served.view == target.served.view
+    let isKept = query.request.mode.isKept
     do {
-      return try await pictures.value(subject.key, (isServed ? servedGate : gate).enter) { [self] in
+      return try await pictures.value(
+        subject.key, { isKept ? nil : try (isServed ? servedGate : gate).enter() }
+      ) { [self] in
+        let permit = isKept ? try await keptGate.enter(within: Self.longestTimeout) : nil
+        defer { withExtendedLifetime(permit) {} }
         if let passed = moment.passed?.jpeg {
           return try await sent(passed, query, holding: budget.reserve(0))
         }

@@ -47,6 +47,34 @@ struct ShareTests {
     #expect(gate.count == 0)
   }
 
+  @Test("who may wait for a place gets one when it is free, or is told to come again after its time")
+  func waiting() async throws {
+    let gate = AdmissionLimit(capacity: 4)
+    var passes = try inside("10.0.0.1") { [try gate.enter(), try gate.enter()] }
+    let client = RequestClient(address: ClientGroup("10.0.0.1"))
+
+    let refused = await #expect(throws: Problem.self) {
+      try await RequestClient.$current.withValue(client) { try await gate.enter(within: .milliseconds(1)) }
+    }
+    #expect(refused?.status == .tooManyRequests && gate.count == 2)
+
+    let waiting = Task {
+      try await RequestClient.$current.withValue(client) {
+        let pass = try await gate.enter(within: allTheTimeThereIs)
+        return withExtendedLifetime(pass) { gate.count }
+      }
+    }
+    let cancelled = Task {
+      try await RequestClient.$current.withValue(client) { try await gate.enter(within: allTheTimeThereIs) }
+    }
+    cancelled.cancel()
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
+    passes.removeFirst()
+    #expect(try await waiting.value == 2)
+    passes = []
+    #expect(gate.count == 0)
+  }
+
   @Test("a socket's proxy, whose clients we can't tell apart, has no share; nor has the service itself")
   func proxies() throws {
     let gate = AdmissionLimit(capacity: 3)

@@ -314,7 +314,7 @@ struct ReplayRouteTests {
       let answer = try await service.get("\(Self.main)?at=\(Self.text(times[9]))")
       #expect(answer.status == 200 && Self.isOf(times[9], answer))
       let entry = try await service.get("/api/cameras/camera").text
-      #expect(entry.contains(#""replay":{"from":"#))
+      #expect(entry.contains(#""replay":{"bytes":"#))
       try await until {
         try await service.get("/api/cameras/camera").text.contains(#""state":"lost""#)
       }

@@ -17,6 +17,7 @@
 
     private let video: PassableVideo
     private let decoder: PassableDecoder
+    private let openDecoder: @Sendable () -> any KeptDecoder
     private var h264: PassableH264
     private var isPassing = false
 
@@ -26,8 +27,9 @@
     init(_ header: [UInt8], _ options: SourceOptions) {
       h264 = PassableH264(header: header, maximumPixels: options.maximumPixels)
       video = PassableVideo(budget: options.memory?.budget)
-      decoder = PassableDecoder(
-        video, maximumPixels: options.maximumPixels, memory: options.memory ?? FramePool())
+      let (maximumPixels, memory) = (options.maximumPixels, options.memory ?? FramePool())
+      decoder = PassableDecoder(video, maximumPixels: maximumPixels, memory: memory)
+      openDecoder = { KeptVideoDecoder(maximumPixels: maximumPixels, memory: memory) }
     }
 
     mutating func take(_ packet: VideoPacket, timestamp: CaptureInstant) -> Verdict {
@@ -47,7 +49,7 @@
           try decoder.frame(place.index)
         }
         capture.video = place
-        capture.decodeVideo = { [decoder] in try decoder.frame(of: $0) }
+        capture.openDecoder = openDecoder
         return .capture(capture)
       }
     }
@@ -80,23 +82,6 @@
         .frame(maximumPixels: maximumPixels, memory: memory)
     }
 
-    /// Decodes a key picture and those after it, apart from the stream; the frame of the last.
-    ///
-    /// - Throws: `DamagedCapture`, `VideoFailure`.
-    func frame(of pictures: [[UInt8]]) throws -> Frame {
-      let decoder = try VideoDecoder(maximumPixels: maximumPixels)
-      var newest: VideoPicture?
-      for bytes in pictures {
-        guard let picture = try decoder.decode(bytes) else { continue }
-        guard !picture.isDamaged else {
-          throw DamagedCapture("a picture is damaged, or rests on one that is")
-        }
-        newest = picture
-      }
-      guard let newest else { throw DamagedCapture("a picture is not whole") }
-      return try newest.frame(maximumPixels: maximumPixels, memory: memory)
-    }
-
     private func decode(through index: Int, _ state: inout State) throws -> VideoPicture {
       if let last = state.last, last.index >= index { return last.picture }
       let path = video.pathToDecode(after: state.last?.index, through: index)
@@ -122,6 +107,37 @@
       guard let newest else { throw DamagedCapture("a picture is not whole") }
       state.last = (index, newest)
       return newest
+    }
+  }
+
+  /// Decodes kept pictures in their order, apart from the stream.
+  final class KeptVideoDecoder: KeptDecoder {
+    private let decoder = Mutex<VideoDecoder?>(nil)
+    private let maximumPixels: Int
+    private let memory: FramePool
+
+    init(maximumPixels: Int, memory: FramePool) {
+      self.maximumPixels = maximumPixels
+      self.memory = memory
+    }
+
+    /// - Throws: `DamagedCapture`, `VideoFailure`, `CancellationError`.
+    func frame(of samples: [any KeptSample]) throws -> Frame {
+      try decoder.withLock { known in
+        let decoder = try known ?? VideoDecoder(maximumPixels: maximumPixels)
+        known = decoder
+        var newest: VideoPicture?
+        for sample in samples {
+          try Task.checkCancellation()
+          guard let picture = try decoder.decode(sample.annexB) else { continue }
+          guard !picture.isDamaged else {
+            throw DamagedCapture("a picture is damaged, or rests on one that is")
+          }
+          newest = picture
+        }
+        guard let newest else { throw DamagedCapture("a picture is not whole") }
+        return try newest.frame(maximumPixels: maximumPixels, memory: memory)
+      }
     }
   }
 

@@ -13,17 +13,15 @@ extension ReplayBuffer {
       // Its memory may be larger than what is in it.
       put(
         ReplayRing.Entry(
-          content: KeptPicture(sequence: number, jpeg: jpeg) { _ in try capture.frame() },
+          content: KeptPicture(sequence: number, form: .jpeg(jpeg) { try capture.frame() }),
           timestamp: capture.timestamp, byteCount: jpeg.capacity))
       return capture
     }
-    if let sample = capture.video?.sample, let decode = capture.decodeVideo {
-      let picture = KeptPicture(sequence: number, h264: { sample.annexB }) { path in
-        try decode(path.compactMap { $0.h264?() })
-      }
+    if let sample = capture.video?.sample, let open = capture.openDecoder {
       put(
         ReplayRing.Entry(
-          content: picture, timestamp: capture.timestamp, byteCount: sample.bytes.capacity,
+          content: KeptPicture(sequence: number, form: .h264(sample, openDecoder: open)),
+          timestamp: capture.timestamp, byteCount: sample.bytes.capacity,
           isKey: sample.isKey))
       return capture
     }
@@ -34,7 +32,7 @@ extension ReplayBuffer {
     else { return capture }
     put(
       ReplayRing.Entry(
-        content: KeptPicture(sequence: number) { _ in kept }, timestamp: capture.timestamp,
+        content: KeptPicture(sequence: number, form: .frame(kept)), timestamp: capture.timestamp,
         byteCount: kept.storage.count))
     return capture
   }
@@ -43,7 +41,7 @@ extension ReplayBuffer {
 extension EncodedLivePicture {
   /// A kept JPEG; nil if it can't be sent on as it is.
   init?(_ entry: ReplayRing<KeptPicture>.Entry, _ options: SourceOptions) {
-    guard options.showsJPEGs, let jpeg = entry.content.jpeg,
+    guard options.showsJPEGs, case .jpeg(let jpeg, _) = entry.content.form,
       let passable = try? PassableJPEG(checking: jpeg, maximumPixels: options.maximumPixels)
     else { return nil }
     self.init(

@@ -63,8 +63,8 @@ struct Capture: Sendable {
   /// The picture among those of a camera's own H.264, if that can be sent on. Its frame is decoded from the last key picture
   /// on.
   var video: PassableVideo.Place?
-  /// Decodes H.264 of the same stream, a key picture and those after it, apart from `makeFrame`; the frame of the last.
-  var decodeVideo: (@Sendable (_ pictures: [[UInt8]]) throws -> Frame)?
+  /// Opens a decoder for H.264 of the same stream, apart from `makeFrame`.
+  var openDecoder: (@Sendable () -> any KeptDecoder)?
   /// Makes the frame on any thread; its sequence and time are set afterwards.
   let makeFrame: @Sendable (JPEGDecoder.DamagePolicy) throws -> Frame
 }

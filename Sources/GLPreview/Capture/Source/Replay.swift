@@ -1,6 +1,5 @@
 // What is kept of a source, so that pictures from before a request can be drawn: how much, and the pictures themselves.
 internal import PreviewCore
-internal import Synchronization
 
 /// How much of what a source gave is kept.
 public struct Replay: Sendable, Hashable {
@@ -16,24 +15,52 @@ public struct Replay: Sendable, Hashable {
   }
 }
 
-/// A picture as its source gave it, with nothing hidden: only `ReplayReader`, which burns masks in, may show it.
+/// A picture of H.264 as it came. It rests on those before it, back to a key picture.
+protocol KeptSample: Sendable {
+  /// As a byte stream.
+  var annexB: [UInt8] { get }
+}
+
+/// Decodes kept samples in the order in which they came.
+protocol KeptDecoder: Sendable {
+  /// Decodes samples that follow those that were decoded before, or begin with a key picture; the frame of the last.
+  /// Returns early if its task is cancelled.
+  func frame(of samples: [any KeptSample]) throws -> Frame
+}
+
+/// A picture as its source gave it, with nothing hidden: only `ReplayReader`, which burns masks in, and `ClipSamples`, where
+/// nothing is to be hidden, may show it.
 struct KeptPicture: Sendable {
-  /// As of the frames of the source's feed.
+  enum Form: Sendable {
+    case jpeg([UInt8], decode: @Sendable () throws -> Frame)
+    case h264(any KeptSample, openDecoder: @Sendable () -> any KeptDecoder)
+    case frame(Frame)
+  }
+
+  /// As of the frames of the source's feed: each is larger than the one before.
   let sequence: Int
-  /// The JPEG as received, if it is one.
-  var jpeg: [UInt8]?
-  /// The picture of H.264 as a byte stream, if it is one.
-  var h264: (@Sendable () -> [UInt8])?
-  /// Decodes it, the last of these pictures, which may rest on the others.
-  let makeFrame: @Sendable (_ path: [KeptPicture]) throws -> Frame
+  let form: Form
+}
+
+/// How much is kept of a source now.
+public struct ReplayStatus: Sendable, Hashable {
+  /// The times of the earliest and the latest picture.
+  public let span: ClosedRange<WallTime>
+  /// The number of pictures.
+  public let pictureCount: Int
+  /// Their bytes.
+  public let byteCount: Int
+
+  /// The time from the earliest to the latest picture, in seconds.
+  package var seconds: Double { span.upperBound.secondsSinceEpoch - span.lowerBound.secondsSinceEpoch }
 }
 
 /// The pictures that are kept of a source while it is opened and closed, lost and found.
 final class ReplayBuffer: Sendable {
   private let budget: MemoryBudget?
-  private let state: Mutex<State>
+  private let state: Watched<State>
 
-  private struct State {
+  private struct State: Sendable {
     var ring: ReplayRing<KeptPicture>
     /// The number of the next picture.
     var nextSequence = 0
@@ -51,13 +78,15 @@ final class ReplayBuffer: Sendable {
 
   init(_ replay: Replay, budget: MemoryBudget?) {
     self.budget = budget
-    state = Mutex(
+    state = Watched(
       State(ring: ReplayRing(duration: replay.duration, maximumBytes: max(replay.maximumBytes, 1))))
   }
 
   /// Takes over other limits. What exceeds them goes.
   func limit(to replay: Replay) {
-    state.withLock { state in
+    state.update { state in
+      guard state.ring.duration != replay.duration || state.ring.maximumBytes != max(replay.maximumBytes, 1)
+      else { return }
       var ring = ReplayRing<KeptPicture>(
         duration: replay.duration, maximumBytes: max(replay.maximumBytes, 1))
       for entry in state.ring.entries { ring.put(entry) }
@@ -98,7 +127,7 @@ final class ReplayBuffer: Sendable {
   }
 
   func put(_ entry: ReplayRing<KeptPicture>.Entry) {
-    state.withLock { state in
+    state.update { state in
       guard state.isOn else { return }
       state.ring.put(entry)
       hold(&state)
@@ -122,6 +151,30 @@ final class ReplayBuffer: Sendable {
     state.withLock { $0.ring.path(to: time) }
   }
 
+  /// The picture of this number, after those that it rests on; empty if it is gone.
+  func path(through sequence: Int) -> [ReplayRing<KeptPicture>.Entry] {
+    state.withLock { $0.ring.path(through: sequence) }
+  }
+
+  /// The number of the newest picture at `time` or before.
+  func sequence(at time: CaptureInstant) -> Int? {
+    state.withLock { $0.ring.newest(at: time)?.content.sequence }
+  }
+
+  /// Waits for the first picture within `times` that arrived after the one of the number `last`; nil at `deadline`.
+  /// Those that were looked at are not looked at again: `last` moves on.
+  func next(
+    after last: inout Int, in times: ClosedRange<CaptureInstant>, until deadline: CaptureInstant
+  ) async throws -> ReplayRing<KeptPicture>.Entry? {
+    try await state.first(until: deadline) { state in
+      for entry in state.ring.suffix(where: { $0.sequence > last }) {
+        last = entry.content.sequence
+        if times.contains(entry.timestamp) { return entry }
+      }
+      return nil
+    }
+  }
+
   /// When the pictures within `times` were captured, in the order of arrival.
   func times(in times: ClosedRange<CaptureInstant>) -> [CaptureInstant] {
     state.withLock { $0.ring.pictures(in: times).map(\.timestamp) }
@@ -129,6 +182,17 @@ final class ReplayBuffer: Sendable {
 
   /// The time that is kept; nil if there is nothing.
   var span: ClosedRange<CaptureInstant>? { state.withLock { $0.ring.span } }
+
+  /// How much is kept; nil if there is nothing.
+  var status: ReplayStatus? {
+    state.withLock { state in
+      state.ring.span.map {
+        ReplayStatus(
+          span: WallTime(capturedAt: $0.lowerBound)...WallTime(capturedAt: $0.upperBound),
+          pictureCount: state.ring.count, byteCount: state.ring.byteCount)
+      }
+    }
+  }
 
   var byteCount: Int { state.withLock { $0.ring.byteCount } }
 
@@ -164,4 +228,9 @@ extension ReplayBuffer: Hashable {
   static func == (a: ReplayBuffer, b: ReplayBuffer) -> Bool { a === b }
 
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+extension ReplayRing where Content == KeptPicture {
+  /// The picture of this number, preceded by those that it rests on; empty if it is gone.
+  func path(through sequence: Int) -> [Entry] { path(beforeFirst: { $0.sequence > sequence }) }
 }

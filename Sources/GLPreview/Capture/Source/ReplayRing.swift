@@ -78,10 +78,41 @@ struct ReplayRing<Content: Sendable>: Sendable {
   /// The newest picture at `time` or before, in the order of arrival, preceded by those that it rests on; empty if none
   /// is kept.
   func path(to time: CaptureInstant) -> [Entry] {
-    guard let index = slots[head...].lastIndex(where: { $0.map { $0.timestamp <= time } ?? false }),
-      let key = slots[head...index].lastIndex(where: { $0?.isKey ?? false })
-    else { return [] }
+    index(at: time).map(path) ?? []
+  }
+
+  /// The last of it.
+  func newest(at time: CaptureInstant) -> Entry? { index(at: time).flatMap { slots[$0] } }
+
+  /// The last picture for which `isLater` does not hold, preceded by those that it rests on. It must hold for all that
+  /// came after one for which it holds.
+  func path(beforeFirst isLater: (Content) -> Bool) -> [Entry] {
+    let end = firstIndex(where: isLater)
+    return end > head ? path(to: end - 1) : []
+  }
+
+  /// The pictures from the first one on for which `isLater` holds, as it must for all that came after that.
+  func suffix(where isLater: (Content) -> Bool) -> some Sequence<Entry> {
+    slots[firstIndex(where: isLater)...].lazy.compactMap(\.self)
+  }
+
+  private func path(to index: Int) -> [Entry] {
+    guard let key = slots[head...index].lastIndex(where: { $0?.isKey ?? false }) else { return [] }
     return slots[key...index].compactMap(\.self)
+  }
+
+  private func index(at time: CaptureInstant) -> Int? {
+    slots[head...].lastIndex { $0.map { $0.timestamp <= time } ?? false }
+  }
+
+  /// Bisects.
+  private func firstIndex(where isLater: (Content) -> Bool) -> Int {
+    var (low, high) = (head, slots.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if slots[middle].map({ isLater($0.content) }) ?? false { high = middle } else { low = middle + 1 }
+    }
+    return low
   }
 
   /// The pictures within `times`, in the order of arrival.

@@ -1,0 +1,211 @@
+// Clips of kept pictures over HTTP: what ends them, and animations.
+import FoundationEssentials
+import Glibc
+import NIOCore
+import NIOHTTP1
+import PreviewCore
+import Testing
+
+@testable import GLPreview
+@testable import GLPreviewServer
+
+/// libwebp's own decoder; nil where it is not installed.
+private let decodeWebP: WebPDecoder? = WebPDecoder()
+
+@safe private struct WebPDecoder: Sendable {
+  typealias Decode =
+    @convention(c) (
+      UnsafePointer<UInt8>?, Int, UnsafeMutablePointer<CInt>?, UnsafeMutablePointer<CInt>?
+    ) -> UnsafeMutablePointer<UInt8>?
+
+  private let decode: Decode
+
+  init?() {
+    guard let library = unsafe dlopen("libwebp.so.7", RTLD_LAZY),
+      let symbol = unsafe dlsym(library, "WebPDecodeRGBA")
+    else { return nil }
+    unsafe decode = unsafe unsafeBitCast(symbol, to: Decode.self)
+  }
+
+  /// R, G, B, A of a file.
+  func pixels(_ file: [UInt8]) -> (size: Size, bytes: [UInt8])? {
+    var (width, height): (CInt, CInt) = (0, 0)
+    guard let bytes = unsafe decode(file, file.count, &width, &height) else { return nil }
+    defer { unsafe free(bytes) }
+    let size = Size(width: Int(width), height: Int(height))
+    return (size, unsafe Array(UnsafeBufferPointer(start: bytes, count: 4 * size.pixelCount)))
+  }
+}
+
+@Suite("Clips over HTTP", .timeLimit(.minutes(15)))
+struct ClipRouteTests {
+  private static func configuration() -> ServerConfiguration {
+    var camera = CameraConfiguration(source: "script")
+    camera.replayDuration = .seconds(7200)
+    camera.isRequired = false
+    return ServerConfiguration(cameras: [camera])
+  }
+
+  /// Beside a service whose camera has given so many pictures, ten seconds apart, the last one just now. Their codes go up by
+  /// `step`.
+  private func withPictures(
+    _ count: Int = 6, step: Int = 40, _ configuration: ServerConfiguration = configuration(),
+    _ work: @escaping @Sendable (RunningService, CountingCamera, [CaptureInstant]) async throws -> Void
+  ) async throws {
+    let camera = CountingCamera()
+    try await withService(configuration, makeSource: { camera.source(named: $1, $2) }) { service in
+      let times = try (0..<count).map {
+        try camera.give(UInt8($0 * step), ago: .seconds(10 * (count - 1 - $0)))
+      }
+      try await camera.took(count)
+      try await work(service, camera, times)
+    }
+  }
+
+  private static func text(_ time: CaptureInstant) -> String { WallTime(capturedAt: time).secondsText }
+
+  private struct Animation {
+    let size: Size
+    let loops: Int
+    var pictures: [(duration: Int, file: [UInt8])] = []
+
+    init(_ bytes: [UInt8]) throws {
+      func number(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reversed().reduce(0) { $0 << 8 | Int($1) } }
+      try #require(bytes.starts(with: "RIFF".utf8) && bytes[8...].starts(with: "WEBPVP8X".utf8))
+      #expect(number(bytes[4..<8]) == bytes.count - 8 && bytes[20] == 0x02)
+      size = Size(width: number(bytes[24..<27]) + 1, height: number(bytes[27..<30]) + 1)
+      #expect(bytes[30...].starts(with: "ANIM".utf8))
+      loops = number(bytes[42..<44])
+      for chunk in WebPAnimation.chunks(of: bytes) where chunk.name == "ANMF" {
+        let content = Array(chunk.bytes.dropFirst(8))
+        let size = Size(width: number(content[6..<9]) + 1, height: number(content[9..<12]) + 1)
+        #expect(size == self.size && content[..<6].allSatisfy { $0 == 0 } && content[15] == 0b10)
+        let picture = Array("WEBP".utf8) + content[16...]
+        let length = (0..<4).map { UInt8(truncatingIfNeeded: picture.count >> (8 * $0)) }
+        pictures.append((number(content[12..<15]), Array("RIFF".utf8) + length + picture))
+      }
+    }
+  }
+
+  @Test(
+    "an animation has the kept pictures of its time, each for as long as it was seen, as PNGs show them",
+    .enabled(if: decodeWebP != nil), arguments: ["", "&width=33&height=21&mode=stretch"])
+  func animation(words: String) async throws {
+    let decoder = try #require(decodeWebP)
+    try await withPictures { service, _, times in
+      let answer = try await service.get(
+        "/cameras/camera/main.webp?before=44s&fps=1&quality=95&at=\(Self.text(times[5]))\(words)")
+      #expect(answer.status == 200 && answer.headers["Content-Type"] == ["image/webp"])
+      let animation = try Animation(answer.bytes)
+
+      #expect(animation.loops == 0 && animation.pictures.count == 5)
+      for duration in animation.pictures.map(\.duration).dropLast() { #expect(abs(duration - 10_000) < 1000) }
+      #expect(animation.pictures.last?.duration == 1000)
+      for (time, picture) in zip(times[1...], animation.pictures) {
+        let png = try await service.get("/cameras/camera/main.png?at=\(Self.text(time))\(words)")
+        let expected = try PNGDecoder.decode(png.bytes, maximumPixels: 1 << 20)
+        let found = try #require(decoder.pixels(picture.file))
+        #expect(found.size == animation.size && found.size == expected.format.size)
+        #expect(words.isEmpty || found.size == Size(width: 33, height: 21))
+        #expect(abs(Int(found.bytes[0]) - Int(expected.bytes[0])) <= 6)
+      }
+    }
+  }
+
+  @Test("an animation that asks for nothing, for too much, or for what is not kept is refused")
+  func refused() async throws {
+    try await withPictures { service, _, _ in
+      for (words, status) in [
+        ("", 400), ("at=-1s", 400), ("before=3s&fps=0", 400), ("before=100s&fps=5", 400),
+        ("before=3s&bitrate=100000", 400), ("before=1s&after=700s&fps=0.1", 400),
+        ("at=-7000s&before=1s", 404),
+      ] {
+        let answer = try await service.get("/cameras/camera/main.webp?\(words)")
+        #expect(answer.status == status, "\(words): \(answer.text)")
+      }
+    }
+  }
+
+  @Test("a client that leaves while it waits gives its place back", arguments: ["mp4", "webp"])
+  func leaves(kind: String) async throws {
+    try await withPictures { service, camera, _ in
+      // As many as one client may have, and then as many again.
+      for _ in 0..<4 {
+        let waiting = try await RawConnection(
+          to: service.port,
+          sending:
+            "GET /cameras/camera/main.\(kind)?after=500s&fps=0.2 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            .replacing(kind == "mp4" ? "&fps=0.2" : "none", with: ""))
+        await until { service.inside.clips.count > 0 }
+        try await waiting.close()
+        await until { service.inside.clips.count == 0 }
+      }
+    }
+  }
+
+  @Test("a clip of a camera that is lost meanwhile ends with its time", .enabled(if: hasEncoder))
+  func lost() async throws {
+    try await withPictures { service, camera, times in
+      let clip = Task { try await service.get("/cameras/camera/main.mp4?before=25s&after=1s") }
+      camera.lose()
+      let answer = try await clip.value
+      #expect(answer.status == 200)
+      #expect(String(decoding: answer.bytes, as: UTF8.self).split(separator: "moof").count - 1 == 3)
+    }
+  }
+
+  @Test("one client may ask for many moments at a time: they wait for one another, and none is refused")
+  func manyMoments() async throws {
+    try await withPictures(40, step: 6) { service, _, times in
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for client in 0..<200 {
+          group.addTask {
+            let number = client % times.count
+            let answer = try await service.get(
+              "/cameras/camera/main.jpg?width=16&timeout=60000&at=\(Self.text(times[number]))")
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(answer.headers["X-Frame-Sequence"] == ["\(number)"])
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+  }
+
+  private struct Entry: Decodable {
+    struct Replay: Decodable {
+      let from: Double
+      let to: Double
+      let seconds: Double
+      let bytes: Int
+      let pictures: Int
+    }
+
+    let replay: Replay
+  }
+
+  @Test("what is kept is told in /api/cameras and in metrics")
+  func told() async throws {
+    try await withPictures { service, _, _ in
+      let replay = try await service.get("/api/cameras/camera").json(Entry.self).replay
+      #expect(replay.pictures == 6 && replay.bytes > 0 && abs(replay.seconds - 50) < 5)
+      #expect(abs(replay.to - replay.from - replay.seconds) < 0.01)
+      let metrics = try await service.get("/metrics").text
+      #expect(metrics.contains(#"glpreview_replay_pictures{camera="camera"} 6"#))
+      #expect(metrics.contains(#"glpreview_replay_bytes{camera="camera"} \#(replay.bytes)"#))
+      #expect(metrics.contains(#"glpreview_replay_seconds{camera="camera"}"#))
+    }
+  }
+
+  @Test("a reload that keeps less limits what is kept once the camera is open")
+  func reload() async throws {
+    try await withPictures { service, _, _ in
+      var shorter = Self.configuration()
+      shorter.cameras[0].replayDuration = .seconds(25)
+      try await service.inside.apply(shorter)
+      try await until {
+        try await service.get("/api/cameras/camera").json(Entry.self).replay.pictures == 4
+      }
+    }
+  }
+}
