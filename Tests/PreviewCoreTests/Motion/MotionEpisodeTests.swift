@@ -52,6 +52,20 @@ struct MotionEpisodeTests {
     #expect(news == ["600: started, since 200", "2400: ended, 200...1400"])
   }
 
+  @Test("what stays in its place is told later, and what sways there is not")
+  func inPlace() {
+    func told(isSwaying: Bool) -> [String] {
+      var episodes = MotionEpisodes(Self.settings)
+      var sighting = Self.sighting(3)
+      sighting.isSwaying = isSwaying
+      return (0...10).flatMap { episodes.take(.moves(sighting), at: Self.instant(200 * $0)) }.map(Self.text)
+    }
+
+    #expect(told(isSwaying: false) == ["started, since 0"])
+    #expect(Self.told((0...3).map { (200 * $0, 3) }).news == [])
+    #expect(told(isSwaying: true) == [])
+  }
+
   @Test("one picture is no motion, however long nothing comes after it; nor is what jumps about")
   func flash() {
     #expect(Self.told([(0, 3), (200, nil), (400, 3), (600, nil), (3000, 3)]).news == [])
