@@ -73,7 +73,7 @@ export class Motion {
       const about = [event.label, ...event.zones, `${seconds} s`].filter(Boolean).join(" · ");
       text.append(Object.assign(document.createElement("b"), { textContent: timeOfDay(event.since) }), about);
       image.hidden = !event.picture;
-      if (event.picture) image.src = `${event.picture.slice(1)}?box=1&at=${Date.parse(event.best ?? event.since)}`;
+      if (event.picture) image.src = `${event.picture.slice(1)}?box=1#${Date.parse(event.best ?? event.since)}`;
       button.setAttribute("aria-label", `Motion at ${timeOfDay(event.since)}, ${about}`);
       button.addEventListener("click", () => this.onEvent(event));
       return item;
