@@ -11,7 +11,7 @@ extension DashboardTests {
     """
 
   @Test("events of motion are listed with their pictures; zones are drawn on the picture and can be copied")
-  func motion() async throws {
+  func motionTuned() async throws {
     try await withDashboard(Self.watched) { browser, service in
       try await browser.waitForTile("door/main")
       try await service.ask("POST", "api/cameras/door/motion")

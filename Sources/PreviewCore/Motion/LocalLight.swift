@@ -21,10 +21,10 @@ struct LocalLight {
       guard isPart[cell - step], isPart[cell + step] else { return }
       let was = 2 * expected[cell] - expected[cell - step] - expected[cell + step]
       let code = { Float(codes[$0]) }
-      let `is` = 2 * code(cell) - code(cell - step) - code(cell + step)
-      both += was * `is`
+      let became = 2 * code(cell) - code(cell - step) - code(cell + step)
+      both += was * became
       before += was * was
-      now += `is` * `is`
+      now += became * became
       count += 1
     }
     for cell in cells {
