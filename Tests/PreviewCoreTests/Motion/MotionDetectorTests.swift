@@ -76,7 +76,7 @@ struct MotionDetectorTests {
 
   @Test("what came and stays is usual after some seconds, and so is the place that it leaves")
   func staying() {
-    let scene = MotionScene.limits[5]
+    let scene = MotionScene.limits[4]
     var detector = MotionDetector(MotionSettings())
     let findings = scene.pictures(seed: 1).map { detector.take($0) }
 
