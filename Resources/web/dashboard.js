@@ -93,7 +93,7 @@ const recordings = new Recordings((text) => complain(text));
 
 /** Those of the camera that is open. */
 function showRecordings() {
-  recordings.show(detail.tile?.camera ?? null, known.role === "control");
+  recordings.show(detail.tile, known.role === "control");
 }
 
 const stream = new LiveStream((part) => {
@@ -190,7 +190,7 @@ function listen() {
     if (detail.tile?.camera.name === camera) detail.update();
     showSummary();
   });
-  for (const type of ["view", "service", "recording"]) events.addEventListener(type, () => refresh().catch(() => {}));
+  for (const type of ["view", "service", "recording", "motion"]) events.addEventListener(type, () => refresh().catch(() => {}));
   events.addEventListener("error", () => {
     document.documentElement.dataset.events = "waiting";
     // The browser tries again by itself where the connection broke, but not after an answer like 401 or 503.

@@ -70,3 +70,8 @@ static const char recordings_js[] = {
 #embed "../../Resources/web/dashboard/recordings.js"
 };
 const glp_web_file glp_recordings_js = {recordings_js, sizeof recordings_js};
+
+static const char motion_js[] = {
+#embed "../../Resources/web/dashboard/motion.js"
+};
+const glp_web_file glp_motion_js = {motion_js, sizeof motion_js};

@@ -83,9 +83,11 @@ package struct PreviewServer: Sendable {
     }
     // Services stop in reverse order: the server waits for clients that follow events.
     let reloads = [reload].compactMap { $0 }.map { ReloadService(parts: parts, reload: $0) }
+    // What moves is told to have ended while there is still somebody to tell.
     // First of all, a node in a cluster gives its cameras up, while it still serves.
     let services: [any Service] =
-      parts.services + reloads + [application, parts.events.log, watchdog] + [parts.node].compactMap { $0 }
+      parts.services + reloads + [application, parts.events.log, parts.motion, watchdog]
+      + [parts.node].compactMap { $0 }
     var group = ServiceGroupConfiguration(
       services: services.map { .init(service: $0) },
       gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)

@@ -157,7 +157,7 @@ struct ServiceParts: Sendable {
   var services: [any Service] {
     events.services
       + [
-        watch, motion, renderer, videos, webRTC, rtsp, peers, peerStreams, peerEvents,
+        watch, renderer, videos, webRTC, rtsp, peers, peerStreams, peerEvents,
         MemoryMonitor(budget: registry.budget),
       ]
       + (recorders.map { [$0.folder, $0] } ?? [] as [any Service])
@@ -284,7 +284,7 @@ struct ServiceParts: Sendable {
       registry: registry, snapshots: snapshots, events: events, gate: captures, metrics: metrics
     ).add(to: group)
     ControlRoutes(registry: registry, logger: logger).add(to: group)
-    MotionRoutes(registry: registry, motion: motion).add(to: group)
+    MotionRoutes(registry: registry, motion: motion, watch: watch).add(to: group)
     offers.add(to: group)
     sockets.add(to: group)
     RecordingRoutes(registry: registry, recorders: recorders).add(to: group)

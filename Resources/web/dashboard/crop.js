@@ -40,13 +40,14 @@ export function cropOf(seen, view, source) {
 }
 
 /** Undoes placing, mirroring, turning and cropping, in this order: the way of a picture, backwards. */
-function sourcePoint(x, y, view, crop, size) {
+function sourcePoint(x, y, view, crop, size, isInside = true) {
   const [width, height] = isTurned(view) ? [crop.height, crop.width] : [crop.width, crop.height];
   let [scaleX, scaleY] = [size.width / width, size.height / height];
   if (view.mode === "fill") scaleX = scaleY = Math.max(scaleX, scaleY);
   if (view.mode === "fit") scaleX = scaleY = Math.min(scaleX, scaleY);
-  let px = clamp((x - 0.5) * size.width / scaleX + width / 2, 0, width);
-  let py = clamp((y - 0.5) * size.height / scaleY + height / 2, 0, height);
+  let px = (x - 0.5) * size.width / scaleX + width / 2;
+  let py = (y - 0.5) * size.height / scaleY + height / 2;
+  if (isInside) [px, py] = [clamp(px, 0, width), clamp(py, 0, height)];
   if (view.mirror === "horizontal" || view.mirror === "both") px = width - px;
   if (view.mirror === "vertical" || view.mirror === "both") py = height - py;
   const [dx, dy] = {
@@ -59,6 +60,24 @@ function sourcePoint(x, y, view, crop, size) {
 }
 
 const clamp = (value, least, most) => Math.min(Math.max(value, least), most);
+
+/** From fractions of a view's picture to fractions of all of its upright source, and back; null where its size isn't known. */
+export function mapOf(view, source) {
+  const [crop, size] = [seenPart(view, source), sizeOf(view, source)];
+  if (!crop || !size || !source) return null;
+  const at = (x, y) => {
+    const point = sourcePoint(x, y, view, crop, size, false);
+    return [point.x / source.width, point.y / source.height];
+  };
+  // The way is straight: three points tell all of it.
+  const [[x, y], [ax, ay], [bx, by]] = [at(0, 0), at(1, 0), at(0, 1)];
+  const [a, b, c, d] = [ax - x, ay - y, bx - x, by - y];
+  const whole = a * d - b * c;
+  return {
+    toSource: at,
+    toPicture: (u, v) => [((u - x) * d - (v - y) * c) / whole, ((v - y) * a - (u - x) * b) / whole],
+  };
+}
 
 /** Lets a rectangle be dragged on a canvas while it is armed; `onCrop(seen)` when one was. */
 export class Marquee {

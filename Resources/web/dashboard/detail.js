@@ -221,7 +221,7 @@ export class Detail {
 }
 
 /** To the clipboard; pages that came without TLS have only the old way. */
-async function copy(text, button) {
+export async function copy(text, button) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {

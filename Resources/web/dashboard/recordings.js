@@ -1,10 +1,13 @@
 // What was recorded of a camera: a timeline, a list, and a player in place of the live picture.
-import { ask, askJSON, recordPath } from "./api.js";
-import { forHowLong, say, timeOfDay } from "./words.js";
+import { ask, askJSON, recordPath, timelinePath } from "./api.js";
+import { Motion } from "./motion.js";
+import { count, forHowLong, say, stateName, timeOfDay } from "./words.js";
 
 const byID = (id) => document.getElementById(id);
 const LISTED = 200;
 const TRIGGER_SECONDS = 30;
+/** What is seen of a recording before the moment that was asked for. */
+const SECONDS_BEFORE = 2;
 /** The timeline shows at least so much, in milliseconds. */
 const SHORTEST = 600_000;
 
@@ -15,30 +18,58 @@ export class Recordings {
   /** While a recording is played. */
   #player = null;
   #played = null;
+  #recordings = [];
 
   /** `onProblem(text)` where something can't be done. */
   constructor(onProblem) {
     this.onProblem = onProblem;
+    this.motion = new Motion({ onProblem, onEvent: (event) => this.#playEvent(event) });
     byID("record").addEventListener("click", () => this.#record());
     byID("recording-live").addEventListener("click", () => this.stop());
   }
 
-  /** Shows those of a camera; null for none. */
-  async show(camera, canControl = false) {
+  /** Shows those of a tile's camera; null for none. */
+  async show(tile, canControl = false) {
+    const camera = tile?.camera ?? null;
     if (camera?.name !== this.#camera) this.stop();
     this.#camera = camera?.name ?? null;
     const number = ++this.#asked;
     const when = camera?.recording?.when;
     byID("record").hidden = !canControl || !["trigger", "motion"].includes(when);
     byID("record").setAttribute("aria-pressed", camera?.recording?.active === true);
-    byID("recordings").hidden = !when;
-    if (!when) return;
+    byID("recordings").hidden = !when && !camera?.motion;
+    byID("recordings-own").hidden = !when;
+    if (!camera || (!when && !camera.motion)) return this.motion.show(tile, canControl, []);
     const words = new URLSearchParams({ camera: camera.name, limit: LISTED });
-    const { recordings } = await askJSON(`api/recordings?${words}`).catch(() => ({ recordings: [] }));
+    const [{ recordings }, timeline] = await Promise.all([
+      when ? askJSON(`api/recordings?${words}`).catch(() => ({ recordings: [] })) : { recordings: [] },
+      askJSON(timelinePath(camera.name)).catch(() => ({ motion: [], states: [] })),
+    ]);
     // Another was asked for meanwhile.
     if (number !== this.#asked) return;
+    this.#recordings = recordings;
+    this.motion.show(tile, canControl, timeline.motion);
     this.#list(recordings);
-    this.#draw(recordings);
+    this.#draw(recordings, timeline);
+  }
+
+  /** The recording that has an event, at that time; else its picture. */
+  #playEvent(event) {
+    const time = Date.parse(event.best ?? event.since);
+    if (!this.#playAt(time) && event.picture) open(event.picture.slice(1), "_blank", "noopener");
+  }
+
+  /** Whether there is a recording of a time. */
+  #playAt(time) {
+    const found = this.#recordings.find((recording) => {
+      const start = Date.parse(recording.start);
+      return start <= time && (recording.recording || time <= start + recording.duration * 1000);
+    });
+    const item = found && document.querySelector(`.recording[data-url="${CSS.escape(found.url)}"]`);
+    if (!item) return false;
+    item.scrollIntoView({ block: "nearest" });
+    this.#play(found, item, Math.max(0, (time - Date.parse(found.start)) / 1000 - SECONDS_BEFORE));
+    return true;
   }
 
   /** Back to the live picture. */
@@ -53,7 +84,7 @@ export class Recordings {
     for (const item of document.querySelectorAll(".recording[aria-current]")) item.removeAttribute("aria-current");
   }
 
-  #play(recording, button) {
+  #play(recording, button, at = 0) {
     this.stop();
     byID("stage").classList.add("has-recording");
     const player = Object.assign(document.createElement("video"), {
@@ -64,6 +95,7 @@ export class Recordings {
       this.stop();
       this.onProblem("The recording can't be played: it may have been removed.");
     });
+    if (at > 0) player.addEventListener("loadedmetadata", () => { player.currentTime = at; }, { once: true });
     this.#player = player;
     this.#played = recording.url;
     byID("recording-live").before(player);
@@ -90,14 +122,37 @@ export class Recordings {
     }));
   }
 
-  /** A bar for each, from the oldest to now. */
-  #draw(recordings) {
+  /** A bar for each, from the oldest to now, and marks of what moved and of when the camera was lost. */
+  #draw(recordings, { motion, states }) {
     const now = Date.now();
     const starts = recordings.map(({ start }) => Date.parse(start));
     const from = Math.min(now - SHORTEST, ...starts);
     const line = byID("timeline");
-    line.setAttribute("aria-label", `${recordings.length} recordings since ${timeOfDay(new Date(from))}`);
-    line.replaceChildren(...recordings.map((recording, index) => {
+    const events = motion.filter(({ last }) => Date.parse(last) >= from);
+    const outages = states.flatMap(({ state, since, reason }, index) => {
+      const end = Date.parse(states[index + 1]?.since ?? new Date(now));
+      return state === "live" || end < from ? [] : [{ state, reason, start: Math.max(from, Date.parse(since)), end }];
+    });
+    line.setAttribute("aria-label",
+      `${count(recordings.length, "recording")}, ${count(events.length, "event")} of motion and `
+      + `${count(outages.length, "outage")} since ${timeOfDay(new Date(from))}`);
+    const mark = (element, kind, start, end, title) => {
+      Object.assign(element, { className: kind, title });
+      element.style.setProperty("--at", (start - from) / (now - from));
+      element.style.setProperty("--of", (end - start) / (now - from));
+      return element;
+    };
+    const marks = events.map((event) => {
+      const button = Object.assign(document.createElement("button"), { type: "button", tabIndex: -1 });
+      button.addEventListener("click", () => this.#playEvent(event));
+      const start = Math.max(from, Date.parse(event.since));
+      return mark(button, "moved", start, Date.parse(event.last),
+        [`Motion at ${timeOfDay(event.since)}`, event.label, ...event.zones].filter(Boolean).join(", "));
+    });
+    const gaps = outages.map(({ state, reason, start, end }) => mark(
+      document.createElement("i"), "outage", start, end,
+      [`${stateName(state)} from ${timeOfDay(start / 1000)} to ${timeOfDay(end / 1000)}`, reason].filter(Boolean).join(": ")));
+    line.replaceChildren(...gaps, ...recordings.map((recording, index) => {
       const bar = document.createElement("button");
       const length = recording.recording ? now - starts[index] : recording.duration * 1000;
       bar.type = "button";
@@ -111,7 +166,7 @@ export class Recordings {
         if (item) this.#play(recording, item);
       });
       return bar;
-    }));
+    }), ...marks);
     say(byID("timeline-from"), forHowLong(new Date(from).toISOString()).replace("for ", "− "));
   }
 

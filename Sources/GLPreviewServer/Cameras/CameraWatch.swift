@@ -34,6 +34,11 @@ final class CameraWatch: Service {
     state.withLock { $0[camera.source]?.report } ?? CameraReport(since: .now)
   }
 
+  /// When a camera was lost, and when it was back, oldest first.
+  func changes(of camera: ServedCamera) -> [WatchedCamera.Change] {
+    state.withLock { $0[camera.source]?.changes ?? [] }
+  }
+
   /// The required cameras that do not work, with the reasons.
   var failing: [(camera: String, why: String)] {
     registry.cameras.filter(\.configuration.isRequired).compactMap { camera in

@@ -21,7 +21,16 @@ struct CameraReport: Sendable {
 
 /// The recently observed state of a camera.
 struct WatchedCamera: Sendable {
+  /// When it began to be in a state.
+  struct Change: Sendable {
+    let state: SourceState
+    let reason: String?
+    let since: WallTime
+  }
+
   private(set) var report = CameraReport(since: .now)
+  /// When it was lost, and when it was back, oldest first.
+  private(set) var changes: [Change] = []
   /// Recent frame counts and their times.
   private var samples: [(time: CaptureInstant, frames: Int)] = []
   /// When it was last tested by requesting a picture.
@@ -42,6 +51,7 @@ struct WatchedCamera: Sendable {
   private static let troubleHolds = Duration.seconds(60)
   /// Limits the reports of a camera that gives a new reason for the same trouble each time.
   private static let mostReasons = 8
+  private static let mostChanges = 64
 
   /// Whether frames were read recently.
   private func isFresh(_ frames: Int, at now: CaptureInstant) -> Bool {
@@ -111,9 +121,17 @@ struct WatchedCamera: Sendable {
     }
   }
 
+  /// One that is only opened or closed is neither lost nor back.
+  private mutating func note() {
+    guard report.state == .live || report.state.isTrouble, changes.last?.state != report.state else { return }
+    changes.append(Change(state: report.state, reason: report.reason, since: report.since))
+    if changes.count > Self.mostChanges { changes.removeFirst() }
+  }
+
   /// The report, if its state or reason has not been reported yet.
   mutating func takeNews() -> CameraReport? {
     if told?.state != report.state {
+      note()
       told = (report.state, [report.reason])
       return report
     }

@@ -10,13 +10,13 @@ extension ConfigurationKeys {
       joinedBy: "=", \.zones, "all of the picture",
       """
       where motion counts, in fractions of the upright picture, also as `{gate: "0,0.5,0.4,0.5"}`; each may end in \
-      `:sensitivity=N`
+      `:sensitivity=N` and `:min-size=N`
       """),
     .init(
       "sensitivity", .whole(1...100), \.sensitivity, "`50`",
       "how little must differ; 25 more halve it"),
     .init(
-      "min-size", .number(0.04...100), \.minimumSize, "`0.15`",
+      "min-size", .number(MotionSettings.minimumSizes), \.minimumSize, "`0.15`",
       "the least area that moves together, in per cent of the picture"),
     .init(
       "min-duration", .time, \.minimumDuration, "`300ms`",

@@ -34,6 +34,7 @@ struct RelayedEvent: Sendable, Hashable {
     var last: String?
     var best: String?
     var label: String?
+    var picture: String?
     var score: Double?
     var box: [Double]?
     var zones: [String]?
@@ -74,6 +75,10 @@ struct RelayedEvent: Sendable, Hashable {
         ("sequence", body.sequence), ("width", body.width), ("height", body.height), ("bytes", body.bytes),
         ("event", body.event),
       ] { members[key] = number.map(JSONValue.integer) }
+      // This node forwards requests for it.
+      if body.picture != nil, let camera = body.camera, let event = body.event {
+        members["picture"] = .string("/api/cameras/\(camera)/motion/\(event).jpg")
+      }
       members["score"] = body.score.map(JSONValue.number)
       members["box"] = body.box.map { .array($0.map(JSONValue.number)) }
       members["zones"] = body.zones.map { .array($0.map { .string(Redaction.message($0)) }) }

@@ -55,7 +55,7 @@ struct ServiceEvents: Sendable {
 
   /// Motion also goes to the webhook.
   func motionChanged(_ camera: String, _ news: MotionEpisodes.News) {
-    guard let (what, members) = news.told else { return }
+    guard let (what, members) = news.told(of: camera) else { return }
     var event = members
     event["camera"] = .string(camera)
     event["what"] = .string(what)

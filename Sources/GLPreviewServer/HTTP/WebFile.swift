@@ -29,6 +29,7 @@ struct WebFile: Sendable {
     WebFile("/dashboard/crop.js", script, glp_crop_js),
     WebFile("/dashboard/snapshots.js", script, glp_snapshots_js),
     WebFile("/dashboard/recordings.js", script, glp_recordings_js),
+    WebFile("/dashboard/motion.js", script, glp_motion_js),
   ]
 
   private static let html = "text/html; charset=utf-8"

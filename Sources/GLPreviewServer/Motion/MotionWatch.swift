@@ -9,6 +9,7 @@ final class MotionWatch: Service {
   private let registry: CameraRegistry
   private let logger: Logger
   private let onNews: @Sendable (String, MotionEpisodes.News) -> Void
+  let pictures: MotionPictures
   /// By the names of the cameras' sources, so that a replaced camera begins anew.
   private let state = Mutex<[String: WatchedMotion]>([:])
 
@@ -21,10 +22,16 @@ final class MotionWatch: Service {
     onNews: @escaping @Sendable (_ camera: String, MotionEpisodes.News) -> Void
   ) {
     (self.registry, self.logger, self.onNews) = (registry, logger, onNews)
+    pictures = MotionPictures(registry, logger: logger)
   }
 
   /// What is known of a camera; nil if it is not watched, and nothing was said from outside.
   subscript(camera: ServedCamera) -> WatchedMotion? { state.withLock { $0[camera.source] } }
+
+  /// `motion` of a camera in `/api/cameras`; nil like the subscript.
+  func json(of camera: ServedCamera) -> [String: JSONValue]? {
+    self[camera]?.json { [pictures] in pictures.hasPicture(of: $0, camera) }
+  }
 
   // MARK: From outside
 
@@ -38,6 +45,14 @@ final class MotionWatch: Service {
     update(camera) { $0.release(at: CaptureClock.now) }
   }
 
+  /// Judges a camera by other settings until its configuration changes; by that if they are nil.
+  func change(_ settings: MotionSettings?, of camera: ServedCamera) -> WatchedMotion {
+    update(camera) {
+      $0.change(settings)
+      return []
+    }
+  }
+
   @discardableResult
   private func update(
     _ camera: ServedCamera, _ change: (inout WatchedMotion) -> [MotionEpisodes.News]
@@ -48,7 +63,13 @@ final class MotionWatch: Service {
       state[camera.source] = motion
       return (motion, news)
     }
-    for one in news { onNews(motion.camera, one) }
+    for one in news {
+      switch one {
+      case .started(let event), .updated(let event): pictures.take(event, of: camera)
+      case .ended, .sceneChanged: break
+      }
+      onNews(motion.camera, one)
+    }
     return motion
   }
 
@@ -65,6 +86,7 @@ final class MotionWatch: Service {
         else { continue }
         readers[source] = Task { await self.read(camera, settings) }
       }
+      pictures.keep(cameras)
       for camera in cameras where self[camera]?.episodes.current != nil {
         update(camera) { $0.passed(to: CaptureClock.now) }
       }
@@ -72,6 +94,16 @@ final class MotionWatch: Service {
     }
     for reader in readers.values { reader.cancel() }
     for reader in readers.values { await reader.value }
+    // Nobody is left believing that something still moves.
+    for (camera, news) in endAll() { onNews(camera, news) }
+  }
+
+  private func endAll() -> [(String, MotionEpisodes.News)] {
+    state.withLock { state in
+      state.keys.flatMap { source in
+        (state[source]?.end() ?? []).map { (state[source]?.camera ?? "", $0) }
+      }
+    }
   }
 
   /// Forgets cameras that are no more, and begins anew with those that have come or are watched for something else.

@@ -2,38 +2,47 @@
 internal import GLPreview
 
 extension WatchedMotion {
-  /// `motion` of a camera in `/api/cameras`.
-  var json: [String: JSONValue] {
+  /// `motion` of a camera in `/api/cameras`. `hasPicture` tells whether there is one of an event.
+  func json(_ hasPicture: (Int) -> Bool) -> [String: JSONValue] {
     let event = episodes.current ?? episodes.last
-    var members = event?.json ?? [:]
+    var members = event.map { $0.json(of: hasPicture($0.number) ? camera : nil) } ?? [:]
     members["watched"] = .bool(settings != nil)
     members["active"] = .bool(episodes.current != nil)
     return members
   }
 
   /// The same, and what it is judged by: row by row by how much each cell differs, in hundredths of what counts as moving.
-  var details: [String: JSONValue] {
-    var members = json
+  func details(_ hasPicture: (Int) -> Bool) -> [String: JSONValue] {
+    var members = json(hasPicture)
     members["pictures"] = .integer(pictures)
     members["columns"] = .integer(MotionCells.columns)
     members["rows"] = .integer(MotionCells.rows)
     members["cells"] = .array(differences.map { .integer(Int((min($0, 100) * 100).rounded())) })
     if let settings {
       members["sensitivity"] = .integer(settings.sensitivity)
+      members["min_size"] = .number(settings.minimumSize)
+      members["min_duration"] = .number(settings.minimumDuration / .seconds(1))
+      members["cool_down"] = .number(settings.coolDown / .seconds(1))
+      members["rate"] = .number(settings.rate)
       members["zones_watched"] = .array(settings.zones.map { .string("\($0)") })
+      members["is_configured"] = .bool(settings == configured)
     }
     return members
   }
 }
 
 extension MotionEvent {
-  /// Members of an event.
-  var json: [String: JSONValue] {
+  /// Where its picture is, with a camera's name.
+  private func path(of camera: String) -> String { "/api/cameras/\(camera)/motion/\(number).jpg" }
+
+  /// Members of an event; of a camera that has a picture of it, also where that is.
+  func json(of camera: String?) -> [String: JSONValue] {
     var members: [String: JSONValue] = [
       "event": .integer(number), "since": .string("\(WallTime(capturedAt: start))"),
       "last": .string("\(WallTime(capturedAt: end))"), "zones": .array(zones.map(JSONValue.string)),
     ]
     members["label"] = label.map(JSONValue.string)
+    members["picture"] = camera.map { .string(path(of: $0)) }
     guard let best else { return members }
     members["score"] = .number((best.score * 1000).rounded() / 1000)
     members["box"] = .array(best.box.fractions.map(JSONValue.number))
@@ -44,10 +53,10 @@ extension MotionEvent {
 
 extension MotionEpisodes.News {
   /// `what` of an event, and its other members; nil for what is only told by `/api/cameras`.
-  var told: (what: String, members: [String: JSONValue])? {
+  func told(of camera: String) -> (what: String, members: [String: JSONValue])? {
     switch self {
-    case .started(let event): ("motion-started", event.json)
-    case .ended(let event): ("motion-ended", event.json)
+    case .started(let event): ("motion-started", event.json(of: camera))
+    case .ended(let event): ("motion-ended", event.json(of: camera))
     case .sceneChanged: ("scene-changed", [:])
     case .updated: nil
     }

@@ -4,7 +4,9 @@ internal import GLPreview
 struct WatchedMotion: Sendable {
   let camera: String
   /// What it is watched for; nil if motion is only told from outside.
-  let settings: MotionSettings?
+  private(set) var settings: MotionSettings?
+  /// The same as the configuration has it.
+  let configured: MotionSettings?
   let masks: [PrivacyMask]
   private var detector: MotionDetector
   private(set) var episodes: MotionEpisodes
@@ -12,21 +14,33 @@ struct WatchedMotion: Sendable {
   private(set) var recent: [MotionCells] = []
   private(set) var pictures = 0
   private(set) var events = 0
+  /// The latest events, oldest first, with the current one.
+  private(set) var history: [MotionEvent] = []
 
   /// How many seconds of cells are kept, for reports.
   private static let keepsSeconds = 60.0
+  private static let keepsEvents = 100
   /// Times of capture that are further from now are those of a file.
   private static let farthest = Duration.seconds(10)
 
   init(_ configuration: CameraConfiguration) {
     (camera, settings, masks) = (configuration.name, configuration.motion, configuration.options.masks)
+    configured = settings
     detector = MotionDetector(settings ?? MotionSettings(), masks: masks)
     episodes = MotionEpisodes(settings ?? MotionSettings())
   }
 
   /// Whether it fits a camera as it is configured.
   func isOf(_ camera: CameraConfiguration) -> Bool {
-    settings == camera.motion && masks == camera.options.masks
+    configured == camera.motion && masks == camera.options.masks
+  }
+
+  /// Judges by other settings until the configuration changes; by the configured ones if they are nil.
+  mutating func change(_ settings: MotionSettings?) {
+    guard let settings = settings ?? configured else { return }
+    self.settings = settings
+    detector.change(settings)
+    episodes.change(settings)
   }
 
   /// Takes a picture of `MotionCells.view`, seen at `now`. `reference` is the size that masks refer to.
@@ -60,10 +74,20 @@ struct WatchedMotion: Sendable {
   }
 
   /// Nobody watches it any more.
-  mutating func end() -> [MotionEpisodes.News] { episodes.end() }
+  mutating func end() -> [MotionEpisodes.News] { counted(episodes.end()) }
 
   private mutating func counted(_ news: [MotionEpisodes.News]) -> [MotionEpisodes.News] {
-    events += news.count { if case .started = $0 { true } else { false } }
+    for one in news {
+      switch one {
+      case .started(let event):
+        events += 1
+        history.append(event)
+        if history.count > Self.keepsEvents { history.removeFirst() }
+      case .updated(let event), .ended(let event):
+        if !history.isEmpty { history[history.count - 1] = event }
+      case .sceneChanged: break
+      }
+    }
     return news
   }
 

@@ -106,7 +106,7 @@ struct CameraRoutes: Sendable {
     ]
     members["epoch"] = epoch(configuration.name).map { .integer(Int(clamping: $0)) }
     members["reason"] = report.reason.map(JSONValue.string)
-    members["motion"] = motion[camera].map { .object($0.json) }
+    members["motion"] = motion.json(of: camera).map { .object($0) }
     if configuration.record.when != .never {
       members["recording"] = [
         "when": .string(configuration.record.when.rawValue), "active": .bool(isRecording(configuration.name)),

@@ -8,23 +8,90 @@ internal import NIOCore
 struct MotionRoutes: Sendable {
   let registry: CameraRegistry
   let motion: MotionWatch
+  let watch: CameraWatch
 
   func add(to group: RouterGroup<ServiceContext>) {
     group.get("api/cameras/:camera/motion") { _, context in
       let camera = try camera(context)
-      let known = try known(camera)
-      return Response(json: showsAll(camera) ? known.details : known.json)
+      return Response(json: answer(camera, try known(camera)))
     }
+    group.patch("api/cameras/:camera/motion") { request, context in try await change(request, context) }
+    group.get("api/cameras/:camera/motion/:file") { request, context in try await picture(request, context) }
+    group.get("api/cameras/:camera/timeline") { _, context in timeline(try camera(context)) }
     group.get("api/cameras/:camera/motion/cells") { _, context in try cells(context) }
     group.post("api/cameras/:camera/motion") { request, context in
       let camera = try camera(context)
       let body = try await request.body.collect(upTo: context.maxUploadSize)
       let trigger = try MotionTrigger(json: Array(body.readableBytesView))
-      return Response(json: motion.trigger(trigger.label, for: trigger.duration, before: camera).json)
+      return Response(
+        json: json(camera, motion.trigger(trigger.label, for: trigger.duration, before: camera)))
     }
     group.delete("api/cameras/:camera/motion") { _, context in
-      Response(json: motion.release(try camera(context)).json)
+      let camera = try camera(context)
+      return Response(json: json(camera, motion.release(camera)))
     }
+  }
+
+  private func json(_ camera: ServedCamera, _ known: WatchedMotion) -> [String: JSONValue] {
+    known.json { motion.pictures.hasPicture(of: $0, camera) }
+  }
+
+  private func answer(_ camera: ServedCamera, _ known: WatchedMotion) -> [String: JSONValue] {
+    guard showsAll(camera) else { return json(camera, known) }
+    return known.details { motion.pictures.hasPicture(of: $0, camera) }
+  }
+
+  // MARK: Tuning
+
+  private func change(_ request: Request, _ context: ServiceContext) async throws -> Response {
+    let camera = try camera(context)
+    let body = try await request.body.collect(upTo: context.maxUploadSize)
+    let change = try MotionChange(json: Array(body.readableBytesView))
+    let known = try known(camera)
+    guard let settings = known.settings, let configured = known.configured else {
+      throw Problem(
+        .conflict, "'\(camera.configuration.name)' is not watched for motion: give it 'motion: true'")
+    }
+    guard showsAll(camera) else {
+      throw Problem(
+        .forbidden,
+        "the views of '\(camera.configuration.name)' are locked: only the configuration changes this")
+    }
+    let changed = try change.applied(to: settings, configured)
+    return Response(json: answer(camera, motion.change(changed, of: camera)))
+  }
+
+  // MARK: What has happened
+
+  private func picture(_ request: Request, _ context: ServiceContext) async throws -> Response {
+    let camera = try camera(context)
+    var words = try QueryWords(request)
+    let isFramed = try words.takeFlag("box") ?? false
+    try words.finish(known: ["box"])
+    let file = try context.parameters.require("file")
+    guard file.hasSuffix(".jpg"), let event = Int(file.dropLast(4)), event > 0,
+      let kept = await motion.pictures.picture(of: event, camera)
+    else { throw Problem.notFound("there is no picture '\(file)' of motion, or no more") }
+    let jpeg = isFramed ? kept.framed : kept.whole
+    return Response(
+      status: .ok, headers: [.contentType: "image/jpeg", .cacheControl: "private, no-cache"],
+      body: ResponseBody(byteBuffer: ByteBuffer(bytes: jpeg.bytes)))
+  }
+
+  /// The latest events of a camera, and when it was lost and back, oldest first.
+  private func timeline(_ camera: ServedCamera) -> Response {
+    let name = camera.configuration.name
+    let events = (motion[camera]?.history ?? []).map { event in
+      JSONValue.object(event.json(of: motion.pictures.hasPicture(of: event.number, camera) ? name : nil))
+    }
+    let states = watch.changes(of: camera).map { change in
+      var members: [String: JSONValue] = [
+        "state": .string(change.state.rawValue), "since": .string("\(change.since)"),
+      ]
+      members["reason"] = change.reason.map(JSONValue.string)
+      return JSONValue.object(members)
+    }
+    return Response(json: ["motion": .array(events), "states": .array(states)])
   }
 
   private func camera(_ context: ServiceContext) throws -> ServedCamera {

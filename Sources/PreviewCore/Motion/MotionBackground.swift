@@ -9,6 +9,9 @@ struct MotionBackground: Sendable {
   /// What each cell has held lately, and for how many seconds.
   private var held: [Float] = []
   private var heldFor: [Float] = []
+  /// How often each cell has changed between brighter and darker lately, and which it was last: from 1 or -1 to 0, as time passes.
+  private var swings: [Float] = []
+  private var side: [Float] = []
   /// How many pictures it was learned from, and over how many seconds; those are counted until it is settled.
   private var pictures = 0
   private var seconds: Float = 0
@@ -28,6 +31,10 @@ struct MotionBackground: Sendable {
   /// Seconds.
   private static let (settles, follows, getsUsedTo): (Float, Float, Float) = (2, 8, 10)
   private static let (staysFor, absorbs): (Float, Float) = (2, 1)
+  /// What swings to and fro becomes usual sooner, by this factor, after so many swings. Seconds that a swing counts.
+  private static let (swingsFaster, manySwings, swingLasts): (Float, Float, Float) = (5, 1.5, 3)
+  /// The share of a part's cells that have swung, of something that sways.
+  private static let swayingShare = 0.4
   private static let fewestPictures = 6
   private static let (leastVariance, mostVariance): (Float, Float) = (0.2, 100)
   /// What is farther away, in limits, counts as this far: what passes once is no usual deviation.
@@ -64,7 +71,7 @@ struct MotionBackground: Sendable {
     let typical = field.typical(variance)
     for cell in field.seen {
       let code = Float(cells.luma[cell])
-      let expected = min(max(light.applied(to: mean[cell]), 0), 255)
+      let expected = expected(cell)
       let residual = code - expected
       let usual = field.multiple[cell] * max(variance[cell], typical).squareRoot()
       let limit = max(field.least[cell] ?? Self.usualLeast, usual)
@@ -82,11 +89,15 @@ struct MotionBackground: Sendable {
     return wasSettled ? .cells(differences) : .unsettled
   }
 
+  /// What a cell is expected to show in the light of the last picture.
+  private func expected(_ cell: Int) -> Float { min(max(light.applied(to: mean[cell]), 0), 255) }
+
   private mutating func begin(_ luma: [UInt8]) {
     mean = luma.map(Float.init)
     held = mean
     variance = [Float](repeating: 1, count: MotionCells.count)
     heldFor = [Float](repeating: 0, count: MotionCells.count)
+    (swings, side) = (heldFor, heldFor)
     (pictures, seconds, light) = (1, 0, .none)
   }
 
@@ -115,6 +126,7 @@ struct MotionBackground: Sendable {
       } else {
         (heldFor[cell], held[cell]) = (0, code)
       }
+      swing(cell, residual, limit, elapsed)
       if !isOther {
         mean[cell] += follow * residual
       } else if heldFor[cell] >= Self.staysFor {
@@ -123,12 +135,42 @@ struct MotionBackground: Sendable {
         continue
       }
       let distance = min(abs(residual), Self.farthest * limit)
-      variance[cell] += accustom * (distance * distance - variance[cell])
+      let share = swings[cell] >= Self.manySwings ? min(Self.swingsFaster * accustom, 0.5) : accustom
+      variance[cell] += share * (distance * distance - variance[cell])
       variance[cell] = min(max(variance[cell], Self.leastVariance), Self.mostVariance)
     }
   }
 
   private static let leastHeld: Float = 3
+  /// A side that is farther back is forgotten: a swing takes at most a second and a half.
+  private static let leastSide: Float = 0.6
+
+  private mutating func swing(_ cell: Int, _ residual: Float, _ limit: Float, _ elapsed: Float) {
+    let fading = Self.swingLasts / (Self.swingLasts + elapsed)
+    swings[cell] *= fading
+    side[cell] *= fading
+    guard 2 * abs(residual) > limit else { return }
+    let now: Float = residual > 0 ? 1 : -1
+    if side[cell] * now < -Self.leastSide { swings[cell] += 1 }
+    side[cell] = now
+  }
+
+  /// Whether cells swing to and fro where they are, as leaves do.
+  func sways(_ cells: [Int]) -> Bool {
+    Double(cells.count { swings[$0] >= 0.5 }) >= Self.swayingShare * Double(cells.count)
+  }
+
+  // MARK: Light
+
+  /// Whether a part of the last picture, which `cells` were, is only lit otherwise. Then that is usual from now on.
+  mutating func accepts(_ part: [Int], of cells: MotionCells, in field: MotionField) -> Bool {
+    guard LocalLight.explains(part, mean, cells.luma, noise: field.typical(variance)) else { return false }
+    for cell in part {
+      mean[cell] = Float(cells.luma[cell])
+      (held[cell], heldFor[cell], side[cell]) = (mean[cell], 0, 0)
+    }
+    return true
+  }
 
   // MARK: Another picture
 

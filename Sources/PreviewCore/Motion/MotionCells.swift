@@ -62,6 +62,9 @@ package struct MotionBox: Sendable, Hashable {
     return meet(columns, other.columns) && meet(rows, other.rows)
   }
 
+  /// Width and height, in cells.
+  var sides: SIMD2<Int> { SIMD2(columns.count, rows.count) }
+
   /// Left edge, top edge, width and height, as fractions of the picture.
   package var fractions: [Double] {
     let (width, height) = (Double(MotionCells.columns), Double(MotionCells.rows))

@@ -10,9 +10,12 @@ package struct MotionSighting: Sendable, Hashable {
   package var cells: Int
   /// The names of the zones in which something moves.
   package var zones: [String]
+  /// Whether it swings to and fro, as leaves do.
+  package var isSwaying: Bool
 
-  package init(box: MotionBox, score: Double, cells: Int, zones: [String] = []) {
+  package init(box: MotionBox, score: Double, cells: Int, zones: [String] = [], isSwaying: Bool = false) {
     (self.box, self.score, self.cells, self.zones) = (box, score, cells, zones)
+    self.isSwaying = isSwaying
   }
 
   /// Which of two sightings shows more.
@@ -30,7 +33,7 @@ package struct MotionDetector: Sendable {
     case sceneChanged
   }
 
-  package let settings: MotionSettings
+  package private(set) var settings: MotionSettings
   private let masks: [PrivacyMask]
   private var background = MotionBackground()
   private var field: MotionField?
@@ -41,6 +44,12 @@ package struct MotionDetector: Sendable {
 
   package init(_ settings: MotionSettings, masks: [PrivacyMask] = []) {
     (self.settings, self.masks) = (settings, masks)
+  }
+
+  /// Judges by other settings from now on. What is usual stays known.
+  package mutating func change(_ settings: MotionSettings) {
+    self.settings = settings
+    field = nil
   }
 
   /// Judges a picture. `reference` is the size that masks refer to; without it nothing is judged if there are masks,
@@ -62,13 +71,16 @@ package struct MotionDetector: Sendable {
     case .cells(let differences):
       isChangeTold = false
       self.differences = differences
-      let regions = MotionRegion.regions(in: differences, field, atLeast: settings.minimumCells)
+      let regions = MotionRegion.regions(in: differences, field).filter {
+        !background.accepts($0.cells, of: cells, in: field)
+      }
       guard let first = regions.first else { return .quiet }
       let zones = regions.reduce(0) { $0 | $1.zones }
       let names = settings.zones.enumerated().filter { zones >> UInt64($0.offset) & 1 == 1 }
       return .moves(
         MotionSighting(
-          box: first.box, score: first.score, cells: first.count, zones: names.map(\.element.name)))
+          box: first.box, score: first.score, cells: first.count, zones: names.map(\.element.name),
+          isSwaying: background.sways(first.cells)))
     }
   }
 

@@ -28,8 +28,8 @@ package struct MotionEpisodes: Sendable {
     case sceneChanged
   }
 
-  private let minimumDuration: Duration
-  private let coolDown: Duration
+  private var minimumDuration: Duration
+  private var coolDown: Duration
   /// The event that goes on; nil if nothing moves.
   package private(set) var current: MotionEvent?
   /// The last one that has ended.
@@ -46,9 +46,33 @@ package struct MotionEpisodes: Sendable {
     var event: MotionEvent
     var box: MotionBox
     var sightings = 1
+    private let first: MotionBox
+    /// All that the boxes cover, and the longest sides of one.
+    private var covered: MotionBox
+    private var longest: SIMD2<Int>
+
+    init(event: MotionEvent, box: MotionBox) {
+      (self.event, self.box, first, covered) = (event, box, box, box)
+      longest = box.sides
+    }
+
+    mutating func moved(to box: MotionBox) {
+      self.box = box
+      sightings += 1
+      covered = covered.union(box)
+      longest = pointwiseMax(longest, box.sides)
+    }
+
+    /// Whether it stays where it was first seen. What comes into the picture grows; what sways does so too.
+    func isInPlace(_ isSwaying: Bool) -> Bool {
+      let sides = isSwaying ? longest : first.sides
+      return 2 * covered.sides.x < 3 * sides.x && 2 * covered.sides.y < 3 * sides.y
+    }
   }
 
   private static let fewestSightings = 2
+  /// What stays in its place must be seen this long, and must not sway.
+  private static let longInPlace = Duration.milliseconds(800)
   /// How far something may move, in cells a second and in its own lengths a second; and at least, in cells.
   private static let (fastest, fastestLengths, leastReach) = (30.0, 5.0, 4)
   /// Pictures may come this much out of order; a longer jump back is another timeline.
@@ -57,6 +81,11 @@ package struct MotionEpisodes: Sendable {
   private static let longestGap = Duration.seconds(10)
 
   package init(_ settings: MotionSettings) {
+    (minimumDuration, coolDown) = (settings.minimumDuration, settings.coolDown)
+  }
+
+  /// Judges by other settings from now on.
+  package mutating func change(_ settings: MotionSettings) {
     (minimumDuration, coolDown) = (settings.minimumDuration, settings.coolDown)
   }
 
@@ -98,8 +127,7 @@ package struct MotionEpisodes: Sendable {
       trail = Trail(event: event(at: time, sighting), box: sighting.box)
       return []
     }
-    trail.box = sighting.box
-    trail.sightings += 1
+    trail.moved(to: sighting.box)
     trail.event.add(sighting, at: time)
     self.trail = trail
     guard trail.sightings >= Self.fewestSightings else { return [] }
@@ -108,7 +136,10 @@ package struct MotionEpisodes: Sendable {
       current = event
       return isBetter ? [.updated(event)] : []
     }
-    return trail.event.start.duration(to: time) >= minimumDuration ? start(trail.event) : []
+    let lasted = trail.event.start.duration(to: time)
+    let waits =
+      trail.isInPlace(sighting.isSwaying) && (sighting.isSwaying || lasted < Self.longInPlace)
+    return lasted >= minimumDuration && !waits ? start(trail.event) : []
   }
 
   private func reach(of box: MotionBox, from trail: Trail, to time: CaptureInstant) -> Int {

@@ -9,12 +9,15 @@ struct MotionRegion: Sendable, Hashable {
   var score: Double
   /// The zones that they belong to, one bit each.
   var zones: UInt64
+  /// All of them, with neighbours that differ less.
+  let cells: [Int]
 
-  /// Regions of at least `least` cells that differ enough (by 1), the one with the largest sum of scores first. Neighbours
+  /// Regions of enough cells that differ enough (by 1), the one with the largest sum of scores first. Neighbours
   /// that differ half as much join them, diagonal ones included.
-  static func regions(in differences: [Float], _ field: MotionField, atLeast least: Int) -> [MotionRegion] {
+  static func regions(in differences: [Float], _ field: MotionField) -> [MotionRegion] {
     var isFound = [Bool](repeating: false, count: differences.count)
     var regions: [MotionRegion] = []
+    var weights: [Double] = []
     for seed in differences.indices where differences[seed] >= 1 && !isFound[seed] {
       isFound[seed] = true
       var (cells, next) = ([seed], 0)
@@ -26,18 +29,22 @@ struct MotionRegion: Sendable, Hashable {
         }
         next += 1
       }
-      let region = MotionRegion(cells, differences, field)
-      if region.count >= least { regions.append(region) }
+      var region = MotionRegion(cells, differences, field)
+      weights.append(region.weight)
+      guard let zones = field.zones(region.zones, enoughFor: region.count) else { continue }
+      region.zones = zones
+      regions.append(region)
     }
-    return standingOut(regions.sorted { $0.weight > $1.weight })
+    regions.sort { $0.weight > $1.weight }
+    // Where much moves everywhere, as in rain or snow, only what is far larger than the rest counts.
+    // Drops that are too small to count tell of rain too.
+    guard weights.count >= crowd else { return regions }
+    let usual = max(
+      weights.sorted()[weights.count * 3 / 4], regions.count >= crowd ? regions[regions.count / 2].weight : 0)
+    return regions.filter { $0.weight > outstanding * usual }
   }
 
-  /// Where much moves everywhere, as in rain or snow, only what is far larger than the rest counts.
-  private static func standingOut(_ regions: [MotionRegion]) -> [MotionRegion] {
-    guard regions.count >= 6 else { return regions }
-    let usual = regions[regions.count / 2].weight
-    return regions.filter { $0.weight > 4 * usual }
-  }
+  private static let (crowd, outstanding) = (6, 4.0)
 
   /// What the region of an event is chosen by.
   var weight: Double { Double(count) * score }
@@ -45,6 +52,7 @@ struct MotionRegion: Sendable, Hashable {
   private static let half: Float = 0.5
 
   private init(_ cells: [Int], _ differences: [Float], _ field: MotionField) {
+    self.cells = cells
     box = cells.reduce(MotionBox(cell: cells[0])) { $0.union(MotionBox(cell: $1)) }
     let moving = cells.filter { differences[$0] >= 1 }
     count = moving.count

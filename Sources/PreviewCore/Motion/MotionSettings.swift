@@ -13,13 +13,19 @@ package struct MotionSettings: Sendable, Hashable {
   package var coolDown = Duration.seconds(5)
   /// How many pictures a second are judged.
   package var rate = 5.0
+  package static let minimumSizes = 0.04...100.0
   /// The most zones.
   package static let mostZones = 64
 
   package init() {}
 
   /// `minimumSize` in cells.
-  var minimumCells: Int { max(1, Int((minimumSize / 100 * Double(MotionCells.count)).rounded())) }
+  var minimumCells: Int { Self.cells(ofSize: minimumSize) }
+
+  /// Per cent of the picture in cells.
+  static func cells(ofSize percent: Double) -> Int {
+    max(1, Int((percent / 100 * Double(MotionCells.count)).rounded()))
+  }
 }
 
 /// Which cells count, and how little they must differ: settings and masks, resolved once.
@@ -32,6 +38,9 @@ struct MotionField: Sendable {
   let multiple: [Float]
   /// For each cell the zones that it belongs to, one bit each.
   let zones: [UInt64]
+  /// How many cells must move together in each zone, and where there are none.
+  let minimumCells: [Int]
+  let minimumCellsWithoutZones: Int
 
   /// Creates the field of a camera; `hidden` are the cells that masks touch.
   init(_ settings: MotionSettings, hidden: Set<Int>) {
@@ -47,10 +56,24 @@ struct MotionField: Sendable {
       }
     }
     for cell in hidden { sensitivities[cell] = nil }
+    minimumCellsWithoutZones = settings.minimumCells
+    minimumCells = settings.zones.prefix(MotionSettings.mostZones).map { zone in
+      zone.minimumSize.map(MotionSettings.cells) ?? settings.minimumCells
+    }
     self.zones = zones
     let scales = (0...100).map { Self.scale(sensitivity: $0) }
     least = sensitivities.map { $0.map { Self.usualLeast * scales[$0] } }
     multiple = sensitivities.map { Self.usualMultiple * ($0.map { scales[$0] } ?? 1).squareRoot() }
+  }
+
+  /// The zones, of those of one bit each, in which `count` cells are enough; nil where they are too few.
+  func zones(_ zones: UInt64, enoughFor count: Int) -> UInt64? {
+    guard !minimumCells.isEmpty else { return count >= minimumCellsWithoutZones ? 0 : nil }
+    let enough = minimumCells.enumerated().reduce(UInt64(0)) { found, zone in
+      let bit = UInt64(1) << UInt64(zone.offset)
+      return count >= zone.element ? found | zones & bit : found
+    }
+    return enough == 0 ? nil : enough
   }
 
   /// The median of the cells that are seen, of values below 100.

@@ -8,9 +8,14 @@ package struct MotionZone: Sendable, Hashable {
   package var corners: [SIMD2<Double>]
   /// 1...100; nil for the camera's.
   package var sensitivity: Int?
+  /// The least area that moves together there, in per cent of the picture; nil for the camera's.
+  package var minimumSize: Double?
 
-  package init(name: String, corners: [SIMD2<Double>], sensitivity: Int? = nil) {
+  package init(
+    name: String, corners: [SIMD2<Double>], sensitivity: Int? = nil, minimumSize: Double? = nil
+  ) {
     (self.name, self.corners, self.sensitivity) = (name, corners, sensitivity)
+    self.minimumSize = minimumSize
   }
 
   /// The indexes of the cells that share any area with it.
@@ -28,7 +33,8 @@ package struct MotionZone: Sendable, Hashable {
 extension MotionZone: CustomStringConvertible {
   private static let mostCorners = 100
 
-  /// Parses `NAME=X,Y,WIDTH,HEIGHT` or `NAME=X,Y X,Y X,Y...`, optionally followed by `:sensitivity=N`.
+  /// Parses `NAME=X,Y,WIDTH,HEIGHT` or `NAME=X,Y X,Y X,Y...`, optionally followed by `:sensitivity=N` and
+  /// `:min-size=N`, in any order.
   ///
   /// - Throws: `WordError`.
   package init(parsing text: String) throws(WordError) {
@@ -41,12 +47,18 @@ extension MotionZone: CustomStringConvertible {
     }
     let parts = text[text.index(after: equals)...].split(separator: ":", omittingEmptySubsequences: false)
     corners = try Self.corners(parts[0])
-    guard parts.count > 1 else { return }
-    let word = "sensitivity="
-    guard parts.count == 2, parts[1].hasPrefix(word) else {
-      throw WordError("zone", "'\(parts[1])' is not sensitivity=N")
+    for part in parts.dropFirst() {
+      let word = part.prefix { $0 != "=" }
+      let value = part.dropFirst(word.count + 1)
+      switch word {
+      case "sensitivity" where sensitivity == nil:
+        sensitivity = try Words.whole("zone", value, in: 1...100)
+      case "min-size" where minimumSize == nil:
+        minimumSize = try Words.number("zone", value, in: MotionSettings.minimumSizes)
+      default:
+        throw WordError("zone", "'\(part)' is neither sensitivity=N nor min-size=N, each at most once")
+      }
     }
-    sensitivity = try Words.whole("zone", parts[1].dropFirst(word.count), in: 1...100)
   }
 
   private static func corners(_ text: Substring) throws(WordError) -> [SIMD2<Double>] {
@@ -86,5 +98,6 @@ extension MotionZone: CustomStringConvertible {
   package var description: String {
     let corners = corners.map { "\($0.x),\($0.y)" }.joined(separator: " ")
     return "\(name)=\(corners)\(sensitivity.map { ":sensitivity=\($0)" } ?? "")"
+      + (minimumSize.map { ":min-size=\($0)" } ?? "")
   }
 }

@@ -39,6 +39,17 @@ struct MotionDetectorTests {
     #expect(Self.sightings(Self.findings(try Self.zones("a=0,0,1,1:sensitivity=10"), in: faint)).isEmpty)
   }
 
+  @Test("a zone has a least size of its own")
+  func leastSizeOfZone() throws {
+    let zones = try Self.zones("a=0,0,1,1:min-size=100", "b=0,0,0.5,1:sensitivity=60:min-size=0.2")
+
+    let field = MotionField(zones, hidden: [])
+
+    #expect(field.zones(0b11, enoughFor: 5) == 0b10)
+    #expect(field.zones(0b01, enoughFor: 5) == nil)
+    #expect(field.zones(0b11, enoughFor: MotionCells.count) == 0b11)
+  }
+
   @Test("what is smaller than the least size is not told")
   func size() {
     var settings = MotionSettings()
@@ -65,7 +76,7 @@ struct MotionDetectorTests {
 
   @Test("what came and stays is usual after some seconds, and so is the place that it leaves")
   func staying() {
-    let scene = MotionScene.limits[5]
+    let scene = MotionScene.limits[4]
     var detector = MotionDetector(MotionSettings())
     let findings = scene.pictures(seed: 1).map { detector.take($0) }
 
@@ -103,14 +114,18 @@ struct MotionDetectorTests {
 
   @Test("zones are read as they are written, and refused with a reason")
   func words() throws {
-    for text in ["a=0,0,0.5,0.25", "gate-2=0.1,0.1 0.9,0.1 0.5,0.7:sensitivity=80"] {
+    for text in [
+      "a=0,0,0.5,0.25", "gate-2=0.1,0.1 0.9,0.1 0.5,0.7:sensitivity=80",
+      "c=0,0,1,1:sensitivity=80:min-size=2.5",
+    ] {
       let zone = try MotionZone(parsing: text)
       #expect(try MotionZone(parsing: "\(zone)") == zone)
     }
     #expect(try MotionZone(parsing: "a=0,0,0.5,0.25").cells.count == 32 * 9)
     for text in [
       "", "a", "=0,0,1,1", "a b=0,0,1,1", "a=0,0,0,1", "a=0.5,0,0.6,1", "a=0,0 1,1", "a=0,0,1", "a=0,0,1,x",
-      "a=0,0,1,nan", "a=0,0,1,1:sensitivity=0", "a=0,0,1,1:quick", "a=0,0 1,0 1,2",
+      "a=0,0,1,nan", "a=0,0,1,1:sensitivity=0", "a=0,0,1,1:quick", "a=0,0,1,1:min-size=0",
+      "a=0,0,1,1:min-size=1:min-size=2", "a=0,0 1,0 1,2",
     ] {
       #expect(throws: WordError.self, "\(text)") { try MotionZone(parsing: text) }
     }

@@ -52,6 +52,20 @@ struct MotionEpisodeTests {
     #expect(news == ["600: started, since 200", "2400: ended, 200...1400"])
   }
 
+  @Test("what stays in its place is told later, and what sways there is not")
+  func inPlace() {
+    func told(isSwaying: Bool) -> [String] {
+      var episodes = MotionEpisodes(Self.settings)
+      var sighting = Self.sighting(3)
+      sighting.isSwaying = isSwaying
+      return (0...10).flatMap { episodes.take(.moves(sighting), at: Self.instant(200 * $0)) }.map(Self.text)
+    }
+
+    #expect(told(isSwaying: false) == ["started, since 0"])
+    #expect(Self.told((0...3).map { (200 * $0, 3) }).news == [])
+    #expect(told(isSwaying: true) == [])
+  }
+
   @Test("one picture is no motion, however long nothing comes after it; nor is what jumps about")
   func flash() {
     #expect(Self.told([(0, 3), (200, nil), (400, 3), (600, nil), (3000, 3)]).news == [])
@@ -61,7 +75,7 @@ struct MotionEpisodeTests {
   @Test("sightings here and there do not make an event longer")
   func lingering() {
     let news = Self.told([
-      (0, 3), (200, 3), (400, 3), (600, nil), (800, 40), (1000, nil), (1200, 10), (1400, nil), (1600, nil),
+      (0, 3), (200, 4), (400, 5), (600, nil), (800, 40), (1000, nil), (1200, 10), (1400, nil), (1600, nil),
     ]).news
 
     #expect(news == ["400: started, since 0", "1400: ended, 0...400"])
@@ -70,7 +84,7 @@ struct MotionEpisodeTests {
   @Test("equal times begin nothing; times that come out of order make nothing shorter or longer")
   func order() {
     #expect(Self.told((0..<50).map { _ in (100, 3) }).news == [])
-    let news = Self.told([(0, 3), (400, 3), (200, 3), (1300, nil), (1200, nil), (1400, nil)]).news
+    let news = Self.told([(0, 3), (400, 5), (200, 5), (1300, nil), (1200, nil), (1400, nil)]).news
     #expect(news == ["400: started, since 0", "1400: ended, 0...400"])
   }
 
@@ -78,7 +92,7 @@ struct MotionEpisodeTests {
     "a jump to another time ends an event at the last moment that is known", arguments: [60_000, -60_000])
   func jump(by milliseconds: Int) {
     let later = 100_800 + milliseconds
-    let news = Self.told([(100_000, 3), (100_200, 3), (100_400, 3), (later, 3), (later + 200, 3)]).news
+    let news = Self.told([(100_000, 3), (100_200, 4), (100_400, 5), (later, 5), (later + 200, 5)]).news
 
     #expect(news == ["100400: started, since 100000", "\(later): ended, 100000...100400"])
   }
@@ -89,7 +103,7 @@ struct MotionEpisodeTests {
     var news: [String] = []
     for (number, (score, zone)) in [(0.2, "a"), (0.3, "b"), (0.31, "a"), (0.8, "c"), (0.1, "c")].enumerated()
     {
-      var sighting = Self.sighting(3, score: score)
+      var sighting = Self.sighting(3 + number, score: score)
       sighting.zones = [zone]
       news += episodes.take(.moves(sighting), at: Self.instant(200 * number)).map(Self.text)
     }

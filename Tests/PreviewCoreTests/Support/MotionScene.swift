@@ -67,6 +67,29 @@ struct Canvas {
       }
     }
   }
+
+  /// Something that hides the background: `texture` seen from its own corner, brighter by `contrast`.
+  mutating func thing(
+    _ x: Float, _ y: Float, _ width: Float, _ height: Float, contrast: Float, _ texture: Texture
+  ) {
+    let before = cells
+    var covered = Canvas(cells: [Float](repeating: 0, count: cells.count), random: random)
+    covered.box(x, y, width, height, contrast: 1)
+    for (cell, part) in covered.cells.enumerated() where part > 0 {
+      let (row, column) = cell.quotientAndRemainder(dividingBy: MotionCells.columns)
+      let own = texture.value(Float(column) - x, 20 + Float(row) - y) + contrast
+      cells[cell] = before[cell] * (1 - part) + own * part
+    }
+  }
+
+  /// A lamp that lights its surroundings, at most by `gain`, up to `reach` cells around its middle.
+  mutating func lamp(_ x: Float, _ y: Float, reach: Float, gain: Float) {
+    for cell in cells.indices {
+      let (row, column) = cell.quotientAndRemainder(dividingBy: MotionCells.columns)
+      let (across, down) = ((Float(column) - x) / reach, (Float(row) - y) / reach)
+      cells[cell] *= 1 + gain * max(0, 1 - across * across - down * down)
+    }
+  }
 }
 
 /// What a street looks like from afar: a bright sky, large areas, small details.

@@ -5,7 +5,8 @@
 extension MotionScene {
   /// Crossings, ten seconds apart, after twenty seconds of nothing.
   private static func crossings(
-    _ name: String, side: Float, speed: Float, contrast: Float, noise: Float = 0.6, count: Int = 4
+    _ name: String, side: Float, speed: Float, contrast: Float, noise: Float = 0.6, count: Int = 4,
+    isLight: Bool = false
   ) -> MotionScene {
     let taken = Int(((Float(MotionCells.columns) + side) / speed * Float(rate)).rounded(.up))
     let starts = (0..<count).map { 100 + $0 * (taken + 50) }
@@ -16,7 +17,12 @@ extension MotionScene {
         let way = Float(picture - start) / Float(rate) * speed
         let isBack = number % 2 == 1
         let x = isBack ? Float(MotionCells.columns) - way : way - side
-        canvas.box(x, 12 + Float(number) * 2.3, side, side, contrast: number % 3 == 2 ? -contrast : contrast)
+        let (y, contrast) = (12 + Float(number) * 2.3, number % 3 == 2 ? -contrast : contrast)
+        if side < 6 || isLight {
+          canvas.box(x, y, side, side, contrast: contrast)
+        } else {
+          canvas.thing(x, y, side, side, contrast: contrast, Texture(seed: 991 + UInt64(number)))
+        }
       }
     }
     return scene
@@ -45,7 +51,7 @@ extension MotionScene {
     MotionScene(
       name: "exposure corrects itself in steps",
       light: { (1 + 0.1 * Float($0 / 40 % 5), Float($0 / 40 % 3) * 4) }),
-    flicker, rain, heavyRain, tree,
+    flicker, rain, heavyRain, heavierRain, tree, lateTree, lateShrub, lamp, softLamp,
     MotionScene(
       name: "the camera is moved, twice", changes: 2,
       shift: { $0 < 150 ? .zero : $0 < 270 ? [9.4, 3.2] : [-6, 1.5] }),
@@ -83,7 +89,7 @@ extension MotionScene {
   }
   private static var heavyRain: MotionScene {
     var scene = rain("rain close to the camera, 40 streaks, a quarter wide", drops: 40, width: 0.25)
-    scene.mostWrong = 3
+    scene.mostWrong = 1
     return scene
   }
 
@@ -108,7 +114,7 @@ extension MotionScene {
     moving[2].with("4 x 4 cells, contrast 15, beside a tree", tree),
     moving[3].with("6 x 6 cells, slow, under clouds", still[3]),
     moving[5].with("14 x 14 cells, contrast 50, in 50 Hz flicker", flicker),
-    moving[4].with("6 x 6 cells, fast, camera trembling", still[12]),
+    moving[4].with("6 x 6 cells, fast, camera trembling", still[still.count - 1]),
   ]
 
   /// What shows where it ends.
@@ -116,13 +122,48 @@ extension MotionScene {
     crossings("1 x 1 cell, contrast 60", side: 1, speed: 6, contrast: 60),
     crossings("4 x 4 cells, contrast 6", side: 4, speed: 6, contrast: 6),
     crossings("2 x 2 cells, contrast 60, at 60 cells a second", side: 2, speed: 60, contrast: 60),
-    lateTree, lamp, parking,
+    spot, parking,
   ]
 
   /// The same tree, when wind comes up.
   private static var lateTree: MotionScene {
     var scene = MotionScene(name: "a tree begins to sway in second 30")
     scene.draw = { [sway = tree.draw] picture, canvas in if picture >= 150 { sway(picture, &canvas) } }
+    return scene
+  }
+
+  /// A wide, low one, faster.
+  private static var lateShrub: MotionScene {
+    var scene = MotionScene(name: "a shrub of 20 x 5 cells begins to sway, faster")
+    scene.draw = { picture, canvas in
+      guard picture >= 150 else { return }
+      for row in 24..<29 {
+        for column in 12..<32 {
+          let pace = 0.17 + Float((row * 5 + column * 11) % 9) * 0.02
+          canvas.cells[row * MotionCells.columns + column] +=
+            16 * swing(Float(picture) * pace + Float(row) * 0.37)
+        }
+      }
+    }
+    return scene
+  }
+
+  private static var softLamp: MotionScene {
+    var scene = MotionScene(name: "a lamp lights the ground 14 cells around it, three times")
+    scene.draw = { picture, canvas in
+      if picture / 60 % 2 == 1 { canvas.lamp(44, 22, reach: 14, gain: 0.8) }
+    }
+    return scene
+  }
+
+  private static var heavierRain: MotionScene {
+    rain("rain close to the camera, 15 streaks, half a cell wide", drops: 15, width: 0.5)
+  }
+
+  private static var spot: MotionScene {
+    var scene = crossings(
+      "a spot of light of 14 x 14 cells wanders", side: 14, speed: 10, contrast: 50, isLight: true)
+    scene.movements = []
     return scene
   }
 
@@ -142,7 +183,7 @@ extension MotionScene {
     scene.draw = { picture, canvas in
       let place =
         picture < 130 ? Float(picture - 100) / 30 : picture < 330 ? 1 : 1 + Float(picture - 330) / 30
-      if picture >= 100 { canvas.box(-10 + 37 * place, 22, 10, 5, contrast: 45) }
+      if picture >= 100 { canvas.thing(-10 + 37 * place, 22, 10, 5, contrast: 45, Texture(seed: 997)) }
     }
     return scene
   }

@@ -1,0 +1,201 @@
+// The best picture of each motion event, out of a view that everybody may see who may look at all.
+internal import GLPreview
+internal import Logging
+internal import PreviewCore
+
+/// Takes and keeps the pictures of motion events, some for each camera.
+final class MotionPictures: Sendable {
+  /// One picture, as it is sent.
+  struct Kept: Sendable {
+    fileprivate let event: Int
+    fileprivate let bestAt: CaptureInstant
+    fileprivate let shown: Shown
+    /// At most `largest`.
+    let whole: EncodedPicture
+    /// At most `thumbnail`, with a frame around what moved.
+    let framed: EncodedPicture
+    fileprivate let lease: MemoryLease
+
+    fileprivate var bytes: Int { whole.bytes.count + framed.bytes.count }
+  }
+
+  /// A view, and what it showed.
+  fileprivate struct Shown: Hashable {
+    let preview: ObjectIdentifier
+    let view: ViewConfiguration
+
+    /// Nil if the view is switched off.
+    init?(_ view: ServedPreview) {
+      guard view.served.isEnabled else { return nil }
+      (preview, self.view) = (ObjectIdentifier(view.preview), view.served.view)
+    }
+  }
+
+  /// Those of a camera, oldest first.
+  private struct Album {
+    var kept: [Kept] = []
+    /// The event whose picture is to be taken next.
+    var next: MotionEvent?
+    /// That whose picture is being taken.
+    var current: Int?
+
+    func isTaking(_ event: Int) -> Bool { current == event || next?.number == event }
+
+    /// The picture that was being taken has come, in place of an earlier one of the same event; nil if it has not.
+    mutating func end(with picture: Kept?) {
+      current = nil
+      guard let picture else { return }
+      kept.removeAll { $0.event == picture.event }
+      kept.append(picture)
+      while kept.count > mostPictures || kept.count > 1 && kept.reduce(0, { $0 + $1.bytes }) > mostBytes {
+        kept.removeFirst()
+      }
+    }
+  }
+
+  private let registry: CameraRegistry
+  private let logger: Logger
+  /// By the names of the cameras' sources.
+  private let albums = Watched<[String: Album]>([:])
+
+  private static let (mostPictures, mostBytes) = (32, 4 << 20)
+  private static let (largest, thumbnail) = (Size(width: 1280, height: 1280), Size(width: 320, height: 320))
+  private static let (largestBytes, thumbnailBytes) = (256 << 10, 32 << 10)
+  private static let (quality, thumbnailQuality) = (80, 75)
+  /// How old a picture may be that is taken because none is kept of the moment itself.
+  private static let latest = Duration.milliseconds(250)
+
+  init(_ registry: CameraRegistry, logger: Logger) { (self.registry, self.logger) = (registry, logger) }
+
+  /// An event has begun, or has a better picture. Returns before that is taken.
+  func take(_ event: MotionEvent, of camera: ServedCamera) {
+    let isFirst = albums.update { albums in
+      let isFirst = albums[camera.source]?.current == nil && albums[camera.source]?.next == nil
+      albums[camera.source, default: Album()].next = event
+      return isFirst
+    }
+    guard isFirst else { return }
+    Task { [self] in
+      while let event = begin(camera.source) {
+        var kept: Kept?
+        do { kept = try await picture(event, camera) } catch {
+          logger.debug(
+            "no picture of motion",
+            metadata: [
+              "camera": "\(camera.configuration.name)", "reason": "\(Redaction.message("\(error)"))",
+            ])
+        }
+        albums.update { $0[camera.source]?.end(with: kept) }
+      }
+    }
+  }
+
+  private func begin(_ source: String) -> MotionEvent? {
+    albums.update { albums in
+      let event = albums[source]?.next
+      albums[source]?.next = nil
+      albums[source]?.current = event?.number
+      return event
+    }
+  }
+
+  /// The picture of an event; nil if there is none, or what it shows may not be seen any more. One that is being taken is
+  /// waited for.
+  func picture(of event: Int, _ camera: ServedCamera) async -> Kept? {
+    _ = try? await albums.first(until: CaptureClock.now + registry.patience.snapshot) { albums in
+      albums[camera.source]?.isTaking(event) == true ? nil : true
+    }
+    return kept(event, camera)
+  }
+
+  /// Whether there is a picture of an event.
+  func hasPicture(of event: Int, _ camera: ServedCamera) -> Bool { kept(event, camera) != nil }
+
+  private func kept(_ event: Int, _ camera: ServedCamera) -> Kept? {
+    let shown = Set((registry.served[camera: camera.configuration.name]?.views ?? []).compactMap(Shown.init))
+    return albums.value[camera.source]?.kept.last { $0.event == event && shown.contains($0.shown) }
+  }
+
+  /// Forgets what is of other cameras, or shows what may not be seen any more.
+  func keep(_ cameras: [ServedCamera]) {
+    let views = Dictionary(cameras.map { ($0.source, Set($0.views.compactMap(Shown.init))) }) { $1 }
+    albums.withLock { albums in
+      guard !albums.isEmpty else { return }
+      albums = albums.filter { views[$0.key] != nil }
+      for (source, shown) in views { albums[source]?.kept.removeAll { !shown.contains($0.shown) } }
+    }
+  }
+
+  // MARK: Taking
+
+  /// The picture of the first view that is switched on; nil if there is none, or the camera gives none.
+  private func picture(_ event: MotionEvent, _ camera: ServedCamera) async throws -> Kept? {
+    guard
+      let view = registry.served[camera: camera.configuration.name]?.views.first(where: \.served.isEnabled),
+      view.source == camera.source, let shown = Shown(view)
+    else { return nil }
+    if albums.value[camera.source]?.kept.contains(where: {
+      $0.event == event.number && $0.bestAt == event.bestAt && $0.shown == shown
+    }) == true {
+      return nil
+    }
+    let moment = try await moment(event, view)
+    guard moment.sourceState == .live, let picture = try await moment.draw([view.preview]).first else {
+      return nil
+    }
+    let whole = try await picture.jpeg(
+      quality: Self.quality, maxBytes: Self.largestBytes, fitting: Self.largest)
+    var framed = picture
+    if let box = event.best?.box, let size = moment.size,
+      let place = try shown.view.rectangle(showing: box, of: size, in: picture.picture.size)
+    {
+      framed = picture.framed(place)
+    }
+    let thumbnail = try await framed.jpeg(
+      quality: Self.thumbnailQuality, maxBytes: Self.thumbnailBytes, fitting: Self.thumbnail)
+    let lease = try registry.budget.reserve(whole.bytes.count + thumbnail.bytes.count)
+    return Kept(
+      event: event.number, bestAt: event.bestAt, shown: shown, whole: whole, framed: thumbnail, lease: lease)
+  }
+
+  /// The moment that showed most, if it is kept, and else now.
+  private func moment(_ event: MotionEvent, _ view: ServedPreview) async throws -> SourceMoment {
+    var request = SnapshotRequest(
+      .newest(maxAge: Self.latest), fallback: .placeholder, timeout: registry.patience.snapshot)
+    request.isCropped = view.served.view.isCropped
+    guard let source = view.source, registry.session.replay(of: source) != nil else {
+      return try await view.preview.moment(request)
+    }
+    var kept = request
+    // What is told from outside is told late.
+    kept.mode = .at(event.best == nil ? event.bestAt - view.triggerDelay : event.bestAt)
+    do { return try await view.preview.moment(kept) } catch is NotKept {
+      return try await view.preview.moment(request)
+    }
+  }
+}
+
+extension ViewConfiguration {
+  /// Where a picture of the view shows a part of the whole source, in its pixels; nil where it does not.
+  fileprivate func rectangle(showing box: MotionBox, of source: Size, in picture: Size) throws -> Rectangle? {
+    let said = try RenderPlanner().size(of: self, in: source)
+    let scale = SIMD2(
+      Double(picture.width) / Double(said.width), Double(picture.height) / Double(said.height))
+    let (size, part) = (SIMD2(Double(source.width), Double(source.height)), box.fractions)
+    var (low, high) = (SIMD2<Double>(repeating: .infinity), SIMD2<Double>(repeating: -.infinity))
+    // A part of the box may be outside of the view, or in none of its pixels: points all over it are looked up.
+    for place in 0..<Self.steps * Self.steps {
+      let step = SIMD2(Double(place % Self.steps), Double(place / Self.steps)) / Double(Self.steps - 1)
+      let point = (SIMD2(part[0], part[1]) + step * SIMD2(part[2], part[3])) * size
+      guard let seen = try picturePoint(of: point, in: source) else { continue }
+      low = pointwiseMin(low, seen * scale)
+      high = pointwiseMax(high, seen * scale)
+    }
+    guard low.x < high.x, low.y < high.y else { return nil }
+    return Rectangle(
+      x: Int(low.x), y: Int(low.y), width: Int((high.x - low.x).rounded(.up)),
+      height: Int((high.y - low.y).rounded(.up)))
+  }
+
+  private static let steps = 17
+}
