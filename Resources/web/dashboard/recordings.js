@@ -34,10 +34,10 @@ export class Recordings {
     byID("recordings").hidden = !when;
     if (!when) return;
     const words = new URLSearchParams({ camera: camera.name, limit: LISTED });
-    const { recordings } = await askJSON(`api/recordings?${words}`).catch(() => ({ recordings: [] }));
+    const { recordings, peers } = await askJSON(`api/recordings?${words}`).catch(() => ({ recordings: [] }));
     // Another was asked for meanwhile.
     if (number !== this.#asked) return;
-    this.#list(recordings);
+    this.#list(recordings, (peers ?? []).filter(({ state }) => state !== "up").map(({ name }) => name));
     this.#draw(recordings);
   }
 
@@ -71,8 +71,10 @@ export class Recordings {
     button.setAttribute("aria-current", "true");
   }
 
-  #list(recordings) {
-    say(byID("recordings-none"), recordings.length === 0 ? "None yet." : "");
+  /** `away` are the nodes whose recordings are missing. */
+  #list(recordings, away) {
+    const missing = away.length > 0 ? `Those of ${away.join(", ")} are missing: no answer.` : "";
+    say(byID("recordings-none"), missing || (recordings.length === 0 ? "None yet." : ""));
     byID("recording-list").replaceChildren(...recordings.map((recording) => {
       const item = byID("recording-template").content.firstElementChild.cloneNode(true);
       const [button, link] = item.children;

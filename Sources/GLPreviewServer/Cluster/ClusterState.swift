@@ -52,6 +52,9 @@ struct PeerRoute: Sendable, Hashable {
   /// The camera's state; a camera of a node that does not answer is lost.
   var state: SourceState { outage == nil ? camera.state : .lost }
 
+  /// Whether another node takes the camera if its node dies.
+  var moves: Bool { isMember && !isAskedAnyway && epoch != nil }
+
   /// Whether it leads to the same process, as far as is known.
   func isSameOwner(as other: PeerRoute) -> Bool {
     url == other.url && (epoch == other.epoch || epoch == nil || other.epoch == nil)
@@ -197,7 +200,7 @@ struct ClusterState: Sendable {
   }
 
   /// The peers whose cameras count: not this node, and each node once.
-  private var counted: [KnownPeer] {
+  var counted: [KnownPeer] {
     let up = Set(peers.filter { $0.state == .up }.compactMap(\.listing.instance))
     var seen: Set<String> = []
     return peers.filter { peer in

@@ -21,7 +21,7 @@ struct PeerAnswer: Sendable {
   private static let fields: Set<String> = [
     "content-type", "etag", "age", "content-disposition", "accept-post", "allow", "retry-after",
     "x-timestamp",
-    "x-source-state", "x-accel-buffering",
+    "x-source-state", "x-accel-buffering", "accept-ranges", "content-range",
   ]
   private static let families = ["x-frame-", "x-view-", "x-ustreamer-"]
 
