@@ -251,7 +251,8 @@ final class PeerForwarder: Sendable {
   private func isPicture(_ request: Request) -> Bool {
     let path = request.uri.path
     guard request.method == .get, request.uri.queryParameters["max_age"] == nil else { return false }
-    return ["/api/frame.jpeg", "/snapshot"].contains(path) || [".jpg", ".jpeg", ".png"].contains { path.hasSuffix($0) }
+    return ["/api/frame.jpeg", "/snapshot"].contains(path)
+      || [".jpg", ".jpeg", ".png"].contains { path.hasSuffix($0) }
   }
 
   private func picture(

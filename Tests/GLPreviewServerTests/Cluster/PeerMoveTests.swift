@@ -158,7 +158,9 @@ struct PeerMoveTests {
       asked.update { $0 += 1 }
       return Response(status: .conflict, headers: [.init(PeerField.elsewhere)!: "1"])
     } _: { old, _ in
-      try await withFakePeer { _, _ in Self.shown } _: { next, _ in
+      try await withFakePeer { _, _ in
+        Self.shown
+      } _: { next, _ in
         try await withService(edgeConfiguration(of: nowhere)) { edge in
           let urls = ["old": old, "next": next]
           edge.inside.peers.apply(.of(urls, owner: "old", epoch: 1))
@@ -171,7 +173,8 @@ struct PeerMoveTests {
     }
   }
 
-  @Test("a camera that nobody takes is awaited for the time of a request, and then the answer says what is wrong")
+  @Test(
+    "a camera that nobody takes is awaited for the time of a request, and then the answer says what is wrong")
   func nobody() async throws {
     var configuration = edgeConfiguration(of: nowhere).patient()
     configuration.patience.peerAnswer = .milliseconds(50)
