@@ -15,7 +15,8 @@ struct PeerAnswer: Sendable {
   let contentLength: Int?
 
   private static let types: Set<String> = [
-    "image/jpeg", "image/png", "video/mp4", "application/json", "application/octet-stream", "application/problem+json",
+    "image/jpeg", "image/png", "video/mp4", "application/json", "application/octet-stream",
+    "application/problem+json",
     "application/sdp",
     "multipart/mixed", "multipart/x-mixed-replace", "text/plain",
   ]
