@@ -266,15 +266,15 @@ struct ServiceParts: Sendable {
     let sockets = WebSocketRoutes(
       registry: registry, streams: streams, videos: videoRoutes, offers: offers,
       stalledAfter: configuration.limits.stalledClient, metrics: metrics)
-    group.add(
-      middleware: PeerMiddleware(
-        catalogue: peers, forwarder: forwarder, guests: peerStreams, streams: streamRoutes,
-        videos: videoRoutes, sockets: sockets))
     let snapshotRoutes = SnapshotRoutes(
       registry: registry, snapshots: snapshots, streams: streamRoutes, videos: videoRoutes, metrics: metrics)
     let borrowed = CompatibilityRoutes(
       registry: registry, watch: watch, snapshots: snapshotRoutes, streams: streamRoutes, videos: videoRoutes,
       registeredStreams: streams)
+    group.add(
+      middleware: PeerMiddleware(
+        catalogue: peers, forwarder: forwarder, guests: peerStreams, streams: streamRoutes,
+        videos: videoRoutes, sockets: sockets, borrowed: borrowed))
     streamRoutes.add(to: group)
     snapshotRoutes.add(to: group)
     borrowed.add(to: group)
@@ -287,7 +287,10 @@ struct ServiceParts: Sendable {
     MotionRoutes(registry: registry, motion: motion, watch: watch).add(to: group)
     offers.add(to: group)
     sockets.add(to: group)
-    RecordingRoutes(registry: registry, recorders: recorders).add(to: group)
+    RecordingRoutes(
+      registry: registry, recorders: recorders,
+      others: PeerRecordings(catalogue: peers, forwarder: forwarder)
+    ).add(to: group)
     EventRoutes(log: events.log).add(to: group)
     HealthRoutes(watch: watch, renderer: renderer).add(to: group)
     MetricsRoutes { metricFamilies }.add(to: group)

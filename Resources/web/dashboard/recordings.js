@@ -41,7 +41,7 @@ export class Recordings {
     byID("recordings-own").hidden = !when;
     if (!camera || (!when && !camera.motion)) return this.motion.show(tile, canControl, []);
     const words = new URLSearchParams({ camera: camera.name, limit: LISTED });
-    const [{ recordings }, timeline] = await Promise.all([
+    const [{ recordings, peers }, timeline] = await Promise.all([
       when ? askJSON(`api/recordings?${words}`).catch(() => ({ recordings: [] })) : { recordings: [] },
       askJSON(timelinePath(camera.name)).catch(() => ({ motion: [], states: [] })),
     ]);
@@ -49,7 +49,8 @@ export class Recordings {
     if (number !== this.#asked) return;
     this.#recordings = recordings;
     this.motion.show(tile, canControl, timeline.motion);
-    this.#list(recordings);
+    const away = (peers ?? []).filter(({ state }) => state !== "up").map(({ name }) => name);
+    this.#list(recordings, away);
     this.#draw(recordings, timeline);
   }
 
@@ -103,8 +104,10 @@ export class Recordings {
     button.setAttribute("aria-current", "true");
   }
 
-  #list(recordings) {
-    say(byID("recordings-none"), recordings.length === 0 ? "None yet." : "");
+  /** `away` are the nodes whose recordings are missing. */
+  #list(recordings, away) {
+    const missing = away.length > 0 ? `Those of ${away.join(", ")} are missing: no answer.` : "";
+    say(byID("recordings-none"), missing || (recordings.length === 0 ? "None yet." : ""));
     byID("recording-list").replaceChildren(...recordings.map((recording) => {
       const item = byID("recording-template").content.firstElementChild.cloneNode(true);
       const [button, link] = item.children;

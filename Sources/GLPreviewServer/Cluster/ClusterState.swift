@@ -52,6 +52,9 @@ struct PeerRoute: Sendable, Hashable {
   /// The camera's state; a camera of a node that does not answer is lost.
   var state: SourceState { outage == nil ? camera.state : .lost }
 
+  /// Whether another node takes the camera if its node dies.
+  var moves: Bool { isMember && !isAskedAnyway && epoch != nil }
+
   /// Whether it leads to the same process, as far as is known.
   func isSameOwner(as other: PeerRoute) -> Bool {
     url == other.url && (epoch == other.epoch || epoch == nil || other.epoch == nil)
@@ -134,9 +137,15 @@ struct ClusterState: Sendable {
   /// The cameras of a peer whose names are taken, by this node or by a peer before it.
   func conflicts(of peer: KnownPeer, local: Set<String>) -> [String] {
     guard counted.contains(where: { $0.url == peer.url }) else { return [] }
-    return peer.listing.cameras.map(\.name).filter {
-      owners[$0] == nil && (local.contains($0) || routes[$0]?.url != peer.url)
-    }
+    return peer.listing.cameras.filter {
+      owners[$0.name] == nil && (local.contains($0.name) || isConflict($0, peer))
+    }.map(\.name)
+  }
+
+  /// Whether another peer answers for the name of a peer's camera, which is not the same camera by a lease.
+  private func isConflict(_ camera: PeerCamera, _ peer: KnownPeer) -> Bool {
+    guard let owner = routes[camera.name] else { return true }
+    return owner.url != peer.url && (owner.camera.epoch == nil || camera.epoch == nil)
   }
 
   // MARK: Hearing
@@ -197,7 +206,7 @@ struct ClusterState: Sendable {
   }
 
   /// The peers whose cameras count: not this node, and each node once.
-  private var counted: [KnownPeer] {
+  var counted: [KnownPeer] {
     let up = Set(peers.filter { $0.state == .up }.compactMap(\.listing.instance))
     var seen: Set<String> = []
     return peers.filter { peer in
@@ -210,7 +219,10 @@ struct ClusterState: Sendable {
   private mutating func findRoutes() {
     routes = [:]
     for peer in counted {
-      for camera in peer.listing.cameras where routes[camera.name] == nil && answers(peer, for: camera.name) {
+      for camera in peer.listing.cameras
+      where routes[camera.name].map({ hasTaken(camera, peer, from: $0) }) ?? true
+        && answers(peer, for: camera.name)
+      {
         routes[camera.name] = route(to: camera, at: peer)
       }
     }
@@ -221,6 +233,14 @@ struct ClusterState: Sendable {
       else { continue }
       routes[name] = route(to: camera, at: peer)
     }
+  }
+
+  /// Whether a peer of the configuration has a camera by a later lease than another one, in a bucket that this node is not in.
+  private func hasTaken(_ camera: PeerCamera, _ peer: KnownPeer, from other: PeerRoute) -> Bool {
+    guard !peer.isMember, !other.isMember, let new = camera.epoch, let old = other.camera.epoch else {
+      return false
+    }
+    return new > old
   }
 
   private func route(to camera: PeerCamera, at peer: KnownPeer) -> PeerRoute {
@@ -276,7 +296,7 @@ struct ClusterState: Sendable {
       for camera in peer.listing.cameras {
         if local.contains(camera.name), owners[camera.name] == nil {
           news += once(.conflict(camera: camera.name, node: peer.name, by: name))
-        } else if owners[camera.name] == nil, let owner = routes[camera.name], owner.url != peer.url {
+        } else if owners[camera.name] == nil, isConflict(camera, peer), let owner = routes[camera.name] {
           news += once(.conflict(camera: camera.name, node: peer.name, by: owner.node))
         }
       }
@@ -288,5 +308,12 @@ struct ClusterState: Sendable {
   private mutating func once(_ news: News) -> [News] {
     guard told.count < 1000, told.insert(news).inserted else { return [] }
     return [news]
+  }
+}
+
+extension PeerCamera {
+  /// The epoch of its lease; nil for one that does not move.
+  fileprivate var epoch: Int? {
+    if case .integer(let epoch)? = members["epoch"] { epoch } else { nil }
   }
 }

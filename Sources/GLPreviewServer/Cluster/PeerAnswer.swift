@@ -15,13 +15,15 @@ struct PeerAnswer: Sendable {
   let contentLength: Int?
 
   private static let types: Set<String> = [
-    "image/jpeg", "image/png", "video/mp4", "application/json", "application/problem+json", "application/sdp",
+    "image/jpeg", "image/png", "video/mp4", "application/json", "application/octet-stream",
+    "application/problem+json",
+    "application/sdp",
     "multipart/mixed", "multipart/x-mixed-replace", "text/plain",
   ]
   private static let fields: Set<String> = [
     "content-type", "etag", "age", "content-disposition", "accept-post", "allow", "retry-after",
     "x-timestamp",
-    "x-source-state", "x-accel-buffering",
+    "x-source-state", "x-accel-buffering", "accept-ranges", "content-range",
   ]
   private static let families = ["x-frame-", "x-view-", "x-ustreamer-"]
 

@@ -6,7 +6,7 @@ extension PeerRoute {
   func json(for role: Role?) -> [String: JSONValue] {
     var members = camera.members
     members["node"] = .string(node)
-    members["epoch"] = epoch.map { .integer(Int(clamping: $0)) }
+    if isMember { members["epoch"] = epoch.map { .integer(Int(clamping: $0)) } }
     if role != .read { members["node_url"] = .string(url) }
     guard let outage else { return members }
     members["state"] = .string(state.rawValue)

@@ -12,11 +12,12 @@ final class PeerCatalogue: Service, CustomStringConvertible {
   var description: String { "PeerCatalogue" }
 
   let client: PeerClient
-  private let patience: ServicePatience
+  let patience: ServicePatience
   /// The names of this node's own cameras and scenes.
   let localNames: @Sendable () -> Set<String>
   private let logger: Logger
   private let state: Watched<State>
+  private let waiting = AdmissionLimit(capacity: 256, subject: "requests that wait for a camera's next node")
 
   private struct State {
     var cluster: ClusterState
@@ -117,23 +118,45 @@ final class PeerCatalogue: Service, CustomStringConvertible {
   ///
   /// - Throws: `CancellationError`.
   func nextOwner(after route: PeerRoute, isRepeatable: Bool) async throws -> NextOwner {
-    let name = route.camera.name
     while true {
-      let (changes, next, isUp) = state.withLock { state in
+      let (changes, isUp) = state.withLock { state in
         let peers = state.cluster.peers
         return (
-          state.changes, state.cluster[camera: name],
+          state.changes,
           peers.contains { $0.url == route.url && $0.name == route.node && $0.state == .up }
         )
       }
-      if isRepeatable || !isUp {
-        if localNames().contains(name) { return .thisNode }
-        if let next, next.outage == nil || next.isAskedAnyway, !next.isSameOwner(as: route) {
-          return .node(next)
-        }
-      }
+      if isRepeatable || !isUp, let next = knownOwner(after: route) { return next }
       _ = try await state.first { $0.changes == changes ? nil : true }
     }
+  }
+
+  /// Another owner of the camera of `route`, which can be asked; nil if there is none yet.
+  func knownOwner(after route: PeerRoute) -> NextOwner? {
+    let name = route.camera.name
+    if localNames().contains(name) { return .thisNode }
+    guard let next = state.withLock({ $0.cluster[camera: name] }), next.outage == nil || next.isAskedAnyway,
+      !next.isSameOwner(as: route)
+    else { return nil }
+    return .node(next)
+  }
+
+  /// Waits at most `limit` for a camera that moves between nodes and is at none that answers.
+  ///
+  /// - Throws: `Problem` 503 and 429 if too many wait; `CancellationError`.
+  func awaitOwner(of camera: String, within limit: Duration) async throws {
+    let deadline = CaptureClock.now + limit
+    var permit: AdmissionPermit?
+    while true {
+      let (changes, route) = state.withLock { ($0.changes, $0.cluster[camera: camera]) }
+      guard route.map({ $0.moves && $0.outage != nil }) ?? moves(camera), !localNames().contains(camera)
+      else { break }
+      if permit == nil { permit = try waiting.enter() }
+      guard try await state.first(until: deadline, { $0.changes == changes ? nil : true }) != nil else {
+        break
+      }
+    }
+    withExtendedLifetime(permit) {}
   }
 
   /// Has a peer asked at once, because something has changed there.

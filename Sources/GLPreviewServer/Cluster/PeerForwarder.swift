@@ -14,7 +14,8 @@ final class PeerForwarder: Sendable {
   private let requests: PeerRequests
   private let metrics: ServiceMetrics
   private let budget: MemoryBudget
-  private let limit: Duration
+  /// How long an answer is waited for.
+  let limit: Duration
   private let logger: Logger
   /// Equal requests for snapshots share one. Nothing is kept: only the camera's node knows what is still fresh.
   private let pictures = SingleFlightCache<PictureKey, PeerPicture>(capacity: 0) { _ in 0 }
@@ -38,7 +39,9 @@ final class PeerForwarder: Sendable {
 
   private static let largestPicture = 32 << 20
   /// What a client may tell the camera's node.
-  private static let fields: [HTTPField.Name] = [.accept, .contentType, .ifNoneMatch, .ifMatch]
+  private static let fields: [HTTPField.Name] = [
+    .accept, .contentType, .ifNoneMatch, .ifMatch, .range, .ifRange,
+  ]
 
   init(
     _ catalogue: PeerCatalogue, _ broker: ClusterBroker?, counting metrics: ServiceMetrics,
@@ -61,11 +64,18 @@ final class PeerForwarder: Sendable {
   func forward(_ request: Request, _ context: ServiceContext, to route: PeerRoute) async throws -> Response {
     let call = try await call(request, context, to: route)
     let asked = request.uri.queryParameters["timeout"].flatMap { Int($0) }.map { min(max($0, 0), 60_000) }
-    let limit = asked.map { max(self.limit, .milliseconds($0) + .seconds(5)) } ?? self.limit
+    let limit = context.rest(of: asked.map { max(self.limit, .milliseconds($0) + .seconds(5)) } ?? self.limit)
     if isPicture(request) { return try await picture(call, context, route, within: limit) }
     let permit = try gate(of: route.url).enter()
     let (head, body) = try await send(call, route, within: limit)
     if call.method != .GET, call.method != .HEAD, head.result == .done { catalogue.askAgain(route.url) }
+    return Self.response(head, body, to: call, context, holding: permit)
+  }
+
+  private static func response(
+    _ head: PeerAnswer, _ body: HTTPClientResponse.Body, to call: PeerClient.Call, _ context: ServiceContext,
+    holding permit: AdmissionPermit
+  ) -> Response {
     guard call.method != .HEAD, head.status != .notModified, head.status != .noContent else {
       var headers = head.headers
       if call.method == .HEAD { headers[.contentLength] = head.contentLength.map(String.init) }
@@ -91,6 +101,7 @@ final class PeerForwarder: Sendable {
     let call = try await call(request, context, to: route)
     let key = PictureKey(peer: call.peer, target: call.target, role: call.role, known: nil)
     let gate = gate(of: route.url)
+    let limit = context.rest(of: limit)
     let refusal = try await refusals.value(key, { try gate.enter() }) { [self] () -> Refusal? in
       let (head, body) = try await send(call, route, within: limit)
       // Not read to its end: the connection is closed.
@@ -121,6 +132,46 @@ final class PeerForwarder: Sendable {
     return text
   }
 
+  // MARK: What is of a node, and of no camera
+
+  /// A node's answer to a client's request, whatever becomes of the cameras meanwhile.
+  ///
+  /// - Throws: `Problem`.
+  func pass(_ request: Request, _ context: ServiceContext, to peer: KnownPeer) async throws -> Response {
+    let call = try await call(request, context, at: peer.url)
+    let permit = try gate(of: peer.url).enter()
+    let (head, body) = try await send(call, to: peer, within: limit)
+    return Self.response(head, body, to: call, context, holding: permit)
+  }
+
+  /// A node's answer, read to its end.
+  ///
+  /// - Throws: `Problem`.
+  func answer(
+    to method: HTTPMethod, _ target: String, _ context: ServiceContext, of peer: KnownPeer,
+    atMost size: Int
+  ) async throws -> (HTTPResponse.Status, ByteBuffer) {
+    let call = PeerClient.Call(
+      method: method, peer: peer.url, target: target, role: context.role ?? .read)
+    let permit = try gate(of: peer.url).enter()
+    defer { withExtendedLifetime(permit) {} }
+    let limit = min(limit, catalogue.patience.peerList)
+    let answer = try await withDeadline(limit) { [self] in
+      let (head, body) = try await send(call, to: peer, within: limit)
+      return (head.status, try await body.collect(upTo: size))
+    }
+    guard let answer else { throw Problem(.gatewayTimeout, "node '\(peer.name)' did not answer in time") }
+    return answer
+  }
+
+  private func send(
+    _ call: PeerClient.Call, to peer: KnownPeer, within limit: Duration
+  ) async throws -> (PeerAnswer, HTTPClientResponse.Body) {
+    try await counted(peer.name) {
+      try await catalogue.client.send(call, within: limit).map { ($0, peer.name) }
+    }
+  }
+
   // MARK: Requests
 
   private func gate(of peer: String) -> AdmissionLimit {
@@ -136,10 +187,16 @@ final class PeerForwarder: Sendable {
     _ request: Request, _ context: ServiceContext, to route: PeerRoute
   ) async throws -> PeerClient.Call {
     if let outage = route.outage, !route.isAskedAnyway { throw Problem.peer(route.node, outage) }
+    return try await call(request, context, at: route.url)
+  }
+
+  private func call(
+    _ request: Request, _ context: ServiceContext, at url: String
+  ) async throws -> PeerClient.Call {
     let path = request.uri.path
     guard path.hasPrefix("/") else { throw Problem(.badRequest, "a path begins with a slash") }
     var call = PeerClient.Call(
-      method: HTTPMethod(rawValue: request.method.rawValue), peer: route.url,
+      method: HTTPMethod(rawValue: request.method.rawValue), peer: url,
       target: request.uri.query.map { "\(path)?\($0)" } ?? path, role: context.role ?? .read)
     for field in Self.fields {
       if let value = request.headers[field] {
@@ -156,12 +213,20 @@ final class PeerForwarder: Sendable {
   private func send(
     _ call: PeerClient.Call, _ route: PeerRoute, within limit: Duration
   ) async throws -> (PeerAnswer, HTTPClientResponse.Body) {
+    try await counted(route.node) {
+      try await requests.send(call, to: route, within: limit).map { ($0.response, $0.route.node) }
+    }
+  }
+
+  private func counted(
+    _ node: String, _ send: () async throws -> (response: HTTPClientResponse, node: String)?
+  ) async throws -> (PeerAnswer, HTTPClientResponse.Body) {
     do {
-      guard let answer = try await requests.send(call, to: route, within: limit) else {
+      guard let answer = try await send() else {
         metrics.count(.forwarded(.timeout))
-        throw Problem(.gatewayTimeout, "node '\(route.node)' did not answer in time")
+        throw Problem(.gatewayTimeout, "node '\(node)' did not answer in time")
       }
-      let head = try PeerAnswer(answer.response, from: answer.route.node)
+      let head = try PeerAnswer(answer.response, from: answer.node)
       metrics.count(.forwarded(head.result))
       return (head, answer.response.body)
     } catch let error where error is CancellationError || error is CameraIsHere {
@@ -169,15 +234,15 @@ final class PeerForwarder: Sendable {
     } catch let error as HTTPClientError where error == .invalidURL {
       throw Problem(.badRequest, "this address can't be forwarded to another node")
     } catch {
-      let problem = error as? Problem
+      let problem = error as? Problem ?? (error as? BrokerRequests.NobodyAnswers)?.problem
       if problem?.status != .gatewayTimeout { metrics.count(.forwarded(.failed)) }
-      throw problem ?? broken(error, route)
+      throw problem ?? broken(error, node)
     }
   }
 
-  private func broken(_ error: any Error, _ route: PeerRoute) -> Problem {
-    logger.debug("request not forwarded", metadata: ["node": "\(route.node)", "error": "\(error)"])
-    return .peer(route.node, PeerFailure(error).reason)
+  private func broken(_ error: any Error, _ node: String) -> Problem {
+    logger.debug("request not forwarded", metadata: ["node": "\(node)", "error": "\(error)"])
+    return .peer(node, PeerFailure(error).reason)
   }
 
   // MARK: Snapshots
@@ -186,7 +251,8 @@ final class PeerForwarder: Sendable {
   private func isPicture(_ request: Request) -> Bool {
     let path = request.uri.path
     guard request.method == .get, request.uri.queryParameters["max_age"] == nil else { return false }
-    return path == "/api/frame.jpeg" || [".jpg", ".jpeg", ".png"].contains { path.hasSuffix($0) }
+    return ["/api/frame.jpeg", "/snapshot"].contains(path)
+      || [".jpg", ".jpeg", ".png"].contains { path.hasSuffix($0) }
   }
 
   private func picture(
@@ -222,7 +288,7 @@ final class PeerForwarder: Sendable {
     } catch let error as MemoryBudget.Exceeded {
       throw error
     } catch {
-      throw broken(error, route)
+      throw broken(error, route.node)
     }
   }
 }

@@ -1,9 +1,11 @@
 // Requests to the node that has a camera, by the broker or over HTTP. While nobody has answered, they follow the camera to its
-// next owner: a node that has just died accepts requests for a while, and answers none.
+// next owner: a node that has just died accepts requests for a while, and answers none, or refuses connections.
 internal import AsyncHTTPClient
 internal import GLPreview
 internal import HTTPTypes
+internal import NIOCore
 internal import NIOHTTP1
+internal import NIOPosix
 
 /// The camera of a request has come to this node, which has to answer itself.
 struct CameraIsHere: Error {}
@@ -19,56 +21,88 @@ struct PeerRequests: Sendable {
   }
 
   private enum Event: Sendable {
-    case ended(Result<Answer?, any Error>, attempt: Int)
-    case moved(PeerCatalogue.NextOwner)
+    case ended(Result<Answer?, any Error>, PeerRoute, attempt: Int)
+    case moved(PeerCatalogue.NextOwner, attempt: Int)
+    /// It is time to ask the owner again that was away.
+    case again(PeerRoute, attempt: Int)
   }
 
   /// How often a new owner is asked that does not know yet that it is one.
   private static let tries = 6
   /// More changes than this are no takeover, but a store that can't be trusted.
   private static let mostMoves = 4
+  /// How often an owner is asked that is away.
+  private static let asksEvery = Duration.milliseconds(300)
 
   /// Sends a request, and waits for the head of the answer; nil if none comes within `limit`.
   ///
-  /// What only reads is sent to each further owner too, and the first good answer counts. What changes something is sent once.
+  /// What only reads is sent to each further owner too, and the first good answer counts. What changes something is sent once;
+  /// if it certainly was not, it is sent to the next owner.
   ///
   /// - Throws: `CameraIsHere`; `Problem`; the errors of the connection.
   func send(_ call: PeerClient.Call, to route: PeerRoute, within limit: Duration) async throws -> Answer? {
     let deadline = CaptureClock.now + limit
-    return try await withDeadline(limit) { try await race(call, route, until: deadline) } ?? nil
+    // What an owner that moves was away with is told only if no other comes in time.
+    let away = Watched<Result<Answer?, any Error>?>(nil)
+    let answer = try await withDeadline(limit) {
+      try await race(call, route, until: deadline) { result in away.update { $0 = result } }
+    }
+    if let answer { return answer }
+    return try away.value?.get() ?? nil
   }
 
   private func race(
-    _ call: PeerClient.Call, _ first: PeerRoute, until deadline: CaptureInstant
+    _ call: PeerClient.Call, _ first: PeerRoute, until deadline: CaptureInstant,
+    onAway: (Result<Answer?, any Error>) -> Void
   ) async throws -> Answer? {
     let isRepeatable = call.method == .GET || call.method == .HEAD
     return try await withThrowingTaskGroup(of: Event.self) { group in
-      func ask(_ route: PeerRoute, _ attempt: Int) {
-        group.addTask { .ended(await answer(call, route, isNew: attempt > 0, deadline), attempt: attempt) }
+      var (last, isAsking) = (0, false)
+      func ask(_ route: PeerRoute) {
+        isAsking = true
+        group.addTask { [last] in
+          .ended(await answer(call, route, isNew: last > 0, deadline), route, attempt: last)
+        }
       }
       func follow(_ route: PeerRoute) {
-        group.addTask { .moved(try await catalogue.nextOwner(after: route, isRepeatable: isRepeatable)) }
+        group.addTask { [last] in
+          .moved(try await catalogue.nextOwner(after: route, isRepeatable: isRepeatable), attempt: last)
+        }
+      }
+      func go(on next: PeerCatalogue.NextOwner) throws {
+        guard case .node(let route) = next else { throw CameraIsHere() }
+        last += 1
+        ask(route)
+        if last < Self.mostMoves { follow(route) }
       }
       defer { group.cancelAll() }
-      var last = 0
-      ask(first, last)
+      ask(first)
       follow(first)
       while let event = try await group.next() {
         switch event {
         // That an earlier owner refuses it, or fails, says nothing of the last one.
-        case .ended(let result, let attempt):
-          if attempt == last || result.isGood { return try result.get() }
-        case .moved(let next):
-          guard isRepeatable else {
+        case .ended(let result, let route, let attempt):
+          guard attempt == last || result.isGood else { continue }
+          guard route.moves, last < Self.mostMoves, result.isAway(mayRepeat: isRepeatable) else {
+            return try result.get()
+          }
+          isAsking = false
+          onAway(result)
+          group.addTask {
+            try await Task.sleep(for: Self.asksEvery)
+            return .again(route, attempt: attempt)
+          }
+        case .again(let route, let attempt) where attempt == last:
+          if let next = catalogue.knownOwner(after: route) { try go(on: next) } else { ask(route) }
+        case .moved(let next, let attempt) where attempt == last:
+          guard isRepeatable || !isAsking else {
             throw Problem(
               .badGateway,
               "camera '\(first.camera.name)' went from node '\(first.node)' to another before that had answered: it may have done it",
               headers: ["Retry-After": "2"])
           }
-          guard case .node(let route) = next else { throw CameraIsHere() }
-          last += 1
-          ask(route, last)
-          if last < Self.mostMoves { follow(route) }
+          try go(on: next)
+        case .again, .moved: break
         }
       }
       throw CancellationError()
@@ -133,5 +167,22 @@ extension Result<PeerRequests.Answer?, any Error> {
   /// Whether the node has not got the camera, as far as it knows.
   fileprivate var isTooEarly: Bool {
     if case .success(let answer?) = self { [503, 508].contains(answer.response.status.code) } else { false }
+  }
+
+  /// Whether the node has not answered because it is dead or has not got the camera. Of what can't be repeated it must be certain
+  /// that the node has done nothing.
+  fileprivate func isAway(mayRepeat: Bool) -> Bool {
+    switch self {
+    case .success(let answer?): !answer.response.headers[PeerField.elsewhere].isEmpty
+    case .success(nil): false
+    case .failure(let error):
+      switch error {
+      case is NIOConnectionError, is BrokerRequests.NobodyAnswers: true
+      case let error as HTTPClientError where error == .connectTimeout: true
+      case let error as HTTPClientError: mayRepeat && error == .remoteConnectionClosed
+      case is IOError: mayRepeat
+      default: false
+      }
+    }
   }
 }

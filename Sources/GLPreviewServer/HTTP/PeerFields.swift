@@ -9,6 +9,8 @@ enum PeerField {
   static let hop = "X-GLPreview-Hop"
   /// The role of the client that another node asks for. It can only lower the role of the request.
   static let role = "X-GLPreview-Role"
+  /// Of an answer: the node has not got the camera, and has done nothing.
+  static let elsewhere = "X-GLPreview-Elsewhere"
 }
 
 extension Request {

@@ -17,7 +17,7 @@ struct Recording: Sendable, Hashable {
   var end: WallTime? { duration.map { WallTime(sinceEpoch: start.sinceEpoch + $0) } }
 
   /// As clients get it.
-  struct Answer: Encodable {
+  struct Answer: Codable, Sendable {
     let camera: String
     let view: String
     let start: String
@@ -26,6 +26,8 @@ struct Recording: Sendable, Hashable {
     let bytes: Int
     let url: String
     let recording: Bool
+    /// The node that has it, where there are several.
+    var node: String?
   }
 
   var answer: Answer {

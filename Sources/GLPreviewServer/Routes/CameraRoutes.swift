@@ -72,8 +72,11 @@ struct CameraRoutes: Sendable {
     ]
   }
 
-  private static func lasting(_ members: [String: JSONValue]) -> [String: JSONValue] {
-    var members = members.filter { !["counters", "fps", "motion", "recording", "replay"].contains($0.key) }
+  private static func lasting(_ all: [String: JSONValue]) -> [String: JSONValue] {
+    var members = all.filter { !["counters", "fps", "motion", "recording", "replay"].contains($0.key) }
+    if case .object(let recording)? = all["recording"] {
+      members["recording"] = .object(recording.filter { $0.key == "when" })
+    }
     if members["kind"] == "scene" { members["since"] = nil }
     guard case .array(let views)? = members["views"] else { return members }
     members["views"] = .array(

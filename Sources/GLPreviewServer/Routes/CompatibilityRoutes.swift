@@ -5,7 +5,8 @@ internal import Hummingbird
 internal import NIOCore
 internal import Synchronization
 
-/// Routes for other programs' clients. URLs that name no camera use the first one and its first view.
+/// Routes for other programs' clients. They take `src=CAMERA` or `src=CAMERA/VIEW`; without, they use the first camera and its
+/// first view.
 struct CompatibilityRoutes: Sendable {
   let registry: CameraRegistry
   let watch: CameraWatch
@@ -14,55 +15,100 @@ struct CompatibilityRoutes: Sendable {
   let videos: VideoRoutes
   let registeredStreams: StreamRegistry
 
+  private static let snapshots = ["/snapshot", "/snapshot.jpg", "/api/frame.jpeg"]
+  private static let streams = ["/stream", "/stream.mjpg", "/stream.mjpeg", "/api/stream.mjpeg"]
+  private static let others = ["/state", "/api/stream.mp4", "/api/webrtc", "/api/ws"]
+
   func add(to group: RouterGroup<ServiceContext>) {
-    for path in ["snapshot", "snapshot.jpg"] as [RouterPath] {
-      group.get(path) { request, context in
-        try await snapshots.snapshot(registry.view(nil, of: nil), .jpeg, request, context)
+    for path in Self.snapshots {
+      group.get(RouterPath(path)) { request, context in
+        try await snapshot(request, context)
       }
     }
-    for path in ["stream", "stream.mjpg", "stream.mjpeg"] as [RouterPath] {
-      group.get(path) { request, context in
-        try await streams.stream(registry.view(nil, of: nil), request, context)
+    for path in Self.streams {
+      group.get(RouterPath(path)) { request, context in
+        try await stream(request, context)
       }
     }
-    group.get("state") { _, _ in try Response(json: state()) }
-    group.get("api/frame.jpeg") { request, context in
-      let (target, request) = try registry.source(request)
-      return try await snapshots.snapshot(target, .jpeg, request, context)
-    }
+    group.get("state") { request, _ in try Response(json: state(of: registry.source(request).0)) }
     group.get("api/stream.mp4") { request, context in
       let (target, request) = try registry.source(request)
       return try await videos.mp4(target, request, context)
     }
-    group.get("api/stream.mjpeg") { request, context in
-      let (target, request) = try registry.source(request)
-      return try await streams.stream(target, request, context)
+  }
+
+  private func snapshot(_ request: Request, _ context: ServiceContext) async throws -> Response {
+    let (target, request) = try registry.source(request)
+    return try await snapshots.snapshot(target, .jpeg, request, context)
+  }
+
+  private func stream(_ request: Request, _ context: ServiceContext) async throws -> Response {
+    let (target, request) = try registry.source(request)
+    return try await streams.stream(target, request, context)
+  }
+
+  /// mjpg-streamer's `/?action=snapshot` and `/?action=stream`, with `_N` for camera N from 0; nil without an action.
+  func action(_ request: Request, _ context: ServiceContext) async throws -> Response? {
+    // With a name where the camera was a peer's and has just come here.
+    if Self.snapshots.contains(request.uri.path) { return try await snapshot(request, context) }
+    if Self.streams.contains(request.uri.path) { return try await stream(request, context) }
+    guard let action = try Action(request) else { return nil }
+    let cameras = registry.cameras
+    guard cameras.indices.contains(action.number) else { throw action.namesNoCamera(of: cameras.count) }
+    let named = request.without("action").adding("src=\(cameras[action.number].configuration.name)")
+    return try await action.isStream ? stream(named, context) : snapshot(named, context)
+  }
+
+  /// What `action` says.
+  private struct Action {
+    let word: Substring
+    let isStream: Bool
+    let number: Int
+
+    /// Nil if there is none.
+    ///
+    /// - Throws: `Problem` 400.
+    init?(_ request: Request) throws(Problem) {
+      guard request.uri.path == "/", let word = request.uri.queryParameters["action"] else { return nil }
+      let parts = word.split(separator: "_", maxSplits: 1)
+      guard let kind = parts.first, ["snapshot", "stream"].contains(kind) else {
+        throw Problem.badParameter("action", "'\(word)' is neither snapshot nor stream")
+      }
+      (self.word, isStream, number) = (word, kind == "stream", parts.count == 2 ? Int(parts[1]) ?? -1 : 0)
+    }
+
+    func namesNoCamera(of count: Int) -> Problem {
+      .badParameter("action", "'\(word)' names no camera: there are \(count), counted from 0")
     }
   }
 
-  /// mjpg-streamer's `/?action=snapshot` and `/?action=stream`, with `_N` for camera N from 0; nil for other actions.
-  func action(_ request: Request, _ context: ServiceContext) async throws -> Response? {
-    guard let action = request.uri.queryParameters["action"] else { return nil }
-    let parts = action.split(separator: "_", maxSplits: 1)
-    let number = parts.count == 2 ? Int(parts[1]) : 0
-    let cameras = registry.cameras
-    guard let number, cameras.indices.contains(number) else {
-      throw Problem.badParameter(
-        "action", "'\(action)' names no camera: there are \(cameras.count), counted from 0")
+  // MARK: Other nodes
+
+  /// A request whose URL means a camera of another node without its name, with that name: the first where this node has no camera
+  /// of its own, and those that `_N` counts after its own. Other requests are as they were.
+  ///
+  /// - Throws: `Problem` 400 for an action that names no camera.
+  func naming(cameraOf catalogue: PeerCatalogue, _ request: Request) throws(Problem) -> Request {
+    let path = request.uri.path
+    let action = try Action(request)
+    let names = (Self.snapshots + Self.streams + Self.others).contains(path)
+    guard action != nil || names && request.uri.queryParameters["src"] == nil else { return request }
+    let own = registry.cameras.count
+    let number = action?.number ?? 0
+    guard !(0..<own).contains(number) else { return request }
+    let others = catalogue.cameras.filter { $0.camera.members["kind"] != "scene" }
+    guard others.indices.contains(number - own) else {
+      if let action { throw action.namesNoCamera(of: own + others.count) }
+      return request
     }
-    let target = try registry.view(nil, of: cameras[number].configuration.name)
-    let request = request.without("action")
-    switch parts.first {
-    case "snapshot": return try await snapshots.snapshot(target, .jpeg, request, context)
-    case "stream": return try await streams.stream(target, request, context)
-    default: throw Problem.badParameter("action", "'\(action)' is neither snapshot nor stream")
-    }
+    let named = request.without("action").adding("src=\(others[number - own].camera.name)")
+    guard let action else { return named }
+    return named.at(action.isStream ? "/api/stream.mjpeg" : "/api/frame.jpeg", with: named.uri.query ?? "")
   }
 
   // MARK: ustreamer's state
 
-  private func state() throws(Problem) -> [String: JSONValue] {
-    let target = try registry.view(nil, of: nil)
+  private func state(of target: ServedPreview) -> [String: JSONValue] {
     let report = watch.report(of: target.camera)
     let hubs = registeredStreams.all.filter { $0.camera == target.camera && $0.view == target.name }
     let (size, view) = (hubs.compactMap(\.newest?.size).first, target.served.view)

@@ -12,19 +12,32 @@ struct PeerMiddleware: ServiceMiddleware {
   let streams: StreamRoutes
   let videos: VideoRoutes
   let sockets: WebSocketRoutes
+  let borrowed: CompatibilityRoutes
 
   /// RFC 5842.
   private static let loopDetected = HTTPResponse.Status(code: 508, reasonPhrase: "Loop Detected")
 
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
+    let isOther = !request.isFromPeer && catalogue.isShared
+    let request = isOther ? try borrowed.naming(cameraOf: catalogue, request) : request
     guard let target = Target(request, context) else { return try await next(request, context) }
+    if isOther {
+      try await context.whileClientStays { [self] in
+        try await beforeShutdown { [self] in
+          try await catalogue.awaitOwner(of: target.camera, within: context.rest(of: forwarder.limit))
+        }
+      }
+    }
+    let elsewhere = request.isFromPeer ? [PeerField.elsewhere: "1"] : [:]
     guard let route = catalogue.route(to: target.camera) else {
       guard catalogue.isExpected(target.camera) else { return try await next(request, context) }
       throw Problem(
-        .serviceUnavailable, "no node has camera '\(target.camera)' now", headers: ["Retry-After": "2"])
+        .serviceUnavailable, "no node has camera '\(target.camera)' now",
+        headers: elsewhere.merging(["Retry-After": "2"]) { $1 })
     }
     guard !request.isFromPeer else {
-      throw Problem(Self.loopDetected, "camera '\(target.camera)' is of a third node: ask that one")
+      throw Problem(
+        Self.loopDetected, "camera '\(target.camera)' is of a third node: ask that one", headers: elsewhere)
     }
     do {
       switch target.kind {
@@ -57,6 +70,9 @@ struct PeerMiddleware: ServiceMiddleware {
       return refusal
     }
     let guest = try guests.known(view, of: target.camera, as: kind, request)
+    var context = context
+    // What was waited for the node is not taken off the time for the first picture.
+    context.startedAt = CaptureClock.now
     return switch kind {
     case .jpegs: try await streams.stream(guest: guest, request, context)
     case .video: try await videos.mp4(guest: guest, request, context)
@@ -112,7 +128,8 @@ struct PeerMiddleware: ServiceMiddleware {
 
     private static let sources: [String: Kind] = [
       "/api/frame.jpeg": .request, "/api/stream.mp4": .video, "/api/webrtc": .request,
-      "/api/stream.mjpeg": .jpegs, "/api/ws": .socket,
+      "/api/stream.mjpeg": .jpegs, "/api/ws": .socket, "/snapshot": .request, "/snapshot.jpg": .request,
+      "/stream": .jpegs, "/stream.mjpg": .jpegs, "/stream.mjpeg": .jpegs, "/state": .request,
     ]
 
     private static let suffixes: [String: Kind] = ["mjpeg": .jpegs, "mjpg": .jpegs, "mp4": .video]

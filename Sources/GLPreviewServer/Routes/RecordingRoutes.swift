@@ -11,15 +11,26 @@ struct RecordingRoutes: Sendable {
   let registry: CameraRegistry
   /// Nil where nothing is recorded.
   let recorders: Recorders?
+  let others: PeerRecordings
 
   private static let longestTrigger = 3600.0
   private static let mostListed = 1000
 
   func add(to group: RouterGroup<ServiceContext>) {
-    group.get("api/recordings") { request, _ in try list(request) }
-    // Not named `camera`: each node has its own recordings, also of cameras that are elsewhere now.
-    group.get("recordings/:folder/:name") { request, context in try await file(request, context) }
-    group.delete("recordings/:folder/:name") { _, context in try await remove(context) }
+    group.get("api/recordings") { request, context in try await list(request, context) }
+    // Not named `camera`: a recording stays at its node, also when its camera is elsewhere.
+    group.get("recordings/:folder/:name") { request, context in
+      guard let (recording, folder) = try recording(request, context) else {
+        return try await others.pass(request, context)
+      }
+      return try await file(recording, in: folder, request, context)
+    }
+    group.delete("recordings/:folder/:name") { request, context in
+      guard let (recording, folder) = try recording(request, context) else {
+        return try await others.pass(request, context)
+      }
+      return try await remove(recording, from: folder)
+    }
     group.post("api/cameras/:camera/recording") { request, context in try await trigger(request, context) }
     group.delete("api/cameras/:camera/recording") { _, context in
       let (camera, recorders) = try known(context)
@@ -74,7 +85,14 @@ struct RecordingRoutes: Sendable {
 
   // MARK: Files
 
-  private func list(_ request: Request) throws -> Response {
+  private struct List: Encodable {
+    var recordings: [Recording.Answer]
+    var node: [String: String]?
+    var peers: [PeerRecordings.Node]?
+  }
+
+  /// The newest of all nodes, unless another node asks.
+  private func list(_ request: Request, _ context: ServiceContext) async throws -> Response {
     var words = try QueryWords(request)
     let camera = words.take("camera")
     let times = 0.0...1e11
@@ -83,20 +101,34 @@ struct RecordingRoutes: Sendable {
     let limit = try words.takeInteger("limit", in: 1...Self.mostListed) ?? 200
     try words.finish(known: ["camera", "from", "to", "limit"])
     let found = recorders?.folder.recordings(of: camera, from: from, to: to, limit: limit) ?? []
-    return try Response(json: ["recordings": found.map(\.answer)])
+    var list = List(recordings: found.map(\.answer))
+    guard others.areMeant(by: request) else { return try Response(json: list) }
+    let name = others.ownName
+    for index in list.recordings.indices { list.recordings[index].node = name }
+    let elsewhere = try await context.whileClientStays { try await others.list(request, context) }
+    list.recordings += elsewhere.recordings
+    list.recordings.sort { ($1.start, $1.camera) < ($0.start, $0.camera) }
+    list.recordings.removeLast(max(list.recordings.count - limit, 0))
+    (list.node, list.peers) = (["name": name], elsewhere.nodes)
+    return try Response(json: list)
   }
 
-  private func recording(_ context: ServiceContext) throws -> (Recording, RecordingFolder) {
+  /// Nil for one that another node may have.
+  private func recording(_ request: Request, _ context: ServiceContext) throws -> (
+    Recording, RecordingFolder
+  )? {
     let folder = try context.parameters.require("folder").percentDecoded
     let name = try context.parameters.require("name").percentDecoded
-    guard let recorders, let recording = recorders.folder.recording(folder, name) else {
+    if let recorders, let recording = recorders.folder.recording(folder, name) {
+      return (recording, recorders.folder)
+    }
+    guard others.areMeant(by: request), StampedFileName(camera: folder, file: name, .recording) != nil else {
       throw Problem.notFound("there is no such recording")
     }
-    return (recording, recorders.folder)
+    return nil
   }
 
-  private func remove(_ context: ServiceContext) async throws -> Response {
-    let (recording, folder) = try recording(context)
+  private func remove(_ recording: Recording, from folder: RecordingFolder) async throws -> Response {
     switch await folder.remove(recording) {
     case .done: return Response(status: .noContent)
     case .isOpen: throw Problem(.conflict, "it is still being recorded")
@@ -107,8 +139,9 @@ struct RecordingRoutes: Sendable {
   private static let chunk = 256 << 10
 
   /// A file, or a part of it (RFC 9110, 14). One that is being recorded has what is written so far.
-  private func file(_ request: Request, _ context: ServiceContext) async throws -> Response {
-    let (recording, folder) = try recording(context)
+  private func file(
+    _ recording: Recording, in folder: RecordingFolder, _ request: Request, _ context: ServiceContext
+  ) async throws -> Response {
     guard let descriptor = await folder.open(recording) else {
       throw Problem.notFound("the recording has gone")
     }

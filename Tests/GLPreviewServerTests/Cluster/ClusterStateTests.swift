@@ -58,6 +58,25 @@ struct ClusterStateTests {
     #expect(cluster[camera: "door"]?.state == .live && cluster.peers[0].reason == nil)
   }
 
+  @Test("of peers that share cameras by leases, the one with the latest epoch answers")
+  func epochs() {
+    var cluster = Self.cluster("http://a", "http://b")
+    func listing(_ name: String, _ epoch: Int?) -> PeerListing {
+      let views = [PeerView(name: "main", isEnabled: true)]
+      let members = epoch.map { ["epoch": JSONValue.integer($0)] } ?? [:]
+      return PeerListing(
+        name: name, cameras: [PeerCamera(name: "door", views: views, state: .live, members: members)])
+    }
+    _ = cluster.heard(.success(listing("a", 1)), from: "http://a", local: [])
+    _ = cluster.heard(.failure(PeerFailure("is dead")), from: "http://a", local: [])
+    let news = cluster.heard(.success(listing("b", 2)), from: "http://b", local: [])
+    #expect(cluster[camera: "door"]?.node == "b" && cluster[camera: "door"]?.outage == nil)
+    #expect(news.count == 1 && cluster.cameras(besides: []).count == 1)
+    // A camera without a lease stays where it was first.
+    _ = cluster.heard(.success(listing("a", nil)), from: "http://a", local: [])
+    #expect(cluster[camera: "door"]?.node == "a")
+  }
+
   @Test("a peer that is this node is left out, which is told once")
   func itself() {
     var cluster = Self.cluster("http://a")

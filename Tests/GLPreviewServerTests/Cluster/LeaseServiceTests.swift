@@ -194,7 +194,10 @@ extension RunningService {
 
   @Test("a camera that nobody has is awaited") func ownerless() async throws {
     let server = try await NATSServer(withStore)
-    let configuration = node("one", server) { $0.cluster.slots = 0 }
+    let configuration = node("one", server) {
+      $0.cluster.slots = 0
+      $0.patience.peerAnswer = .milliseconds(50)
+    }
     try await withService(configuration) { one in
       let answer = try await one.get("/cameras/cam1/main.jpg")
       #expect(answer.status == 503)

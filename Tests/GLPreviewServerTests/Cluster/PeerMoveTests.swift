@@ -130,6 +130,65 @@ struct PeerMoveTests {
     }
   }
 
+  @Test(
+    "a request that begins while its camera's node is dead waits for the next one",
+    arguments: zip(["GET", "GET", "PATCH"], [false, true, true]))
+  func beginsLate(method: String, isKnown: Bool) async throws {
+    try await withPair { pair in
+      // Known to be dead, or only nothing is at its address any more.
+      let urls = ["dead": nowhere, "next": pair.urls["next"] ?? ""]
+      func know(_ owner: String, _ epoch: UInt64, without dead: String? = nil) {
+        pair.edge.inside.peers.apply(.of(urls, owner: owner, epoch: epoch, without: dead))
+      }
+      know("dead", 1, without: isKnown ? "dead" : nil)
+      async let answer = pair.edge.send(
+        method, method == "GET" ? Self.picture : Self.view, body: method == "GET" ? nil : "{}")
+      await letOthersGoOn()
+      know("next", 2, without: "dead")
+      let status = try await answer.status
+      #expect(status == 200)
+      #expect(pair.asked.value == ["next": 1])
+    }
+  }
+
+  @Test("a change that is refused because the camera is elsewhere goes to the node that has it")
+  func elsewhere() async throws {
+    let asked = Watched(0)
+    try await withFakePeer { _, _ in
+      asked.update { $0 += 1 }
+      return Response(status: .conflict, headers: [.init(PeerField.elsewhere)!: "1"])
+    } _: { old, _ in
+      try await withFakePeer { _, _ in
+        Self.shown
+      } _: { next, _ in
+        try await withService(edgeConfiguration(of: nowhere)) { edge in
+          let urls = ["old": old, "next": next]
+          edge.inside.peers.apply(.of(urls, owner: "old", epoch: 1))
+          async let answer = edge.send("PATCH", Self.view, body: "{}")
+          _ = try await asked.first { $0 >= 1 ? true : nil }
+          edge.inside.peers.apply(.of(urls, owner: "next", epoch: 2))
+          #expect(try await answer.status == 200)
+        }
+      }
+    }
+  }
+
+  @Test(
+    "a camera that nobody takes is awaited for the time of a request, and then the answer says what is wrong")
+  func nobody() async throws {
+    var configuration = edgeConfiguration(of: nowhere).patient()
+    configuration.patience.peerAnswer = .milliseconds(50)
+    try await withService(configuration) { edge in
+      for dead in [String?.none, "dead"] {
+        edge.inside.peers.apply(.of(["dead": nowhere], owner: "dead", epoch: 1, without: dead))
+        for path in [Self.picture, "/cameras/camera/main.mjpeg"] {
+          let answer = try await edge.get(path)
+          #expect(answer.status == 502 && answer.text.contains("node 'dead'"))
+        }
+      }
+    }
+  }
+
   @Test("a change that may have been made is not made again: 502 says so, once its node is dead")
   func commands() async throws {
     try await withPair { pair in

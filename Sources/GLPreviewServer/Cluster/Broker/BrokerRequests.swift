@@ -32,9 +32,14 @@ struct BrokerRequests: Sendable {
     case notHere
   }
 
+  /// No node answers for the camera now; nothing was done.
+  struct NobodyAnswers: Error {
+    let problem: Problem
+  }
+
   /// Sends a request of this `node`, and waits for the whole answer.
   ///
-  /// - Throws: `Problem` 503 if no node answers for the camera, 502 if nobody knows whether the request was carried out.
+  /// - Throws: `NobodyAnswers`; `Problem` 502 if nobody knows whether the request was carried out.
   func send(_ call: BrokerCall, from node: String, within limit: Duration) async throws -> Outcome {
     guard broker.isConnected,
       let method = HTTPRequest.Method(rawValue: call.method),
@@ -69,9 +74,10 @@ struct BrokerRequests: Sendable {
     case .timeout: return .timeout
     case .cancelled: throw CancellationError()
     case .noResponders:
-      throw Problem.busy(
-        .serviceUnavailable, "node '\(call.node)' does not answer for camera '\(call.camera)' now",
-        retryAfter: 1)
+      throw NobodyAnswers(
+        problem: .busy(
+          .serviceUnavailable, "node '\(call.node)' does not answer for camera '\(call.camera)' now",
+          retryAfter: 1))
     case .disconnected where !isRepeatable:
       throw Problem(
         .badGateway, "the connection to node '\(call.node)' broke: it may have done it",

@@ -165,7 +165,7 @@ final class BrokerResponder: Service, CustomStringConvertible {
       guard let routes, let epoch, asked.epoch == nil || epoch == nil || asked.epoch == epoch else {
         throw Problem(
           .conflict, "this node has camera '\(camera)' no more, or again: ask anew",
-          headers: ["Retry-After": "1"])
+          headers: ["Retry-After": "1", PeerField.elsewhere: "1"])
       }
       let permit = try gate.enter()
       defer { withExtendedLifetime(permit) {} }
