@@ -36,7 +36,9 @@ final class VideoFeeds: Sendable {
   ) -> VideoWatch {
     let key = Key(configuration: configuration, passes: passes && configuration.takesAnyVideo)
     return feeds.withLock { feeds in
-      if let feed = feeds[key], let watcher = feed.join(patiently: isPatient) { return VideoWatch(feed, watcher) }
+      if let feed = feeds[key], let watcher = feed.join(patiently: isPatient) {
+        return VideoWatch(feed, watcher)
+      }
       let feed = VideoFeed(
         preview, configuration, encoder(), times, passes: key.passes, counting: counters)
       feeds[key] = feed

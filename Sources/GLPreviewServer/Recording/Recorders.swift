@@ -88,9 +88,11 @@ final class Recorders: Service, CustomStringConvertible {
 
   /// Keeps the recorders as they are configured; ends all files when the service ends.
   func run() async throws {
-    while !Task.isShuttingDownGracefully, !Task.isCancelled {
-      follow()
-      try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.looksEvery) }
+    await untilShutdown { [self] in
+      while !Task.isCancelled {
+        follow()
+        await nextLook(every: Self.looksEvery)
+      }
     }
     let ones = running.withLock { running in
       defer { running = [:] }

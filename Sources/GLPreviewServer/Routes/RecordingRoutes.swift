@@ -16,7 +16,7 @@ struct RecordingRoutes: Sendable {
   private static let mostListed = 1000
 
   func add(to group: RouterGroup<ServiceContext>) {
-    group.get("api/recordings") { request, _ in try list(request) }
+    group.get("api/recordings") { request, _ in try await list(request) }
     // Not named `camera`: each node has its own recordings, also of cameras that are elsewhere now.
     group.get("recordings/:folder/:name") { request, context in try await file(request, context) }
     group.delete("recordings/:folder/:name") { _, context in try await remove(context) }
@@ -74,7 +74,7 @@ struct RecordingRoutes: Sendable {
 
   // MARK: Files
 
-  private func list(_ request: Request) throws -> Response {
+  private func list(_ request: Request) async throws -> Response {
     var words = try QueryWords(request)
     let camera = words.take("camera")
     let times = 0.0...1e11
@@ -82,21 +82,21 @@ struct RecordingRoutes: Sendable {
     let to = try words.takeNumber("to", in: times).map { WallTime(sinceEpoch: .seconds($0)) }
     let limit = try words.takeInteger("limit", in: 1...Self.mostListed) ?? 200
     try words.finish(known: ["camera", "from", "to", "limit"])
-    let found = recorders?.folder.recordings(of: camera, from: from, to: to, limit: limit) ?? []
+    let found = await recorders?.folder.read(of: camera, from: from, to: to, limit: limit) ?? []
     return try Response(json: ["recordings": found.map(\.answer)])
   }
 
-  private func recording(_ context: ServiceContext) throws -> (Recording, RecordingFolder) {
+  private func recording(_ context: ServiceContext) async throws -> (Recording, RecordingFolder) {
     let folder = try context.parameters.require("folder").percentDecoded
     let name = try context.parameters.require("name").percentDecoded
-    guard let recorders, let recording = recorders.folder.recording(folder, name) else {
+    guard let recorders, let recording = await recorders.folder.recording(folder, name) else {
       throw Problem.notFound("there is no such recording")
     }
     return (recording, recorders.folder)
   }
 
   private func remove(_ context: ServiceContext) async throws -> Response {
-    let (recording, folder) = try recording(context)
+    let (recording, folder) = try await recording(context)
     switch await folder.remove(recording) {
     case .done: return Response(status: .noContent)
     case .isOpen: throw Problem(.conflict, "it is still being recorded")
@@ -108,16 +108,17 @@ struct RecordingRoutes: Sendable {
 
   /// A file, or a part of it (RFC 9110, 14). One that is being recorded has what is written so far.
   private func file(_ request: Request, _ context: ServiceContext) async throws -> Response {
-    let (recording, folder) = try recording(context)
+    let (recording, folder) = try await recording(context)
     guard let descriptor = await folder.open(recording) else {
       throw Problem.notFound("the recording has gone")
     }
     let file = OpenFile(descriptor)
     let size = recording.bytes
-    let tag = "\"\(size)-\(recording.duration == nil ? "open" : "whole")\""
+    let tag = "\"\(size)-\(recording.isOpen ? "open" : "whole")\""
     var headers: HTTPFields = [
       .contentType: "video/mp4", .acceptRanges: "bytes", .eTag: tag, .cacheControl: "no-cache",
     ]
+    if request.headers.know(tag) { return Response(status: .notModified, headers: headers) }
     let isSame = request.headers[.ifRange].map { $0 == tag } ?? true
     var range = 0..<size
     var status = HTTPResponse.Status.ok
