@@ -81,10 +81,13 @@ package final class Preview: Sendable {
   /// `control` says. With `passes`, the source's own H.264 will do where the view shows all of it as it is, and the
   /// configuration asks for nothing.
   package func watchVideo(
-    _ configuration: VideoConfiguration, passes: Bool, counting counters: VideoCounters,
-    control: BitrateControl = BitrateControl()
+    _ configuration: VideoConfiguration, passes: Bool, patiently isPatient: Bool = false,
+    counting counters: VideoCounters, control: BitrateControl = BitrateControl()
   ) -> VideoWatch {
-    videos.watch(self, configuration, VideoTimes(control: control), passes: passes, counting: counters) {
+    videos.watch(
+      self, configuration, VideoTimes(control: control), passes: passes, patiently: isPatient,
+      counting: counters
+    ) {
       VideoEncoder(configuration, counting: counters)
     }
   }

@@ -12,7 +12,7 @@ final class VideoFeed: Sendable {
   private let counters: VideoCounters
   private let state: Watched<State>
 
-  private struct State {
+  struct State {
     var watchers: [Int: VideoWatcher] = [:]
     var control: BitrateControl
     var rate = PictureRate()
@@ -26,23 +26,6 @@ final class VideoFeed: Sendable {
     var format: H264Format?
     /// Set when no more pictures come; nobody can join any more.
     var end: Result<Void, any Error>?
-
-    /// Whether a watcher has lost pictures, and now reads again.
-    func isLost(_ watcher: Int) -> Bool {
-      watchers[watcher].map { $0.unread.isEmpty && !$0.isPromised } ?? false
-    }
-
-    /// Takes back what was not read yet.
-    mutating func loseUnread() {
-      for (id, watcher) in watchers where !watcher.unread.isEmpty { watchers[id]?.lose() }
-    }
-
-    mutating func askForKey(_ watcher: Int) {
-      guard isLost(watcher) else { return }
-      watchers[watcher]?.isPromised = true
-      keys.drop()
-      control.resumed(watcher, at: CaptureClock.now)
-    }
   }
 
   private let configuration: VideoConfiguration
@@ -65,11 +48,12 @@ final class VideoFeed: Sendable {
   // MARK: Watchers
 
   /// The number of a new watcher; nil if the feed has ended.
-  func join() -> Int? {
+  func join(patiently isPatient: Bool = false) -> Int? {
     state.update { state in
       guard state.end == nil else { return nil }
       state.lastID += 1
       var watcher = VideoWatcher()
+      watcher.isPatient = isPatient
       // What was captured before the view was as it is now is not shown.
       if let last = state.passed, preview.passesVideo(since: last.keyTime) {
         watcher.begin(last.video.pictures(after: nil, through: last.index).map(\.sample))
@@ -144,9 +128,26 @@ final class VideoFeed: Sendable {
     return next.flatMap { $0 }
   }
 
+  /// Waits for the next samples of a patient watcher; none where the camera has stopped showing anything, nil at the end.
+  func nextSamples(_ watcher: Int) async throws -> [VideoSample]? {
+    state.update { $0.watchers[watcher]?.isAsking = true }
+    let next = try await state.first { [preview] state -> [VideoSample]?? in
+      guard var known = state.watchers[watcher] else { return .some(nil) }
+      if !preview.isShown { known.lose() }
+      let samples = known.readAll()
+      state.watchers[watcher] = known
+      if let samples { return .some(samples) }
+      state.askForKey(watcher)
+      try state.end?.get()
+      return state.end == nil ? nil : .some(nil)
+    }
+    return next.flatMap { $0 }
+  }
+
   /// Gives samples to all watchers; `place` is that of the last one if they are passed on.
   private func deliver(
-    _ samples: [VideoSample], passing place: PassableVideo.Place? = nil, at now: CaptureInstant
+    _ samples: [VideoSample], passing place: PassableVideo.Place? = nil, isOfCamera: Bool = true,
+    at now: CaptureInstant
   ) {
     guard let last = samples.last else { return }
     let (before, dropped) = state.update { [times] state in
@@ -154,7 +155,7 @@ final class VideoFeed: Sendable {
       var dropped = 0
       if samples.contains(where: \.isKey) { state.keys.came(at: now) }
       for sample in samples { state.rate.saw(sample.timestamp) }
-      for (id, var watcher) in state.watchers {
+      for (id, var watcher) in state.watchers where isOfCamera || !watcher.isPatient {
         let lost = watcher.take(samples, times)
         dropped += lost.count
         if lost.isTooSlow { state.control.dropped(id, at: now) }
@@ -216,7 +217,10 @@ final class VideoFeed: Sendable {
     var reading = read(PreviewFrames(preview, as: .video).makeAsyncIterator())
     defer {
       reading.cancel()
-      state.withLock { ($0.picture, $0.passed) = (nil, nil) }
+      state.withLock { state in
+        state.passed?.video.wait(for: nil)
+        (state.picture, state.passed) = (nil, nil)
+      }
     }
     var (shown, encodedAt): (PictureKey?, CaptureInstant?)
     var (sourceState, clock) = (SourceState.live, SampleClock())
@@ -240,12 +244,22 @@ final class VideoFeed: Sendable {
         let isReplaced =
           shown.map { $0.version != picture.key.version } ?? false || picture.sourceState != sourceState
         let now = CaptureClock.now
-        let (isKey, factor) = state.update { state in
-          // Let the next one be read while this one is encoded.
-          state.picture = nil
+        let isOfCamera = picture.sourceState == .live
+        let isHidden = picture.sourceState == .off || shown?.version != picture.key.version
+        // What the camera sent before it was lost, and nobody has asked for yet.
+        if !isOfCamera, !isHidden, let last = passed, let newest = last.video.newest {
+          passed = pass(newest, after: last, &clock)
+        }
+        let (isKey, factor, isPatient) = state.update { state in
+          // Let the next one be read while this one is encoded. One that is passed on is known by then.
+          if case .video = picture {} else { state.picture = nil }
           // What was shown before a change of the view, or before its camera was switched off, is not shown after it.
-          if isReplaced { state.loseUnread() }
-          return (state.keys.asks(at: now), state.control.factor)
+          if isReplaced { state.loseUnread { isHidden || !$0.isPatient } }
+          for id in state.watchers.keys where !isOfCamera { state.watchers[id]?.leaveAway() }
+          if isOfCamera, state.watchers.values.contains(where: { $0.isPatient && $0.needsKey }) {
+            state.keys.join()
+          }
+          return (state.keys.asks(at: now), state.control.factor, state.isPatient)
         }
         sourceState = picture.sourceState
         switch picture {
@@ -254,6 +268,10 @@ final class VideoFeed: Sendable {
           if passed == nil { await encoder.rest() }
           (shown, encodedAt) = (video.key, nil)
           passed = pass(video.place, after: passed, &clock)
+          state.update { $0.picture = nil }
+        case .drawn(let rendered) where !isOfCamera && isPatient:
+          (shown, encodedAt, passed) = (rendered.key, nil, nil)
+          state.withLock { $0.passed = nil }
         case .drawn(let rendered):
           let time = rendered.key == shown ? now : max(rendered.timestamp, now - times.repeats)
           let sample = try await encoder.encode(
@@ -261,7 +279,7 @@ final class VideoFeed: Sendable {
             bitrateFactor: factor)
           (shown, encodedAt, passed) = (rendered.key, now, nil)
           clock.last = sample.timestamp
-          deliver([sample], at: now)
+          deliver([sample], isOfCamera: isOfCamera, at: now)
         }
       case nil:
         // Nothing new comes. The session is asked for the current picture once more: what may no longer be shown is
@@ -281,6 +299,7 @@ final class VideoFeed: Sendable {
   ) -> PassableVideo.Place? {
     let known = last?.video === place.video ? last?.index : nil
     var pictures = place.video.pictures(after: known, through: place.index)
+    place.video.wait(for: state.withLock { $0.isPatient } ? place.index + 1 : nil)
     // The view may have changed since it was asked for.
     guard let first = pictures.first, preview.passesVideo(since: place.keyTime) else { return last }
     // What was captured while it was hidden, or was another, is left out.
@@ -306,7 +325,7 @@ final class VideoFeed: Sendable {
       do {
         while let picture = try await iterator.nextPicture(passes: passes) {
           state.update { if !Task.isCancelled { $0.picture = picture } }
-          _ = try await state.first { $0.picture == nil ? true : nil }
+          _ = try await state.first { $0.picture == nil && !$0.rests ? true : nil }
         }
         // One that is cancelled because encoding failed must not say that the preview has ended.
         if !Task.isCancelled { end(.success(())) }
@@ -315,20 +334,5 @@ final class VideoFeed: Sendable {
       }
       return iterator
     }
-  }
-}
-
-/// Keeps the times of samples in order where those of a camera and of an encoder follow one another.
-private struct SampleClock {
-  var last: CaptureInstant?
-
-  func time(after time: CaptureInstant) -> CaptureInstant {
-    last.map { max(time, $0 + .milliseconds(1)) } ?? time
-  }
-
-  mutating func stamped(_ sample: VideoSample) -> VideoSample {
-    let time = time(after: sample.timestamp)
-    last = time
-    return time == sample.timestamp ? sample : sample.at(time)
   }
 }

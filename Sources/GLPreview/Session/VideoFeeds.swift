@@ -28,19 +28,22 @@ final class VideoFeeds: Sendable {
   }
 
   /// Watches a preview; the first watcher starts the encoder. With `passes`, a default configuration accepts the source's own
-  /// H.264.
+  /// H.264. Who watches patiently reads `nextSamples` now and then: meanwhile nothing is done for it but to keep what came.
   func watch(
     _ preview: Preview, _ configuration: VideoConfiguration, _ times: VideoTimes,
-    passes: Bool = false, counting counters: VideoCounters = VideoCounters(), _ encoder: () -> VideoEncoder
+    passes: Bool = false, patiently isPatient: Bool = false,
+    counting counters: VideoCounters = VideoCounters(), _ encoder: () -> VideoEncoder
   ) -> VideoWatch {
     let key = Key(configuration: configuration, passes: passes && configuration.takesAnyVideo)
     return feeds.withLock { feeds in
-      if let feed = feeds[key], let watcher = feed.join() { return VideoWatch(feed, watcher) }
+      if let feed = feeds[key], let watcher = feed.join(patiently: isPatient) {
+        return VideoWatch(feed, watcher)
+      }
       let feed = VideoFeed(
         preview, configuration, encoder(), times, passes: key.passes, counting: counters)
       feeds[key] = feed
       // Before it runs: without a watcher it may end at once.
-      let watch = VideoWatch(feed, feed.join() ?? 0)
+      let watch = VideoWatch(feed, feed.join(patiently: isPatient) ?? 0)
       Task {
         await feed.run()
         self.feeds.withLock { if $0[key] === feed { $0[key] = nil } }
@@ -83,6 +86,10 @@ package final class VideoWatch: Sendable {
 
   /// Waits for the next sample; nil at the end.
   package func next() async throws -> VideoSample? { try await feed.next(watcher) }
+
+  /// Waits for all samples since the last call, of one that watches patiently; none where the camera has stopped showing
+  /// anything, nil at the end.
+  package func nextSamples() async throws -> [VideoSample]? { try await feed.nextSamples(watcher) }
 
   /// It is read for so many clients, each of which counts where most of them decide.
   package func stand(for clients: Int) { feed.stand(watcher, for: clients) }

@@ -1,4 +1,5 @@
-// What each watcher of a video has not read yet, and when it is too slow.
+// What each watcher of a video has not read yet, and when it is too slow; the times of samples.
+internal import PreviewCore
 
 /// The limits of a video.
 struct VideoTimes: Sendable {
@@ -10,6 +11,9 @@ struct VideoTimes: Sendable {
   /// How much a watcher may leave unread.
   var unread = Duration.milliseconds(500)
   var unreadBytes = 8_000_000
+  /// The same of a patient one.
+  var patientlyUnread = Duration.seconds(5)
+  var patientlyUnreadBytes = 64_000_000
   /// When a picture is repeated because nothing new comes.
   var repeats = Duration.seconds(1)
   /// When the bit rate that the watchers share goes down and up.
@@ -27,6 +31,16 @@ struct VideoWatcher {
   var isPromised = true
   /// How many clients it reads for.
   var clients = 1
+  /// Whether it reads now and then, all that there is, and takes only pictures of the camera: nothing that is shown in their
+  /// place.
+  var isPatient = false
+  /// Whether a patient one waits for pictures.
+  var isAsking = false
+  /// Whether it is to be told, after what is unread, that the camera shows nothing.
+  var isAway = false
+
+  /// Whether it is in no need of another picture yet.
+  var isContent: Bool { isPatient && (!isAsking || !unread.isEmpty) }
 
   /// Returns how many it loses.
   @discardableResult
@@ -38,7 +52,9 @@ struct VideoWatcher {
   /// Begins with the last key picture of some samples; without one, it waits.
   mutating func begin(_ samples: [VideoSample]) {
     guard let key = samples.lastIndex(where: \.isKey) else { return }
-    (unread, needsKey, isPromised) = (Array(samples[key...]), false, true)
+    // A patient one has lost nothing of what it has not read: the camera was away for a moment.
+    unread = (isPatient ? unread : []) + samples[key...]
+    (needsKey, isPromised, isAway) = (false, true, false)
     past = unread.count - 1
   }
 
@@ -47,7 +63,9 @@ struct VideoWatcher {
     var (dropped, isTooSlow) = (0, false)
     if let first = unread.dropFirst(past).first, let newest = samples.last {
       let bytes = (unread.dropFirst(past) + samples).reduce(0) { $0 + $1.bytes.count }
-      isTooSlow = newest.timestamp - first.timestamp > times.unread || bytes > times.unreadBytes
+      isTooSlow =
+        newest.timestamp - first.timestamp > (isPatient ? times.patientlyUnread : times.unread)
+        || bytes > (isPatient ? times.patientlyUnreadBytes : times.unreadBytes)
       if isTooSlow { dropped = lose() }
     }
     guard needsKey else {
@@ -59,9 +77,40 @@ struct VideoWatcher {
     return (dropped, isTooSlow)
   }
 
+  /// The camera shows nothing: what comes later begins with a key picture.
+  mutating func leaveAway() {
+    guard isPatient, !needsKey || !unread.isEmpty else { return }
+    (needsKey, isPromised, isAway) = (true, true, true)
+  }
+
+  /// All that a patient one has not read, or nothing where the camera has gone away; nil if it waits.
+  mutating func readAll() -> [VideoSample]? {
+    guard !unread.isEmpty || isAway else { return nil }
+    defer {
+      isAway = isAway && !unread.isEmpty
+      (unread, past, isAsking) = ([], 0, false)
+    }
+    return unread
+  }
+
   mutating func read() -> VideoSample? {
     guard !unread.isEmpty else { return nil }
     past = max(past - 1, 0)
     return unread.removeFirst()
+  }
+}
+
+/// Keeps the times of samples in order where those of a camera and of an encoder follow one another.
+struct SampleClock {
+  var last: CaptureInstant?
+
+  func time(after time: CaptureInstant) -> CaptureInstant {
+    last.map { max(time, $0 + .milliseconds(1)) } ?? time
+  }
+
+  mutating func stamped(_ sample: VideoSample) -> VideoSample {
+    let time = time(after: sample.timestamp)
+    last = time
+    return time == sample.timestamp ? sample : sample.at(time)
   }
 }

@@ -35,6 +35,8 @@ final class PassableVideo: Sendable {
     /// The last key picture.
     var keyTime = CaptureInstant.start
     var isBroken = false
+    /// The first one that a reader waits for who comes now and then; nil if there is none.
+    var awaited: Int?
     var lease: MemoryLease?
 
     func has(_ index: Int) -> Bool { index >= first && index < first + pictures.count }
@@ -42,6 +44,8 @@ final class PassableVideo: Sendable {
 
   /// How long pictures before the last key picture, or beyond `limit` bytes, are kept: readers may be a little late.
   private static let lateness = Duration.seconds(1)
+  /// The same for one who comes now and then; within `limit`.
+  private static let awaitedLateness = Duration.seconds(10)
 
   /// What is kept counts against the budget; where that has no room, it is as if there were more than `limit` bytes.
   init(limit: Int = 8_000_000, budget: MemoryBudget? = nil) {
@@ -59,7 +63,11 @@ final class PassableVideo: Sendable {
       let key = state.pictures.lastIndex(where: \.sample.isKey) ?? state.pictures.count - 1
       let hasRoom = state.byteCount <= limit && hold(&state)
       let end = hasRoom ? key : state.pictures.count - 1
-      let kept = state.pictures[..<end].firstIndex { $0.capturedAt >= time - Self.lateness } ?? end
+      var kept = state.pictures[..<end].firstIndex { $0.capturedAt >= time - Self.lateness } ?? end
+      if hasRoom, let awaited = state.awaited, awaited < state.first + kept {
+        let old = state.pictures[..<kept].firstIndex { $0.capturedAt >= time - Self.awaitedLateness }
+        kept = max(awaited - state.first, old ?? kept)
+      }
       state.byteCount -= state.pictures[..<kept].reduce(0) { $0 + $1.sample.bytes.count }
       state.pictures.removeFirst(kept)
       state.first += kept
@@ -100,6 +108,20 @@ final class PassableVideo: Sendable {
       return known.lastIndex(where: \.sample.isKey).map { Array(known[$0...]) } ?? []
     }
   }
+
+  /// The last picture; nil if there is none.
+  var newest: Place? {
+    state.withLock { state in
+      state.pictures.last.map {
+        Place(
+          video: self, index: state.first + state.pictures.count - 1, size: $0.sample.format.size,
+          keyTime: state.keyTime)
+      }
+    }
+  }
+
+  /// The pictures from this one on are kept for longer: a reader takes them now and then. Nil where there is none any more.
+  func wait(for index: Int?) { state.withLock { $0.awaited = index } }
 
   /// The fewest pictures to decode for the picture `index` after the picture `last`.
   func pathToDecode(after last: Int?, through index: Int) -> [VideoSample] {

@@ -47,15 +47,17 @@ final class CameraWatch: Service {
     }
   }
 
-  func run() async throws {
+  func run() async throws { await untilShutdown { [self] in await look() } }
+
+  private func look() async {
     await withDiscardingTaskGroup { group in
-      while !Task.isShuttingDownGracefully, !Task.isCancelled {
+      while !Task.isCancelled {
         for camera in registry.cameras {
           await look(at: camera)
           if needsProof(camera) { group.addTask { await self.prove(camera) } }
         }
         forgetOthers()
-        try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.interval) }
+        await nextLook(every: Self.interval)
       }
       group.cancelAll()
     }

@@ -32,8 +32,13 @@ struct FolderStore: ~Copyable {
     retained.add(found)
   }
 
-  /// The files of earlier runs.
-  private(set) var found: [RetainedFiles.File] = []
+  private var found: [RetainedFiles.File] = []
+
+  /// The files of earlier runs; nothing when it is asked again.
+  mutating func takeFound() -> [RetainedFiles.File] {
+    defer { found = [] }
+    return found
+  }
 
   deinit { close(folder) }
 
@@ -97,9 +102,9 @@ struct FolderStore: ~Copyable {
     retained.add(RetainedFiles.File(name: name, bytes: bytes), at: time)
   }
 
-  /// Deletes files that exceed the limits.
-  mutating func prune(now: WallTime, at time: CaptureInstant) -> [StampedFileName] {
-    let files = retained.removeExcess(now: now, at: time).map(\.name)
+  /// Deletes files that exceed the limits, which hold with `bytes` more that are being written.
+  mutating func prune(now: WallTime, at time: CaptureInstant, besides bytes: Int = 0) -> [StampedFileName] {
+    let files = retained.removeExcess(now: now, at: time, besides: bytes).map(\.name)
     for name in files { unlink(name) }
     return files
   }

@@ -62,7 +62,9 @@ struct RetainedFiles: Sendable {
 
   var count: Int { ahead.count + found.count + written.count }
 
-  private var isTooMuch: Bool { count > limits.maximumCount ?? .max || bytes > limits.maximumBytes ?? .max }
+  private func isTooMuch(besides open: Int) -> Bool {
+    count > limits.maximumCount ?? .max || bytes + open > limits.maximumBytes ?? .max
+  }
 
   /// Adds the files of earlier runs.
   mutating func add(_ files: [File]) {
@@ -81,22 +83,26 @@ struct RetainedFiles: Sendable {
     bytes += file.bytes
   }
 
-  /// Removes and returns the files that exceed the limits, in the order of deletion.
-  mutating func removeExcess(now: WallTime, at time: CaptureInstant) -> [File] {
+  /// Removes and returns the files that exceed the limits, in the order of deletion. Files that are being written
+  /// have `open` bytes more.
+  mutating func removeExcess(now: WallTime, at time: CaptureInstant, besides open: Int = 0) -> [File] {
     follow(now, at: time)
     let elapsed = time - monotonicStart
     let age = limits.maximumAge
     let oldest = age.map { StampedFileName.stamp(WallTime(sinceEpoch: start.sinceEpoch + elapsed - $0)) }
     var removed: [File] = []
-    while !ahead.isEmpty, isTooMuch || age.map({ elapsed > $0 }) == true {
+    while !ahead.isEmpty, isTooMuch(besides: open) || age.map({ elapsed > $0 }) == true {
       removed.append(take(ahead.removeFirst()))
     }
     while let entry = found.first,
-      isTooMuch || elapsed >= Self.settlesWithin && oldest.map({ entry.file.name.stamp < $0 }) == true
+      isTooMuch(besides: open)
+        || elapsed >= Self.settlesWithin && oldest.map({ entry.file.name.stamp < $0 }) == true
     {
       removed.append(take(found.removeFirst()))
     }
-    while let entry = written.first, isTooMuch || age.map({ time - entry.written > $0 }) == true {
+    while let entry = written.first,
+      isTooMuch(besides: open) || age.map({ time - entry.written > $0 }) == true
+    {
       removed.append(take(written.removeFirst()))
       if time - entry.written < .seconds(60), !removedSoon {
         removedSoon = true

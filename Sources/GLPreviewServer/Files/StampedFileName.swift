@@ -3,7 +3,7 @@ internal import FoundationEssentials
 internal import GLPreview
 
 /// `CAMERA/2026-11-21T20-15-30.123Z-VIEW.jpg`, or `.mp4`.
-struct StampedFileName: Sendable, Hashable {
+struct StampedFileName: Sendable, Hashable, Comparable {
   /// The subfolder.
   let camera: String
   /// The file's name in it.
@@ -22,6 +22,8 @@ struct StampedFileName: Sendable, Hashable {
     self.camera = Self.word(camera)
     file = "\(Self.stamp(time))-\(Self.word(view))\(kind.rawValue)"
   }
+
+  static func < (a: StampedFileName, b: StampedFileName) -> Bool { (a.file, a.camera) < (b.file, b.camera) }
 
   /// Parses the name of an existing file; nil if it is not one of ours.
   init?(camera: String, file: String, _ kind: Kind = .snapshot) {

@@ -75,9 +75,11 @@ final class MotionWatch: Service {
 
   // MARK: Watching
 
-  func run() async throws {
+  func run() async throws { await untilShutdown { [self] in await watch() } }
+
+  private func watch() async {
     var readers: [String: Task<Void, Never>] = [:]
-    while !Task.isShuttingDownGracefully, !Task.isCancelled {
+    while !Task.isCancelled {
       let cameras = registry.cameras
       for source in renewed(cameras) {
         readers.removeValue(forKey: source)?.cancel()
@@ -90,7 +92,7 @@ final class MotionWatch: Service {
       for camera in cameras where self[camera]?.episodes.current != nil {
         update(camera) { $0.passed(to: CaptureClock.now) }
       }
-      try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.interval) }
+      await nextLook(every: Self.interval)
     }
     for reader in readers.values { reader.cancel() }
     for reader in readers.values { await reader.value }

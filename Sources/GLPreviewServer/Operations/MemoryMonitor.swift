@@ -36,10 +36,12 @@ struct MemoryMonitor: Service {
   /// not be returned in between.
   private static let patience = 12
 
-  func run() async throws {
+  func run() async throws { await untilShutdown { await look() } }
+
+  private func look() async {
     var looks = 0
-    while !Task.isShuttingDownGracefully, !Task.isCancelled {
-      try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.interval) }
+    while !Task.isCancelled {
+      await nextLook(every: Self.interval)
       let heap = glp_memory_measure()
       if ProcessHeap.isOurs.load(ordering: .relaxed), heap.used > 0 {
         let used = Int(heap.used) + (ProcessMetrics.sharedBytes ?? 0)

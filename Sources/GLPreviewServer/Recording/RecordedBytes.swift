@@ -3,38 +3,31 @@ internal import GLPreview
 internal import Glibc
 
 enum RecordedBytes {
-  /// What earlier runs left: those that were not finished are finished, up to their last whole fragment.
-  static func adopt(_ store: inout FolderStore) -> (recordings: [Recording], repaired: Int) {
-    var (recordings, repaired) = ([Recording](), 0)
-    for file in store.found {
-      guard let descriptor = store.open(file.name, forWriting: true) else { continue }
-      defer { close(descriptor) }
-      var isReadable = true
-      let known = MP4Recording(size: file.bytes) { offset, count in
-        let bytes = read(descriptor, offset, count)
-        if bytes.count < count { isReadable = false }
-        return bytes
-      }
-      // What can't be read, or is not of this program, stays as it is.
-      guard isReadable, let start = file.name.time else { continue }
-      guard let known else {
-        let isOurs = read(descriptor, 4, 8) == Array("ftypiso6".utf8)
-        // A beginning without a picture.
-        if file.bytes == 0 || isOurs && file.bytes < 4096 { try? store.remove(file.name) }
-        continue
-      }
-      if !known.isFinished {
-        repaired += 1
-        if ftruncate(descriptor, known.byteCount) != 0 { continue }
-        _ = write(MP4Recording.finish(length: known.length), at: known.lengthOffset, descriptor)
-      }
-      recordings.append(
-        Recording(
-          camera: file.name.camera.percentDecoded, view: String(file.name.view).percentDecoded,
-          name: file.name,
-          start: start, duration: duration(known.length), bytes: known.byteCount))
+  /// Reads a file of an earlier run. One that was not finished is finished, up to its last whole fragment.
+  ///
+  /// - Returns: the recording; nil if it can't be read, or is none, and then stays as it is. A beginning without a picture goes.
+  static func look(at file: Recording, in store: inout FolderStore) -> (Recording, isRepaired: Bool)? {
+    guard file.name.time != nil, let descriptor = store.open(file.name, forWriting: true) else { return nil }
+    defer { close(descriptor) }
+    var isReadable = true
+    let known = MP4Recording(size: file.bytes) { offset, count in
+      let bytes = read(descriptor, offset, count)
+      if bytes.count < count { isReadable = false }
+      return bytes
     }
-    return (recordings, repaired)
+    guard isReadable else { return nil }
+    guard let known else {
+      let isOurs = read(descriptor, 4, 8) == Array("ftypiso6".utf8)
+      if file.bytes == 0 || isOurs && file.bytes < 4096 { try? store.remove(file.name) }
+      return nil
+    }
+    if !known.isFinished {
+      if ftruncate(descriptor, known.byteCount) != 0 { return nil }
+      _ = write(MP4Recording.finish(length: known.length), at: known.lengthOffset, descriptor)
+    }
+    var recording = file
+    (recording.duration, recording.bytes) = (duration(known.length), known.byteCount)
+    return (recording, !known.isFinished)
   }
 
   static func duration(_ length: Int) -> Duration { .seconds(Double(length) / 90_000) }

@@ -20,16 +20,22 @@ final class Recorder: Sendable {
   /// What was asked and is not done yet.
   private struct Orders {
     var until: CaptureInstant?
-    var stops = false
+    var stops: CaptureInstant?
     var isMoving = false
     var isRecording = false
+    /// It is to end, with what the camera has sent so far.
+    var ends = false
     /// Until when all triggers last, done or not.
     var last: CaptureInstant?
   }
 
-  /// The longest that a picture waits in memory to be written together with others.
-  private static let flushesEvery = Duration.seconds(1)
+  /// How long pictures are collected before they are looked at: a few at a time cost much less than one by one.
+  private static let looksEvery = Duration.milliseconds(500)
+  /// Pictures that are in memory for this long, or of so many bytes, are written together.
+  private static let flushesEvery = Duration.milliseconds(900)
   private static let flushesAt = 512 << 10
+  /// How long a camera that sends nothing is waited for at the end.
+  private static let endsWithin = Duration.milliseconds(300)
   /// How long to wait after something failed.
   private static let pause = Duration.seconds(5)
 
@@ -63,35 +69,48 @@ final class Recorder: Sendable {
     }
   }
 
-  /// Whether something moves.
+  /// Whether something moves. What moves only between two looks is recorded too.
   func moves(_ isMoving: Bool) {
-    if orders.value.isMoving != isMoving { orders.update { $0.isMoving = isMoving } }
+    guard orders.withLock({ $0.isMoving }) != isMoving else { return }
+    orders.withLock { $0.isMoving = isMoving }
+    trigger(until: CaptureClock.now)
   }
 
   /// Triggers end now.
-  func stop() { orders.update { ($0.until, $0.last, $0.stops) = (nil, nil, true) } }
+  func stop() { orders.update { ($0.until, $0.last, $0.stops) = (nil, nil, CaptureClock.now) } }
 
-  /// Records until it is cancelled. After an error it tries again.
+  /// Recording ends with what the camera has sent so far.
+  func end() { orders.update { $0.ends = true } }
+
+  /// Records until it is to end. After an error it tries again.
   func run() async {
     var (plan, trouble) = (RecordingPlan(configuration), String?.none)
-    while !Task.isCancelled {
+    while !orders.withLock({ $0.ends }) {
       do {
         let stream = try open()
-        try await withTaskCancellationHandler {
-          try await record(stream, &plan)
-        } onCancel: {
+        defer { stream.end() }
+        let ending = Task { [orders] in
+          _ = try await orders.first { $0.ends ? true : nil }
+          try await Task.sleep(for: Self.endsWithin)
           stream.end()
         }
+        defer { ending.cancel() }
+        try await record(stream, &plan)
         trouble = nil
       } catch {
         let reason = Problem(error)?.detail ?? "\(error)"
-        if reason != trouble, !Task.isCancelled {
+        if reason != trouble {
           logger.warning("camera not recorded", metadata: ["camera": "\(camera)", "reason": "\(reason)"])
         }
         trouble = reason
       }
-      try? await Task.sleep(for: Self.pause)
+      await rest(for: Self.pause)
     }
+  }
+
+  /// Waits, but not beyond the end.
+  private func rest(for time: Duration) async {
+    _ = try? await orders.first(until: CaptureClock.now + time) { $0.ends ? true : nil }
   }
 
   /// A file that is being written.
@@ -114,23 +133,32 @@ final class Recorder: Sendable {
       for step in plan.interrupt() { _ = carryOut(step, &file) }
       orders.update { $0.isRecording = false }
     }
-    while let sample = try await stream.next() {
-      let (until, stops, isMoving) = orders.withLock { orders in
-        defer { (orders.until, orders.stops) = (nil, false) }
-        return (orders.until, orders.stops, orders.isMoving)
+    while let samples = try await stream.nextSamples() {
+      let (until, stops, isMoving, ends) = orders.withLock { orders in
+        defer { (orders.until, orders.stops) = (nil, nil) }
+        return (orders.until, orders.stops, orders.isMoving, orders.ends)
       }
-      plan.moves(isMoving, at: sample.timestamp)
-      if stops { plan.stop(at: sample.timestamp) }
+      plan.isMoving = isMoving
+      if let stops { plan.stop(at: stops) }
       if let until { plan.trigger(until: until) }
-      for step in plan.take(sample) where !carryOut(step, &file) {
+      // The camera shows nothing: the file ends, and the next one begins when it is back.
+      for step in samples.isEmpty ? plan.interrupt() : samples.flatMap({ plan.take($0) })
+      where !carryOut(step, &file) {
         // The file ends with what it has. The view is not watched during the pause: who does not read what it
         // watches is taken for a slow client.
         throw RecordingFailure()
       }
+      if let since = file?.since, let last = samples.last, last.timestamp - since >= Self.flushesEvery,
+        !flush(&file)
+      {
+        throw RecordingFailure()
+      }
       if plan.isRecording != isRecording {
         let isRecording = plan.isRecording
-        orders.update { $0.isRecording = isRecording }
+        orders.withLock { $0.isRecording = isRecording }
       }
+      if ends { return }
+      await rest(for: Self.looksEvery)
     }
   }
 
@@ -149,10 +177,7 @@ final class Recorder: Sendable {
       return folder.append(bytes, to: handle)
     case .append(let sample):
       file?.append(sample)
-      guard let since = file?.since, let bytes = file?.bytes,
-        sample.timestamp - since >= Self.flushesEvery || bytes.count >= Self.flushesAt
-      else { return true }
-      return flush(&file)
+      return file.map { $0.bytes.count < Self.flushesAt } ?? true || flush(&file)
     case .end:
       let isWritten = flush(&file)
       guard let ended = file else { return true }

@@ -88,16 +88,18 @@ final class Recorders: Service, CustomStringConvertible {
 
   /// Keeps the recorders as they are configured; ends all files when the service ends.
   func run() async throws {
-    while !Task.isShuttingDownGracefully, !Task.isCancelled {
-      follow()
-      try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.looksEvery) }
+    await untilShutdown { [self] in
+      while !Task.isCancelled {
+        follow()
+        await nextLook(every: Self.looksEvery)
+      }
     }
-    let tasks = running.withLock { running in
+    let ones = running.withLock { running in
       defer { running = [:] }
-      return running.values.map(\.task)
+      return Array(running.values)
     }
-    for task in tasks { task.cancel() }
-    for task in tasks + ending.withLock({ $0 }) { await task.value }
+    for one in ones { one.recorder.end() }
+    for task in ones.map(\.task) + ending.withLock({ $0 }) { await task.value }
     await folder.flushInTime()
   }
 
@@ -107,7 +109,7 @@ final class Recorders: Service, CustomStringConvertible {
     running.withLock { running in
       let gone = running.filter { !keys.contains($0.key) }
       for (key, one) in gone {
-        one.task.cancel()
+        one.recorder.end()
         running[key] = nil
         ending.withLock { $0.append(one.task) }
         Task { [self] in
@@ -129,7 +131,7 @@ final class Recorders: Service, CustomStringConvertible {
       onChange: { [events] in events.recorded($0) },
       open: { [registry, videos] in
         let target = try registry.view(view, of: name)
-        return try videos.begin(target, as: target.served, target.served.video)
+        return try videos.begin(target, as: target.served, target.served.video, patiently: true)
       })
     return Running(recorder: recorder, task: Task { await recorder.run() })
   }

@@ -5,10 +5,27 @@ struct Recording: Sendable, Hashable {
   let camera: String
   let view: String
   let name: StampedFileName
-  let start: WallTime
-  /// Nil while it is being recorded.
+  /// Whether it is being recorded.
+  var isOpen = false
+  /// Nil while it is being recorded, and while it is not known.
   var duration: Duration?
   var bytes: Int
+
+  /// A file of an earlier run, of which nobody has read anything yet.
+  init(_ name: StampedFileName, bytes: Int) {
+    (self.name, self.bytes) = (name, bytes)
+    (camera, view) = (name.camera.percentDecoded, String(name.view).percentDecoded)
+  }
+
+  /// A new file.
+  init(beginning name: StampedFileName, _ camera: String, _ view: String) {
+    (self.name, self.camera, self.view, bytes, isOpen) = (name, camera, view, 0, true)
+  }
+
+  /// Whether the file has to be read before anything is said of it.
+  var isUnknown: Bool { !isOpen && duration == nil }
+
+  var start: WallTime { name.time ?? WallTime(sinceEpoch: .zero) }
 
   /// The path of its URL.
   var path: String { "/recordings/\(name.camera)/\(name.file)".replacing("%", with: "%25") }
@@ -33,7 +50,7 @@ struct Recording: Sendable, Hashable {
   var answer: Answer {
     Answer(
       camera: camera, view: view, start: start.description, duration: duration.map { $0 / .seconds(1) },
-      bytes: bytes, url: path, recording: duration == nil)
+      bytes: bytes, url: path, recording: isOpen)
   }
 }
 
@@ -44,7 +61,7 @@ extension ServiceEvents {
       "recording",
       [
         "camera": .string(recording.camera), "view": .string(recording.view),
-        "what": .string(recording.duration == nil ? "began" : "ended"),
+        "what": .string(recording.isOpen ? "began" : "ended"),
         "timestamp": .string(recording.start.description),
         "duration": recording.duration.map { .number($0 / .seconds(1)) },
         "bytes": .integer(recording.bytes), "url": .string(recording.path),

@@ -26,7 +26,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
     var trouble: String?
   }
 
-  private struct File {
+  struct File {
     var descriptor: CInt
     let name: StampedFileName
     var bytes = 0
@@ -34,8 +34,10 @@ final class RecordingFolder: Service, CustomStringConvertible {
     var lengthOffset: Int?
   }
 
-  private struct Catalogue {
-    var recordings: [StampedFileName: Recording] = [:]
+  struct Catalogue {
+    var recordings = RecordingCatalogue()
+    /// Those of earlier runs that nobody has read yet, the newest last.
+    var unread: [StampedFileName] = []
     var failed: Set<RecordingHandle> = []
     var waitingBytes = 0
     var lastNumber = 0
@@ -49,12 +51,12 @@ final class RecordingFolder: Service, CustomStringConvertible {
 
   private let configuration: FolderConfiguration
   private let metrics: ServiceMetrics
-  private let logger: Logger
+  let logger: Logger
   private let write: @Sendable (CInt, [UInt8]) -> CInt
-  private let queue = DispatchQueue(label: "glpreview.recordings", qos: .utility)
+  let queue = DispatchQueue(label: "glpreview.recordings", qos: .utility)
   // Used only on the queue; the lock makes that visible to the compiler.
   private let state = Mutex(State())
-  private let catalogue = Mutex(Catalogue())
+  let catalogue = Mutex(Catalogue())
 
   /// `write` writes all bytes at the end of a file, and returns 0 or `errno`.
   init(
@@ -79,8 +81,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
         time = WallTime(sinceEpoch: time.sinceEpoch + .milliseconds(1))
         name = StampedFileName(camera: camera, view: view, time: time, .recording)
       }
-      let recording = Recording(
-        camera: camera, view: view, name: name, start: time, duration: nil, bytes: 0)
+      let recording = Recording(beginning: name, camera, view)
       catalogue.recordings[name] = recording
       return (RecordingHandle(number: catalogue.lastNumber), recording)
     }
@@ -117,23 +118,6 @@ final class RecordingFolder: Service, CustomStringConvertible {
 
   // MARK: Reading
 
-  /// The recordings that overlap a span, the newest first.
-  func recordings(of camera: String?, from: WallTime?, to: WallTime?, limit: Int) -> [Recording] {
-    let all = catalogue.withLock { Array($0.recordings.values) }
-    let found = all.filter { recording in
-      (camera.map { $0 == recording.camera } ?? true) && to.map { recording.start <= $0 } ?? true
-        && from.map { recording.end ?? .now >= $0 } ?? true
-    }
-    return Array(found.sorted { ($1.name.stamp, $1.camera) < ($0.name.stamp, $0.camera) }.prefix(limit))
-  }
-
-  /// A recording by the path components of its URL.
-  func recording(_ folder: String, _ file: String) -> Recording? {
-    StampedFileName(camera: folder, file: file, .recording).flatMap { name in
-      catalogue.withLock { $0.recordings[name] }
-    }
-  }
-
   /// Opens a recording for reading; nil if it has gone. The caller closes it.
   func open(_ recording: Recording) async -> CInt? {
     await onQueue { [self] in
@@ -149,7 +133,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
   /// Deletes a recording that is complete.
   func remove(_ recording: Recording) async -> Removal {
     await onQueue { [self] in
-      guard catalogue.withLock({ $0.recordings[recording.name]?.duration != nil }) else { return .isOpen }
+      guard catalogue.withLock({ $0.recordings[recording.name]?.isOpen == false }) else { return .isOpen }
       guard tryTo("not removed", { store, _ in try store.remove(recording.name) }) else { return .failed }
       catalogue.withLock { $0.recordings[recording.name] = nil }
       return .done
@@ -166,7 +150,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
   /// The same, but no longer than a shutdown may take: what is not finished then is finished at the next start.
   func flushInTime() async { await waitAtMost(.seconds(2)) { [self] in await flush() } }
 
-  private func onQueue<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
+  func onQueue<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in queue.async { continuation.resume(returning: work()) } }
   }
 
@@ -203,7 +187,8 @@ final class RecordingFolder: Service, CustomStringConvertible {
         state.store = consume store
       } else {
         catalogue.withLock { catalogue in
-          catalogue.recordings = catalogue.recordings.filter { $0.value.duration == nil }
+          catalogue.recordings.removeAllWritten()
+          catalogue.unread = []
         }
       }
     }
@@ -274,6 +259,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
       let error = FolderError("\(file.name.camera)/\(file.name.file)")
       store.finished(file.name, bytes: file.bytes, at: CaptureClock.now)
       finished = catalogue.withLock { catalogue in
+        catalogue.recordings[file.name]?.isOpen = false
         catalogue.recordings[file.name]?.duration = RecordedBytes.duration(length)
         return catalogue.recordings[file.name]
       }
@@ -284,18 +270,19 @@ final class RecordingFolder: Service, CustomStringConvertible {
   }
 
   private func prune() {
-    tryTo("folder not kept") { [self] store, _ in
-      let removed = store.prune(now: .now, at: CaptureClock.now)
+    tryTo("folder not kept") { [self] store, files in
+      let open = files.values.reduce(0) { $0 + $1.bytes }
+      let removed = store.prune(now: .now, at: CaptureClock.now, besides: open)
       for notice in store.takeNotices() { logger.warning("\(notice)") }
       guard !removed.isEmpty else { return }
       metrics.count(.removedRecording, by: removed.count)
-      catalogue.withLock { catalogue in for name in removed { catalogue.recordings[name] = nil } }
+      catalogue.withLock { $0.recordings.remove(removed) }
     }
   }
 
   /// Opens the folder if necessary, and runs `work` with it. Logs when errors begin and when they end.
   @discardableResult
-  private func tryTo(
+  func tryTo(
     _ what: String, _ work: (inout FolderStore, inout [RecordingHandle: File]) throws -> Void
   ) -> Bool {
     state.withLock { state in
@@ -305,14 +292,10 @@ final class RecordingFolder: Service, CustomStringConvertible {
           store = known
         } else {
           store = try FolderStore(configuration, of: .recording, now: .now, at: CaptureClock.now)
-          let left = RecordedBytes.adopt(&store)
-          if left.repaired > 0 {
-            logger.notice(
-              "recordings that had not ended were finished", metadata: ["recordings": "\(left.repaired)"])
-          }
-          catalogue.withLock { catalogue in
-            for recording in left.recordings { catalogue.recordings[recording.name] = recording }
-          }
+          let (newest, others) = catalogue.withLock { $0.recordings.add(store.takeFound()) }
+          look(at: newest, in: &store)
+          catalogue.withLock { $0.unread = others }
+          if !others.isEmpty { queue.async { [self] in lookOn() } }
         }
         var files = state.files
         let result = Result { try work(&store, &files) }

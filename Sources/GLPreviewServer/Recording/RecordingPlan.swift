@@ -22,7 +22,7 @@ struct RecordingPlan: Sendable {
   /// Whether a trigger has come since the last picture. It counts even if it has ended: pictures may be far apart.
   private var isTriggered = false
   /// Whether something moves, with no end yet.
-  private var isMoving = false
+  var isMoving = false
   /// What was before, from a key picture on, and has not been recorded.
   private var waiting: [VideoSample] = []
   private var waitingBytes = 0
@@ -47,12 +47,6 @@ struct RecordingPlan: Sendable {
   /// What was triggered ends at `time`, and is recorded a little longer.
   mutating func stop(at time: CaptureInstant) {
     until = until.map { min($0, time + configuration.after) }
-  }
-
-  /// Motion has begun, or ends at `time`.
-  mutating func moves(_ isMoving: Bool, at time: CaptureInstant) {
-    if self.isMoving, !isMoving { trigger(until: time) }
-    self.isMoving = isMoving
   }
 
   private func isWanted(at time: CaptureInstant) -> Bool {

@@ -20,13 +20,13 @@ struct RecordingRoutes: Sendable {
     group.get("api/recordings") { request, context in try await list(request, context) }
     // Not named `camera`: a recording stays at its node, also when its camera is elsewhere.
     group.get("recordings/:folder/:name") { request, context in
-      guard let (recording, folder) = try recording(request, context) else {
+      guard let (recording, folder) = try await recording(request, context) else {
         return try await others.pass(request, context)
       }
       return try await file(recording, in: folder, request, context)
     }
     group.delete("recordings/:folder/:name") { request, context in
-      guard let (recording, folder) = try recording(request, context) else {
+      guard let (recording, folder) = try await recording(request, context) else {
         return try await others.pass(request, context)
       }
       return try await remove(recording, from: folder)
@@ -100,7 +100,7 @@ struct RecordingRoutes: Sendable {
     let to = try words.takeNumber("to", in: times).map { WallTime(sinceEpoch: .seconds($0)) }
     let limit = try words.takeInteger("limit", in: 1...Self.mostListed) ?? 200
     try words.finish(known: ["camera", "from", "to", "limit"])
-    let found = recorders?.folder.recordings(of: camera, from: from, to: to, limit: limit) ?? []
+    let found = await recorders?.folder.read(of: camera, from: from, to: to, limit: limit) ?? []
     var list = List(recordings: found.map(\.answer))
     guard others.areMeant(by: request) else { return try Response(json: list) }
     let name = others.ownName
@@ -114,12 +114,12 @@ struct RecordingRoutes: Sendable {
   }
 
   /// Nil for one that another node may have.
-  private func recording(_ request: Request, _ context: ServiceContext) throws -> (
+  private func recording(_ request: Request, _ context: ServiceContext) async throws -> (
     Recording, RecordingFolder
   )? {
     let folder = try context.parameters.require("folder").percentDecoded
     let name = try context.parameters.require("name").percentDecoded
-    if let recorders, let recording = recorders.folder.recording(folder, name) {
+    if let recorders, let recording = await recorders.folder.recording(folder, name) {
       return (recording, recorders.folder)
     }
     guard others.areMeant(by: request), StampedFileName(camera: folder, file: name, .recording) != nil else {
@@ -147,10 +147,11 @@ struct RecordingRoutes: Sendable {
     }
     let file = OpenFile(descriptor)
     let size = recording.bytes
-    let tag = "\"\(size)-\(recording.duration == nil ? "open" : "whole")\""
+    let tag = "\"\(size)-\(recording.isOpen ? "open" : "whole")\""
     var headers: HTTPFields = [
       .contentType: "video/mp4", .acceptRanges: "bytes", .eTag: tag, .cacheControl: "no-cache",
     ]
+    if request.headers.know(tag) { return Response(status: .notModified, headers: headers) }
     let isSame = request.headers[.ifRange].map { $0 == tag } ?? true
     var range = 0..<size
     var status = HTTPResponse.Status.ok

@@ -91,11 +91,7 @@ struct SnapshotRoutes: Sendable {
   // MARK: Answers
 
   private func isKnown(_ subject: SnapshotSubject, _ request: Request) -> Bool {
-    guard let known = request.headers[.ifNoneMatch] else { return false }
-    return known.split(separator: ",").contains { tag in
-      let tag = tag.drop { $0 == " " }.prefix { $0 != " " }
-      return tag == "*" || tag == subject.entityTag || tag == "W/\(subject.entityTag)"
-    }
+    request.headers.know(subject.entityTag)
   }
 
   private func notModified(_ subject: SnapshotSubject) -> Response {

@@ -57,11 +57,13 @@ final class VideoStreams: Service, CustomStringConvertible {
   }
 
   /// Begins to watch a view, as served or with changed parameters; ends when the stream is released. With `passes`, a camera's
-  /// own H.264 will do where the view shows just that: of any profile, and with key pictures only where the camera has them.
+  /// own H.264 will do where the view shows just that: of any profile, and with key pictures only where the camera has them. A
+  /// stream that is `patient` is read by `nextSamples`, now and then.
   ///
   /// - Throws: `Problem`: 503 or 429 if too much is drawn and encoded for URLs, 409 if the view is switched off.
   func begin(
-    _ target: ServedPreview, as wanted: ServedView, _ configuration: VideoConfiguration, passes: Bool = true
+    _ target: ServedPreview, as wanted: ServedView, _ configuration: VideoConfiguration, passes: Bool = true,
+    patiently isPatient: Bool = false
   ) throws -> VideoStream {
     let isServed = wanted.view == target.served.view
     return try state.withLock { state in
@@ -74,7 +76,7 @@ final class VideoStreams: Service, CustomStringConvertible {
         target: ObjectIdentifier(target.preview), view: isServed ? nil : wanted.view,
         configuration: configuration)
       let source = try state.sources[key]?.source ?? makeSource(target, wanted, isServed, configuration)
-      let stream = VideoStream(source, self, passes: passes)
+      let stream = VideoStream(source, self, passes: passes, isPatient: isPatient)
       state.sources = state.sources.filter { $0.value.source != nil }
       state.streams.removeAll { $0.stream == nil }
       state.sources[key] = WeakSource(source: source)
@@ -141,7 +143,8 @@ final class VideoStreams: Service, CustomStringConvertible {
   func run() async {
     try? await gracefulShutdown()
     state.withLock { $0.isOver = true }
-    for stream in all { stream.end() }
+    // Recorders take what there is, and end theirs.
+    for stream in all where !stream.isPatient { stream.end() }
   }
 
   /// The clients of a view.
@@ -182,38 +185,12 @@ final class VideoStreams: Service, CustomStringConvertible {
   private var all: [VideoStream] { state.withLock { $0.streams.compactMap(\.stream) } }
 }
 
-/// What several streams show.
-private final class VideoSource: Sendable {
-  let target: ServedPreview
-  let preview: Preview
-  let configuration: VideoConfiguration
-  /// Of a rung below: what it is made from.
-  let base: PreviewConfiguration?
-  private let permit: AdmissionPermit?
-  private let onEnd: (@Sendable () -> Void)?
-
-  var isServed: Bool { preview === target.preview }
-
-  init(
-    _ target: ServedPreview, _ preview: Preview, _ configuration: VideoConfiguration,
-    holding permit: AdmissionPermit?, base: PreviewConfiguration? = nil, onEnd: (@Sendable () -> Void)? = nil
-  ) {
-    self.base = base
-    self.target = target
-    self.preview = preview
-    self.configuration = configuration
-    self.permit = permit
-    self.onEnd = onEnd
-  }
-
-  deinit { onEnd?() }
-}
-
 /// A client's pictures. A client that can't follow the view gets the rung below for a while (`VideoRung`).
 final class VideoStream: Sendable {
   fileprivate let source: VideoSource
   private let streams: VideoStreams
   private let passes: Bool
+  fileprivate let isPatient: Bool
   private let state: Mutex<State>
 
   private struct State {
@@ -228,16 +205,34 @@ final class VideoStream: Sendable {
     var isOver = false
   }
 
-  fileprivate init(_ source: VideoSource, _ streams: VideoStreams, passes: Bool) {
+  fileprivate init(_ source: VideoSource, _ streams: VideoStreams, passes: Bool, isPatient: Bool) {
     self.source = source
     self.streams = streams
     self.passes = passes
-    state = Mutex(State(watch: Self.watch(source, streams, passes: passes), rung: streams.rung))
+    self.isPatient = isPatient
+    let watch = Self.watch(source, streams, passes: passes, isPatient: isPatient)
+    state = Mutex(State(watch: watch, rung: streams.rung))
   }
 
-  private static func watch(_ source: VideoSource, _ streams: VideoStreams, passes: Bool) -> VideoWatch {
+  private static func watch(
+    _ source: VideoSource, _ streams: VideoStreams, passes: Bool, isPatient: Bool = false
+  ) -> VideoWatch {
     source.preview.watchVideo(
-      source.configuration, passes: passes, counting: streams.counters, control: streams.control)
+      source.configuration, passes: passes, patiently: isPatient, counting: streams.counters,
+      control: streams.control)
+  }
+
+  /// Waits for all pictures since the last call, of a patient stream; none where the camera has stopped showing anything, nil
+  /// at the end.
+  func nextSamples() async throws -> [VideoSample]? {
+    let samples = try await state.withLock { $0.watch }.nextSamples()
+    let (isOver, beginsEncoding) = state.withLock { state in
+      guard let last = samples?.last else { return (state.isOver, false) }
+      defer { state.isEncoded = last.format.encoder != nil }
+      return (state.isOver, passes && last.format.encoder != nil && !state.isEncoded)
+    }
+    if beginsEncoding { await streams.logEncoding(of: source) }
+    return isOver ? nil : samples
   }
 
   /// Waits for the next picture; nil at the end. One that is not asked for in time is left out, and those after it up to

@@ -165,6 +165,17 @@ struct SnapshotFolderTests {
     #expect(files.count == 3)
   }
 
+  @Test("the bytes of files that are being written count, but only files that are complete go")
+  func open() {
+    var limits = FolderConfiguration(path: "/")
+    limits.maximumBytes = 100
+    var files = RetainedFiles(limits, of: .recording, now: Self.noon, at: .start)
+    for second in 1...3 { files.add(.init(name: Self.name("a", "m", second), bytes: 30), at: .start) }
+    #expect(files.removeExcess(now: Self.noon, at: .start, besides: 10).isEmpty)
+    #expect(files.removeExcess(now: Self.noon, at: .start, besides: 11).map(\.bytes) == [30])
+    #expect(files.removeExcess(now: Self.noon, at: .start, besides: 1000).count == 2)
+  }
+
   private static let seconds = Dictionary(
     uniqueKeysWithValues: (-4000..<4000).map { (name("a", "m", $0), $0) })
 

@@ -70,6 +70,13 @@ struct RecordingTests {
         #expect(count >= 1 && known?.isFinished == true)
         #expect(abs(Double(known?.length ?? 0) / 90_000 - (file.duration ?? 0)) < 0.001)
 
+        let tag = try #require(whole.headers.first(name: "ETag"))
+        for known in [tag, "\"other\", W/\(tag)", "*"] {
+          let same = try await service.get(file.url, [("If-None-Match", known)])
+          #expect(same.status == 304 && same.bytes.isEmpty && same.headers.first(name: "ETag") == tag)
+        }
+        #expect(try await service.get(file.url, [("If-None-Match", "\"other\"")]).status == 200)
+
         let part = try await service.get(file.url, [("Range", "bytes=10-99")])
         #expect(part.status == 206 && part.bytes == Array(whole.bytes[10..<100]))
         #expect(part.headers.first(name: "Content-Range") == "bytes 10-99/\(file.bytes)")

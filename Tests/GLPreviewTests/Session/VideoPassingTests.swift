@@ -32,9 +32,12 @@
 
     private static func watch(
       _ preview: ViewPreview, _ encoders: EncoderScript = EncoderScript(), _ times: VideoTimes = times,
-      _ configuration: VideoConfiguration = VideoConfiguration(), passes: Bool = true
+      _ configuration: VideoConfiguration = VideoConfiguration(), passes: Bool = true,
+      patiently isPatient: Bool = false
     ) -> VideoWatch {
-      preview.preview.videos.watch(preview.preview, configuration, times, passes: passes) {
+      preview.preview.videos.watch(
+        preview.preview, configuration, times, passes: passes, patiently: isPatient
+      ) {
         encoders.encoder(configuration)
       }
     }

@@ -46,6 +46,33 @@ struct PassableVideoTests {
     #expect(Self.indices(video.pathToDecode(after: nil, through: 5)) == [5])
   }
 
+  @Test("what a reader waits for who comes now and then is kept, up to ten seconds and within the limit")
+  func awaited() {
+    let keys = Set(0..<40)
+    let (video, _) = Self.video(4, keys: keys)
+    video.wait(for: 2)
+    let add = { (index: Int, bytes: Int) in
+      video.add(
+        VideoSample(
+          bytes: [UInt8](repeating: UInt8(index), count: bytes), isKey: true, timestamp: .second(index),
+          format: Self.format))
+    }
+    for index in 4...9 { _ = add(index, 10) }
+    #expect(Self.indices(video.samples(after: 1, through: 9)) == Array(2...9))
+    for index in 10...30 { _ = add(index, 10) }
+    #expect(Self.indices(video.samples(after: 19, through: 30)) == Array(20...30))
+    #expect(Self.indices(video.samples(after: 18, through: 30)) == [30])
+    // Beyond the limit only what is a second old at most.
+    _ = add(31, 990)
+    #expect(Self.indices(video.samples(after: 29, through: 31)) == [30, 31])
+    #expect(Self.indices(video.samples(after: 28, through: 31)) == [31])
+    // Nobody waits any more.
+    video.wait(for: nil)
+    for index in 32...36 { _ = add(index, 10) }
+    #expect(Self.indices(video.samples(after: 34, through: 36)) == [35, 36])
+    #expect(Self.indices(video.samples(after: 33, through: 36)) == [36])
+  }
+
   @Test("a group that is too large is not kept, and who begins waits for the next key picture")
   func large() {
     let (video, places) = Self.video(8, keys: [0], bytes: 200)

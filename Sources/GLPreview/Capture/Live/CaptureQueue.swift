@@ -31,13 +31,16 @@ final class CaptureQueue: Sendable {
   /// Adds a capture; returns the number of unread ones that it replaced. If all are kept, waits for room.
   func put(_ capture: Capture) async throws -> Int {
     switch delivery {
-    case .newest: return add(capture, replacing: true)
+    case .newest: return putNewest(capture)
     case .every(let maximumBytes):
       let capture = try capture.detached()
       try await waitForRoom(maximumBytes)
       return add(capture, replacing: false)
     }
   }
+
+  /// The same where only the newest is kept.
+  func putNewest(_ capture: Capture) -> Int { add(capture, replacing: true) }
 
   /// Waits for the next unread capture, the newest or the oldest; nil at the end. The error that ended the source is
   /// thrown after all captures are taken.

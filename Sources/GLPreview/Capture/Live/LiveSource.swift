@@ -251,7 +251,7 @@ private final class LiveCore: Sendable {
     monitor.change { $0.connected(mode, at: CaptureClock.now) }
     do {
       try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { try await self.pump(connection) }
+        group.addTask { try await self.pump(connection, on: connection as? any Actor) }
         group.addTask { try await self.watch() }
         defer { group.cancelAll() }
         try await group.next()
@@ -263,7 +263,8 @@ private final class LiveCore: Sendable {
     await connection.close()
   }
 
-  private func pump(_ connection: any CaptureConnection) async throws {
+  /// Passes on what the connection gives; on its own thread, so that a picture wakes no other until somebody waits for it.
+  private func pump(_ connection: any CaptureConnection, on actor: isolated (any Actor)?) async throws {
     var pace = SourcePace()
     while true {
       var byteCount = 0
@@ -273,7 +274,9 @@ private final class LiveCore: Sendable {
         let mode = await connection.mode
         byteCount = capture.byteCount
         monitor.change { $0.received(skipped: capture.skipped, mode: mode, at: CaptureClock.now) }
-        let dropped = try await queue.put(capture.hidden(options))
+        let hidden = capture.hidden(options)
+        let dropped =
+          options.live.delivery == .newest ? queue.putNewest(hidden) : try await queue.put(hidden)
         if dropped > 0 { monitor.change { $0.dropped(dropped) } }
       } catch let error as DamagedCapture {
         monitor.change { $0.receivedDamaged(error.description) }

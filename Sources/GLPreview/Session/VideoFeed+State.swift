@@ -1,0 +1,27 @@
+// What is decided of all watchers of a video at once.
+internal import PreviewCore
+
+extension VideoFeed.State {
+  /// Whether a watcher has lost pictures, and now reads again.
+  func isLost(_ watcher: Int) -> Bool {
+    watchers[watcher].map { $0.unread.isEmpty && !$0.isPromised } ?? false
+  }
+
+  /// Takes back what was not read yet.
+  mutating func loseUnread(_ isLost: (VideoWatcher) -> Bool) {
+    for (id, watcher) in watchers where !watcher.unread.isEmpty && isLost(watcher) { watchers[id]?.lose() }
+  }
+
+  /// Whether nobody needs the next picture yet: what is passed on is kept for those who read it now and then.
+  var rests: Bool { passed != nil && watchers.values.allSatisfy(\.isContent) }
+
+  /// Whether all read now and then.
+  var isPatient: Bool { watchers.values.allSatisfy(\.isPatient) }
+
+  mutating func askForKey(_ watcher: Int) {
+    guard isLost(watcher) else { return }
+    watchers[watcher]?.isPromised = true
+    keys.drop()
+    control.resumed(watcher, at: CaptureClock.now)
+  }
+}
