@@ -160,7 +160,8 @@ struct StreamTests {
       ("/cameras/camera/main.mjpeg?width=10&width=20", 400, "width"),
       ("/cameras/camera/main.mjpeg?colour=red", 400, "colour"),
       ("/cameras/camera/none.mjpeg", 404, ""), ("/cameras/none/main.mjpeg", 404, ""),
-      ("/cameras/camera/main.webp", 404, ""), ("/cameras/camera/main", 404, ""),
+      ("/cameras/camera/main.bmp", 404, ""), ("/cameras/camera/main.webp", 400, "before"),
+      ("/cameras/camera/main", 404, ""),
       ("/api/stream", 400, "view"), ("/api/stream?view=camera", 400, "view"),
     ])
   func refusals(path: String, status: Int, parameter: String) async throws {
