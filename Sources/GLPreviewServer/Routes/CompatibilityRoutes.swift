@@ -74,7 +74,8 @@ struct CompatibilityRoutes: Sendable {
       guard let kind = parts.first, ["snapshot", "stream"].contains(kind) else {
         throw Problem.badParameter("action", "'\(word)' is neither snapshot nor stream")
       }
-      (self.word, isStream, number) = (word, kind == "stream", parts.count == 2 ? Int(parts[1]) ?? -1 : 0)
+      (self.word, isStream) = (word, kind == "stream")
+      number = parts.count == 2 ? Int(parts[1]) ?? -1 : 0
     }
 
     func namesNoCamera(of count: Int) -> Problem {
@@ -97,7 +98,7 @@ struct CompatibilityRoutes: Sendable {
     let number = action?.number ?? 0
     guard !(0..<own).contains(number) else { return request }
     let others = catalogue.cameras.filter { $0.camera.members["kind"] != "scene" }
-    guard others.indices.contains(number - own) else {
+    guard number >= own, others.indices.contains(number - own) else {
       if let action { throw action.namesNoCamera(of: own + others.count) }
       return request
     }

@@ -19,18 +19,25 @@ struct PeerMiddleware: ServiceMiddleware {
 
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     let isOther = !request.isFromPeer && catalogue.isShared
-    let request = isOther ? try borrowed.naming(cameraOf: catalogue, request) : request
+    var request = isOther ? try borrowed.naming(cameraOf: catalogue, request) : request
+    var context = context
     guard let target = Target(request, context) else { return try await next(request, context) }
+    let arrived = CaptureClock.now
     if isOther {
+      let limit = context.rest(of: forwarder.limit)
       try await context.whileClientStays { [self] in
         try await beforeShutdown { [self] in
-          try await catalogue.awaitOwner(of: target.camera, within: context.rest(of: forwarder.limit))
+          try await catalogue.awaitOwner(of: target.camera, within: limit)
         }
       }
     }
     let elsewhere = request.isFromPeer ? [PeerField.elsewhere: "1"] : [:]
     guard let route = catalogue.route(to: target.camera) else {
-      guard catalogue.isExpected(target.camera) else { return try await next(request, context) }
+      guard catalogue.isExpected(target.camera) else {
+        // What was waited for an owner is not taken off the camera's own time.
+        context.startedAt = context.startedAt + (CaptureClock.now - arrived)
+        return try await next(request, context)
+      }
       throw Problem(
         .serviceUnavailable, "no node has camera '\(target.camera)' now",
         headers: elsewhere.merging(["Retry-After": "2"]) { $1 })
@@ -46,10 +53,13 @@ struct PeerMiddleware: ServiceMiddleware {
         return try await stream(target, as: .video, request, context, route)
       case .socket: return try await socket(target, request, context, route)
       case .request, .video:
-        return try await context.whileClientStays { try await forwarder.forward(request, context, to: route) }
+        // Its body can be read once, and this node may have to do what another could not.
+        if request.method.changesSomething { _ = try await request.collectBody(upTo: context.maxUploadSize) }
+        return try await context.whileClientStays { [request, context] in
+          try await forwarder.forward(request, context, to: route)
+        }
       }
     } catch is CameraIsHere {
-      var context = context
       // What was waited for another node is not taken off the camera's own time.
       context.startedAt = CaptureClock.now
       return try await next(request, context)

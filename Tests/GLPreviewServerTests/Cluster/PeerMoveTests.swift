@@ -217,6 +217,24 @@ struct PeerMoveTests {
     }
   }
 
+  @Test("a change that another node has certainly not made is made by a node that takes the camera, whole")
+  func changeComesHere() async throws {
+    try await withFakePeer { _, _ in
+      Response(status: .conflict, headers: [.init(PeerField.elsewhere)!: "1"])
+    } _: { old, peer in
+      try await withService(edgeConfiguration(of: nowhere)) { edge in
+        edge.inside.peers.apply(.of(["old": old], owner: "old", epoch: 1))
+        async let answer = edge.send("PATCH", Self.view, body: #"{"width": 32}"#)
+        await letOthersGoOn()
+        var configuration = edgeConfiguration(of: nowhere).patient()
+        configuration.cameras = [CameraConfiguration(source: StreamTests.pattern)]
+        try await edge.inside.apply(configuration)
+        #expect(try await answer.status == 200)
+        #expect(try await edge.get(Self.picture).headers["X-View-Size"].first?.hasPrefix("32x") == true)
+      }
+    }
+  }
+
   @Test("by the broker too", .enabled(if: NATSServer.isInstalled))
   func broker() async throws {
     let server = try await NATSServer()

@@ -101,7 +101,10 @@ struct PeerRecordingTests {
       for path in ["/?action=snapshot_1", "/snapshot?src=second"] {
         #expect(try await edge.get(path).headers["X-View-Size"] == ["32x32"], "\(path)")
       }
-      for path in ["/?action=snapshot_2", "/?action=dance", "/?action=snapshot_x", "/snapshot?width=wide"] {
+      for path in [
+        "/?action=snapshot_2", "/?action=dance", "/?action=snapshot_x", "/snapshot?width=wide",
+        "/?action=snapshot_-1", "/?action=stream_\(Int.min)", "/?action=stream_\(Int.max)",
+      ] {
         #expect(try await edge.get(path).status == 400, "\(path)")
       }
       for path in [
