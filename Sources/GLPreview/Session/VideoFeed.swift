@@ -218,7 +218,7 @@ final class VideoFeed: Sendable {
     defer {
       reading.cancel()
       state.withLock { state in
-        state.passed?.video.wait(for: nil)
+        state.passed?.video.wait(for: nil, by: ObjectIdentifier(self))
         (state.picture, state.passed) = (nil, nil)
       }
     }
@@ -299,7 +299,8 @@ final class VideoFeed: Sendable {
   ) -> PassableVideo.Place? {
     let known = last?.video === place.video ? last?.index : nil
     var pictures = place.video.pictures(after: known, through: place.index)
-    place.video.wait(for: state.withLock { $0.isPatient } ? place.index + 1 : nil)
+    place.video.wait(
+      for: state.withLock { $0.isPatient } ? place.index + 1 : nil, by: ObjectIdentifier(self))
     // The view may have changed since it was asked for.
     guard let first = pictures.first, preview.passesVideo(since: place.keyTime) else { return last }
     // What was captured while it was hidden, or was another, is left out.

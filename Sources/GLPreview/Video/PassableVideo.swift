@@ -35,8 +35,8 @@ final class PassableVideo: Sendable {
     /// The last key picture.
     var keyTime = CaptureInstant.start
     var isBroken = false
-    /// The first one that a reader waits for who comes now and then; nil if there is none.
-    var awaited: Int?
+    /// The first ones that readers wait for who come now and then.
+    var awaited: [ObjectIdentifier: Int] = [:]
     var lease: MemoryLease?
 
     func has(_ index: Int) -> Bool { index >= first && index < first + pictures.count }
@@ -64,7 +64,7 @@ final class PassableVideo: Sendable {
       let hasRoom = state.byteCount <= limit && hold(&state)
       let end = hasRoom ? key : state.pictures.count - 1
       var kept = state.pictures[..<end].firstIndex { $0.capturedAt >= time - Self.lateness } ?? end
-      if hasRoom, let awaited = state.awaited, awaited < state.first + kept {
+      if hasRoom, let awaited = state.awaited.values.min(), awaited < state.first + kept {
         let old = state.pictures[..<kept].firstIndex { $0.capturedAt >= time - Self.awaitedLateness }
         kept = max(awaited - state.first, old ?? kept)
       }
@@ -120,8 +120,8 @@ final class PassableVideo: Sendable {
     }
   }
 
-  /// The pictures from this one on are kept for longer: a reader takes them now and then. Nil where there is none any more.
-  func wait(for index: Int?) { state.withLock { $0.awaited = index } }
+  /// The pictures from this one on are kept for longer: `reader` takes them now and then. Nil where it does no more.
+  func wait(for index: Int?, by reader: ObjectIdentifier) { state.withLock { $0.awaited[reader] = index } }
 
   /// The fewest pictures to decode for the picture `index` after the picture `last`.
   func pathToDecode(after last: Int?, through index: Int) -> [VideoSample] {

@@ -40,7 +40,7 @@ final class Recorder: Sendable {
   private static let pause = Duration.seconds(5)
 
   /// `open` begins to watch the view. `onChange` gets each file when it begins and when it has ended. The triggers of `before`, an
-  /// earlier recorder of the camera, stay in force.
+  /// earlier recorder of the camera, stay in force until they end.
   init(
     _ camera: String, _ view: String, _ configuration: RecordingConfiguration, _ folder: RecordingFolder,
     continuing before: Recorder? = nil, logger: Logger, onChange: @escaping @Sendable (Recording) -> Void,
@@ -54,7 +54,9 @@ final class Recorder: Sendable {
     self.onChange = onChange
     self.open = open
     if let orders = before?.orders.value {
-      self.orders.update { ($0.until, $0.last, $0.isMoving) = (orders.last, orders.last, orders.isMoving) }
+      let last = orders.last.flatMap { $0 + configuration.after > CaptureClock.now ? $0 : nil }
+      let isMoving = orders.isMoving && configuration.when == .motion
+      self.orders.update { ($0.until, $0.last, $0.isMoving) = (last, last, isMoving) }
     }
   }
 
@@ -131,6 +133,8 @@ final class Recorder: Sendable {
     var file: File?
     defer {
       for step in plan.interrupt() { _ = carryOut(step, &file) }
+      // After an error the plan may be ahead of what was done.
+      if file != nil { _ = carryOut(.end, &file) }
       orders.update { $0.isRecording = false }
     }
     while let samples = try await stream.nextSamples() {

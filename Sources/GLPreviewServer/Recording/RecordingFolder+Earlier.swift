@@ -14,13 +14,13 @@ extension RecordingFolder {
     catalogue.withLock { $0.recordings.list(of: camera, from: from, to: to, limit: limit) }
   }
 
-  /// The same. What nobody has read of these yet is read first.
+  /// The same. What nobody has read of these yet is read first, a few files at a time.
   func read(of camera: String?, from: WallTime?, to: WallTime?, limit: Int) async -> [Recording] {
     while true {
       let found = recordings(of: camera, from: from, to: to, limit: limit)
       let unknown = found.filter(\.isUnknown).map(\.name)
       if unknown.isEmpty { return found }
-      await onQueue { [self] in look(at: unknown) }
+      await onQueue { [self] in look(at: Array(unknown.prefix(Self.lookedAtOnce))) }
     }
   }
 

@@ -50,7 +50,10 @@ struct PassableVideoTests {
   func awaited() {
     let keys = Set(0..<40)
     let (video, _) = Self.video(4, keys: keys)
-    video.wait(for: 2)
+    let (patient, live) = (ObjectIdentifier(Int.self), ObjectIdentifier(String.self))
+    video.wait(for: 2, by: patient)
+    // Another reader's needs are its own.
+    video.wait(for: nil, by: live)
     let add = { (index: Int, bytes: Int) in
       video.add(
         VideoSample(
@@ -67,7 +70,7 @@ struct PassableVideoTests {
     #expect(Self.indices(video.samples(after: 29, through: 31)) == [30, 31])
     #expect(Self.indices(video.samples(after: 28, through: 31)) == [31])
     // Nobody waits any more.
-    video.wait(for: nil)
+    video.wait(for: nil, by: patient)
     for index in 32...36 { _ = add(index, 10) }
     #expect(Self.indices(video.samples(after: 34, through: 36)) == [35, 36])
     #expect(Self.indices(video.samples(after: 33, through: 36)) == [36])
