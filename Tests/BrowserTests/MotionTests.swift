@@ -37,7 +37,8 @@ extension DashboardTests {
           "return \(range).value + document.getElementById('motion-sensitivity').textContent === '8080'"))
       _ = try await browser.truth("return \(range).dispatchEvent(new Event('change', { bubbles: true }))")
       try await browser.wait(
-        "what was let go of", until: "/sensitivity: 80/.test(document.getElementById('motion-yaml').textContent)")
+        "what was let go of",
+        until: "/sensitivity: 80/.test(document.getElementById('motion-yaml').textContent)")
 
       // A polygon that is begun ends with tuning.
       let polygon = "document.getElementById('motion-polygon')"

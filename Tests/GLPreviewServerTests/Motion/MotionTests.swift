@@ -140,7 +140,8 @@ struct MotionTests {
     }
   }
 
-  @Test("motion that goes on has ended when watching ends, or the camera is removed", arguments: [true, false])
+  @Test(
+    "motion that goes on has ended when watching ends, or the camera is removed", arguments: [true, false])
   func endsWithWatching(isRemoved: Bool) async throws {
     let camera = MovingCamera()
     try await withService(Self.configuration(), makeSource: { camera.source(named: $1, $2) }) {
