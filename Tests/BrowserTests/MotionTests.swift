@@ -24,6 +24,30 @@ extension DashboardTests {
       try await browser.click("#motion-tune summary")
       try await browser.wait(
         "the settings", until: "/sensitivity: 50/.test(document.getElementById('motion-yaml').textContent)")
+
+      // A range that is being dragged stays where the hand is, whatever is answered meanwhile.
+      let range = "document.querySelector('#motion-form [type=range]')"
+      _ = try await browser.truth(
+        "\(range).value = 80; return \(range).dispatchEvent(new Event('input', { bubbles: true }))")
+      try await service.ask("PATCH", "api/cameras/door/motion", json: #"{"min-size": 2}"#)
+      try await browser.wait(
+        "another's change", until: "/min-size: 2/.test(document.getElementById('motion-yaml').textContent)")
+      #expect(
+        try await browser.truth(
+          "return \(range).value + document.getElementById('motion-sensitivity').textContent === '8080'"))
+      _ = try await browser.truth("return \(range).dispatchEvent(new Event('change', { bubbles: true }))")
+      try await browser.wait(
+        "what was let go of",
+        until: "/sensitivity: 80/.test(document.getElementById('motion-yaml').textContent)")
+
+      // A polygon that is begun ends with tuning.
+      let polygon = "document.getElementById('motion-polygon')"
+      try await browser.click("#motion-polygon")
+      try await browser.wait("a polygon", until: "\(polygon).textContent === 'Finish'")
+      try await browser.click("#motion-tune summary")
+      try await browser.wait("no polygon", until: "\(polygon).textContent === 'Draw a polygon'")
+      try await browser.click("#motion-tune summary")
+
       try await browser.click("#motion-rectangle")
       let (x, y) = try await browser.middle(of: "#detail-canvas")
       try await browser.drag(from: (x - 100, y - 60), to: (x + 100, y + 60))

@@ -102,7 +102,8 @@ export class Detail {
     const name = state === "off" ? "Off" : stateName(state);
     const why = state === camera.state ? [forHowLong(camera.since), camera.reason && `· ${camera.reason}`] : [];
     say(byID("detail-state"), [name, ...why].filter(Boolean).join(" "));
-    if (this.#marquee.isArmed) return;
+    // Somebody is told how to draw a crop, or a zone of motion.
+    if (this.screen.canvas.classList.contains("can-crop")) return;
     const shown = this.screen.rate;
     say(byID("stage-hint"), state === "live" && shown > 0 ? `${rate(shown)} · ${codec()}` : "");
   }

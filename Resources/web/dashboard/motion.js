@@ -19,6 +19,8 @@ export class Motion {
   #changes = Promise.resolve();
   /** Corners of a polygon that is being drawn, in fractions of the source; null while none is. */
   #corners = null;
+  /** The range that is being dragged, until its change is answered. */
+  #held = null;
 
   /** `onProblem(text)`, and `onEvent(event)` when somebody wants to see one. */
   constructor({ onProblem, onEvent }) {
@@ -31,13 +33,23 @@ export class Motion {
       onCrop: ({ x, y, width, height }) => this.#draw([[x, y], [x + width, y + height]]),
     });
     byID("motion-tune").addEventListener("toggle", () => this.#look());
-    byID("motion-rectangle").addEventListener("click", () => this.marquee.arm(!this.marquee.isArmed));
+    byID("motion-rectangle").addEventListener("click", () => {
+      const isArmed = this.marquee.isArmed;
+      this.#disarm();
+      this.marquee.arm(!isArmed);
+    });
     byID("motion-polygon").addEventListener("click", () => (this.#corners ? this.#finish() : this.#begin()));
     byID("motion-usual").addEventListener("click", () =>
       this.#set(Object.fromEntries([...Object.keys(KEYS), "zones"].map((key) => [key, null]))));
     byID("motion-copy").addEventListener("click", (event) => copy(byID("motion-yaml").textContent, event.currentTarget));
     this.canvas.addEventListener("click", (event) => this.#corner(event));
     this.form.addEventListener("submit", (event) => event.preventDefault());
+    this.form.addEventListener("input", ({ target }) => {
+      if (target.type !== "range") return;
+      this.#held = target;
+      say(byID("motion-sensitivity"), target.value);
+    });
+    this.form.addEventListener("focusout", () => (this.#held = null));
     this.form.addEventListener("change", (event) => this.#changed(event.target));
     document.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && this.#corners?.length > 2) this.#finish();
@@ -48,14 +60,16 @@ export class Motion {
   /** Shows a tile's camera; `events` are its latest, oldest first. */
   show(tile, canControl, events) {
     if (tile?.key !== this.#tile?.key) {
-      this.#corners = this.#known = null;
-      this.marquee.arm(false);
+      this.#known = this.#held = null;
+      this.#disarm();
       byID("motion-tune").open = false;
     }
     this.#tile = tile;
     const motion = tile?.camera.motion;
     byID("motion").hidden = !motion;
-    byID("motion-tune").hidden = !motion?.watched || !canControl;
+    // The cells are of all of the camera, and so are answered only where a view may show all of it.
+    const showsAll = tile?.camera.views.some((view) => view.enabled && !view.locked);
+    byID("motion-tune").hidden = !motion?.watched || !canControl || !showsAll;
     this.#list(motion ? events : []);
     this.#look();
   }
@@ -88,7 +102,7 @@ export class Motion {
     const isOpen = byID("motion-tune").open && !byID("motion-tune").hidden && this.#tile !== null;
     byID("motion-heat").hidden = !isOpen;
     byID("motion-zones").style.display = isOpen ? "" : "none";
-    if (!isOpen) return this.marquee.isArmed && this.marquee.arm(false);
+    if (!isOpen) return this.#disarm();
     const tile = this.#tile;
     try {
       if (!document.hidden) await this.#changes.then(async () => this.#take(tile, await askJSON(motionPath(tile.camera.name))));
@@ -101,13 +115,19 @@ export class Motion {
 
   #take(tile, known) {
     if (tile.key !== this.#tile?.key) return;
+    if (known.sensitivity === undefined) {
+      byID("motion-tune").open = false;
+      byID("motion-tune").hidden = true;
+      return;
+    }
     const isOther = JSON.stringify(known.zones_watched) !== JSON.stringify(this.#known?.zones_watched);
     this.#known = known;
     for (const [key, member] of Object.entries(KEYS)) {
-      const field = this.form.elements[key];
-      if (document.activeElement !== field || field.type === "range") field.value = known[member];
+      const field = this.#field(key);
+      const isBusy = field.type === "range" ? this.#held === field : document.activeElement === field;
+      if (!isBusy) field.value = known[member];
     }
-    say(byID("motion-sensitivity"), String(known.sensitivity));
+    say(byID("motion-sensitivity"), this.#field("sensitivity").value);
     byID("motion-usual").hidden = known.is_configured;
     if (isOther) this.#listZones();
     say(byID("motion-yaml"), yaml(tile.camera.name, known));
@@ -115,6 +135,9 @@ export class Motion {
     this.#heat();
     this.#outline();
   }
+
+  /** Zones have fields of the same names. */
+  #field(key) { return this.form.querySelector(`.row [name="${key}"]`); }
 
   get #zones() { return (this.#known?.zones_watched ?? []).map(zone); }
 
@@ -149,9 +172,12 @@ export class Motion {
     const tile = this.#tile;
     this.#changes = this.#changes.then(async () => {
       try {
-        this.#take(tile, await askJSON(motionPath(tile.camera.name), { method: "PATCH", body: change }));
+        const known = await askJSON(motionPath(tile.camera.name), { method: "PATCH", body: change });
+        this.#held = null;
+        this.#take(tile, known);
         byID("motion-problem").hidden = true;
       } catch (error) {
+        this.#held = null;
         say(byID("motion-problem"), error.message);
         byID("motion-problem").hidden = false;
         this.#listZones();
@@ -208,8 +234,17 @@ export class Motion {
     this.canvas.classList.toggle("can-crop", isArmed);
   }
 
+  /** Nothing is being drawn any more. */
+  #disarm() {
+    if (this.marquee.isArmed) this.marquee.arm(false);
+    if (!this.#corners) return;
+    this.#corners = null;
+    this.#arm("polygon", false);
+    this.#outline();
+  }
+
   #begin() {
-    this.marquee.arm(false);
+    this.#disarm();
     this.#corners = [];
     this.#arm("polygon", true);
   }

@@ -46,20 +46,24 @@ final class MotionWatch: Service {
   }
 
   /// Judges a camera by other settings until its configuration changes; by that if they are nil.
-  func change(_ settings: MotionSettings?, of camera: ServedCamera) -> WatchedMotion {
-    update(camera) {
-      $0.change(settings)
+  ///
+  /// `settings` is given what is known, which nobody else changes meanwhile; nothing changes if it throws.
+  func change<Failure: Error>(
+    _ camera: ServedCamera, to settings: (WatchedMotion) throws(Failure) -> MotionSettings?
+  ) throws(Failure) -> WatchedMotion {
+    try update(camera) { (motion) throws(Failure) in
+      motion.change(try settings(motion))
       return []
     }
   }
 
   @discardableResult
-  private func update(
-    _ camera: ServedCamera, _ change: (inout WatchedMotion) -> [MotionEpisodes.News]
-  ) -> WatchedMotion {
-    let (motion, news) = state.withLock { state in
+  private func update<Failure: Error>(
+    _ camera: ServedCamera, _ change: (inout WatchedMotion) throws(Failure) -> [MotionEpisodes.News]
+  ) throws(Failure) -> WatchedMotion {
+    let (motion, news) = try state.withLock { (state) throws(Failure) in
       var motion = state[camera.source] ?? WatchedMotion(camera.configuration)
-      let news = change(&motion)
+      let news = try change(&motion)
       state[camera.source] = motion
       return (motion, news)
     }

@@ -77,6 +77,9 @@ struct CameraRoutes: Sendable {
     if case .object(let recording)? = all["recording"] {
       members["recording"] = .object(recording.filter { $0.key == "when" })
     }
+    if case .object(let motion)? = all["motion"] {
+      members["motion"] = .object(motion.filter { $0.key == "watched" })
+    }
     if members["kind"] == "scene" { members["since"] = nil }
     guard case .array(let views)? = members["views"] else { return members }
     members["views"] = .array(

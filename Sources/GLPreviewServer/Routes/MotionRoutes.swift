@@ -47,18 +47,17 @@ struct MotionRoutes: Sendable {
     let camera = try camera(context)
     let body = try await request.body.collect(upTo: context.maxUploadSize)
     let change = try MotionChange(json: Array(body.readableBytesView))
-    let known = try known(camera)
-    guard let settings = known.settings, let configured = known.configured else {
-      throw Problem(
-        .conflict, "'\(camera.configuration.name)' is not watched for motion: give it 'motion: true'")
-    }
+    guard try known(camera).settings != nil else { throw notWatched(camera) }
     guard showsAll(camera) else {
       throw Problem(
         .forbidden,
         "the views of '\(camera.configuration.name)' are locked: only the configuration changes this")
     }
-    let changed = try change.applied(to: settings, configured)
-    return Response(json: answer(camera, motion.change(changed, of: camera)))
+    let changed = try motion.change(camera) { (known) throws(Problem) in
+      guard let settings = known.settings, let configured = known.configured else { throw notWatched(camera) }
+      return try change.applied(to: settings, configured)
+    }
+    return Response(json: answer(camera, changed))
   }
 
   // MARK: What has happened
@@ -104,8 +103,11 @@ struct MotionRoutes: Sendable {
 
   private func known(_ camera: ServedCamera) throws(Problem) -> WatchedMotion {
     if let known = motion[camera] { return known }
-    throw Problem(
-      .conflict, "'\(camera.configuration.name)' is not watched for motion: give it 'motion: true'")
+    throw notWatched(camera)
+  }
+
+  private func notWatched(_ camera: ServedCamera) -> Problem {
+    Problem(.conflict, "'\(camera.configuration.name)' is not watched for motion: give it 'motion: true'")
   }
 
   /// Whether everybody who may look may see all of a camera: cells are of all of it.

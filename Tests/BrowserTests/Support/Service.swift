@@ -36,10 +36,14 @@ struct Service: Sendable {
 
   /// Asks it for something, as somebody does who is not the browser.
   @discardableResult
-  func ask(_ method: String, _ path: String, token: String? = nil) async throws -> [String: Any] {
+  func ask(
+    _ method: String, _ path: String, json: String? = nil, token: String? = nil
+  ) async throws -> [String: Any] {
     var headers = ["X-Requested-With": "tests"]
     if let token { headers["Authorization"] = "Bearer \(token)" }
-    let answer = try await HTTP.ask(method, address.absoluteString + path, headers)
+    if json != nil { headers["Content-Type"] = "application/json" }
+    let answer = try await HTTP.ask(
+      method, address.absoluteString + path, headers, json.map { Data($0.utf8) })
     guard answer.status == 200 else { throw NotThere("\(method) \(path): \(answer.text)") }
     return try JSONSerialization.jsonObject(with: answer.body) as? [String: Any] ?? [:]
   }

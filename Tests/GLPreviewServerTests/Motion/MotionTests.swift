@@ -140,6 +140,42 @@ struct MotionTests {
     }
   }
 
+  @Test(
+    "motion that goes on has ended when watching ends, or the camera is removed", arguments: [true, false])
+  func endsWithWatching(isRemoved: Bool) async throws {
+    let camera = MovingCamera()
+    try await withService(Self.configuration(), makeSource: { camera.source(named: $1, $2) }) {
+      service async throws in
+      let events = try service.inside.events.log.subscribe(EventLog.Filter(types: ["motion"]))
+      await until { Self.motion(service)?.differences.isEmpty == false }
+      camera.move(true)
+      #expect(await Self.told(events, upTo: "motion-started").count == 1)
+
+      var other = Self.configuration(nil)
+      if isRemoved { other.cameras = [CameraConfiguration(name: "shed", source: "script")] }
+      try await service.inside.apply(other)
+
+      let ended = await Self.told(events, upTo: "motion-ended")
+      #expect(ended.last?.contains(#""camera":"yard""#) == true)
+    }
+  }
+
+  @Test("what two change at the same time is all changed")
+  func changedTogether() async throws {
+    let camera = MovingCamera()
+    try await withService(Self.configuration(), makeSource: { camera.source(named: $1, $2) }) {
+      service async throws in
+      await until { Self.motion(service) != nil }
+      for value in 1...20 {
+        async let one = service.send("PATCH", Self.path, Self.json, body: #"{"sensitivity": \#(value)}"#)
+        async let other = service.send("PATCH", Self.path, Self.json, body: #"{"min-size": \#(value)}"#)
+        #expect(try await (one.status, other.status) == (200, 200))
+        let settings = Self.motion(service)?.settings
+        #expect(settings?.sensitivity == value && settings?.minimumSize == Double(value))
+      }
+    }
+  }
+
   @Test("motion is switched by a word, or by its keys")
   func words() throws {
     let folder = try ConfigurationFolder()
