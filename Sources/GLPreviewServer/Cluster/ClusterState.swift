@@ -322,7 +322,9 @@ extension PeerCamera {
 
   /// Whether both have leases in one store: epochs of two stores say nothing of each other.
   fileprivate func isSame(as other: PeerCamera) -> Bool {
-    guard epoch != nil, other.epoch != nil, case .string(let store)? = members["lease_store"] else { return false }
+    guard epoch != nil, other.epoch != nil, case .string(let store)? = members["lease_store"] else {
+      return false
+    }
     return other.members["lease_store"] == .string(store)
   }
 }

@@ -134,7 +134,8 @@ struct PeerRecordings: Sendable {
     if let holder { return holder }
     guard silent.isEmpty else {
       throw Problem(
-        .serviceUnavailable, "who has this recording is not known now; no answer: \(silent.joined(separator: ", "))",
+        .serviceUnavailable,
+        "who has this recording is not known now; no answer: \(silent.joined(separator: ", "))",
         headers: ["Retry-After": "2"])
     }
     let away = peers.filter { $0.state != .up }.map { "'\($0.name)'" }.joined(separator: ", ")
