@@ -245,6 +245,7 @@ struct ServiceParts: Sendable {
     CameraRoutes(
       registry: registry, watch: watch, motion: motion, renderer: renderer, streams: streams, videos: videos,
       webRTC: webRTC, events: events, peers: peers, epoch: { [node] in node?.epoch(of: $0) },
+      leaseStore: { [node] in node?.store },
       isRecording: { [recorders] in recorders?.isRecording($0) ?? false },
       version: PreviewServer.version)
   }

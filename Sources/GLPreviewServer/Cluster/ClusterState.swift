@@ -145,7 +145,7 @@ struct ClusterState: Sendable {
   /// Whether another peer answers for the name of a peer's camera, which is not the same camera by a lease.
   private func isConflict(_ camera: PeerCamera, _ peer: KnownPeer) -> Bool {
     guard let owner = routes[camera.name] else { return true }
-    return owner.url != peer.url && (owner.camera.epoch == nil || camera.epoch == nil)
+    return owner.url != peer.url && !camera.isSame(as: owner.camera)
   }
 
   // MARK: Hearing
@@ -236,11 +236,14 @@ struct ClusterState: Sendable {
   }
 
   /// Whether a peer of the configuration has a camera by a later lease than another one, in a bucket that this node is not in.
+  /// One that answers precedes one that doesn't: its bucket may be a new one, whose epochs begin anew.
   private func hasTaken(_ camera: PeerCamera, _ peer: KnownPeer, from other: PeerRoute) -> Bool {
     guard !peer.isMember, !other.isMember, let new = camera.epoch, let old = other.camera.epoch else {
       return false
     }
-    return new > old
+    let isUp = peer.state == .up
+    guard isUp == (other.outage == nil) else { return isUp }
+    return camera.isSame(as: other.camera) && new > old
   }
 
   private func route(to camera: PeerCamera, at peer: KnownPeer) -> PeerRoute {
@@ -315,5 +318,13 @@ extension PeerCamera {
   /// The epoch of its lease; nil for one that does not move.
   fileprivate var epoch: Int? {
     if case .integer(let epoch)? = members["epoch"] { epoch } else { nil }
+  }
+
+  /// Whether both have leases in one store: epochs of two stores say nothing of each other.
+  fileprivate func isSame(as other: PeerCamera) -> Bool {
+    guard epoch != nil, other.epoch != nil, case .string(let store)? = members["lease_store"] else {
+      return false
+    }
+    return other.members["lease_store"] == .string(store)
   }
 }

@@ -64,8 +64,9 @@ final class PeerForwarder: Sendable {
   func forward(_ request: Request, _ context: ServiceContext, to route: PeerRoute) async throws -> Response {
     let call = try await call(request, context, to: route)
     let asked = request.uri.queryParameters["timeout"].flatMap { Int($0) }.map { min(max($0, 0), 60_000) }
-    let limit = context.rest(of: asked.map { max(self.limit, .milliseconds($0) + .seconds(5)) } ?? self.limit)
-    if isPicture(request) { return try await picture(call, context, route, within: limit) }
+    let whole = asked.map { max(self.limit, .milliseconds($0) + .seconds(5)) } ?? self.limit
+    if isPicture(request) { return try await picture(call, context, route, within: whole) }
+    let limit = context.rest(of: whole)
     let permit = try gate(of: route.url).enter()
     let (head, body) = try await send(call, route, within: limit)
     if call.method != .GET, call.method != .HEAD, head.result == .done { catalogue.askAgain(route.url) }
@@ -101,12 +102,13 @@ final class PeerForwarder: Sendable {
     let call = try await call(request, context, to: route)
     let key = PictureKey(peer: call.peer, target: call.target, role: call.role, known: nil)
     let gate = gate(of: route.url)
-    let limit = context.rest(of: limit)
-    let refusal = try await refusals.value(key, { try gate.enter() }) { [self] () -> Refusal? in
-      let (head, body) = try await send(call, route, within: limit)
-      // Not read to its end: the connection is closed.
-      guard head.status != .ok else { return nil }
-      return Refusal(head: head, bytes: try await body.collect(upTo: 64 << 10))
+    let refusal = try await shared(context.rest(of: limit), route) { [self] in
+      try await refusals.value(key, { try gate.enter() }) { [self] () -> Refusal? in
+        let (head, body) = try await send(call, route, within: limit)
+        // Not read to its end: the connection is closed.
+        guard head.status != .ok else { return nil }
+        return Refusal(head: head, bytes: try await body.collect(upTo: 64 << 10))
+      }
     }
     return refusal.map {
       Response(
@@ -130,6 +132,16 @@ final class PeerForwarder: Sendable {
       throw Problem(head.status, "node '\(route.node)' takes no offer: \(text.prefix(200))")
     }
     return text
+  }
+
+  /// What several wait for, each only for the rest of its own time, and a little more: who has begun it hears its reason.
+  private func shared<Value: Sendable>(
+    _ rest: Duration, _ route: PeerRoute, _ wait: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    guard let value = try await withDeadline(rest + .seconds(1), wait) else {
+      throw Problem(.gatewayTimeout, "node '\(route.node)' did not answer in time")
+    }
+    return value
   }
 
   // MARK: What is of a node, and of no camera
@@ -261,8 +273,10 @@ final class PeerForwarder: Sendable {
     let key = PictureKey(
       peer: call.peer, target: call.target, role: call.role, known: call.headers.first(name: "If-None-Match"))
     let gate = gate(of: route.url)
-    let picture = try await pictures.value(key, { try gate.enter() }) { [self] in
-      try await collect(call, route, within: limit)
+    let picture = try await shared(context.rest(of: limit), route) { [self] in
+      try await pictures.value(key, { try gate.enter() }) { [self] in
+        try await collect(call, route, within: limit)
+      }
     }
     let head = picture.head
     guard head.status != .notModified else { return Response(status: head.status, headers: head.headers) }

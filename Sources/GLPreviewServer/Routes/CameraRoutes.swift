@@ -18,6 +18,8 @@ struct CameraRoutes: Sendable {
   let peers: PeerCatalogue
   /// The epoch of a camera that this node serves.
   let epoch: @Sendable (String) -> UInt64?
+  /// What tells the store of the leases from others.
+  let leaseStore: @Sendable () -> String?
   /// Whether a camera is being recorded now.
   let isRecording: @Sendable (String) -> Bool
   let version: String
@@ -110,7 +112,10 @@ struct CameraRoutes: Sendable {
       ],
       "views": .array(camera.views.map { JSONValue.object(json(ofView: $0, role)) }),
     ]
-    members["epoch"] = epoch(configuration.name).map { .integer(Int(clamping: $0)) }
+    if let epoch = epoch(configuration.name) {
+      members["epoch"] = .integer(Int(clamping: epoch))
+      members["lease_store"] = leaseStore().map(JSONValue.string)
+    }
     members["reason"] = report.reason.map(JSONValue.string)
     members["motion"] = motion.json(of: camera).map { .object($0) }
     if configuration.record.when != .never {

@@ -8,8 +8,8 @@ internal import NIOHTTP1
 struct PeerRecordings: Sendable {
   let catalogue: PeerCatalogue
   let forwarder: PeerForwarder
-  /// Where files are. Other nodes may have others.
-  private let holders = SingleFlightCache<Place, KnownPeer>(capacity: 1 << 20) { _ in 0 }
+  /// The addresses of the nodes that have files. Other nodes may have others.
+  private let holders = SingleFlightCache<Place, String>(capacity: 1 << 20) { _ in 0 }
   private let gate = AdmissionLimit(capacity: 16, subject: "recordings being looked for")
 
   private struct Place: Hashable {
@@ -92,33 +92,52 @@ struct PeerRecordings: Sendable {
 
   /// The answer of the node that has a file.
   ///
-  /// - Throws: `Problem` 404 if none that answers has it.
+  /// - Throws: `Problem`: 404 if none that answers has it, 503 if one that may have it can't say.
   func pass(_ request: Request, _ context: ServiceContext) async throws -> Response {
     let peers = catalogue.cluster.counted
     let place = Place(path: request.uri.path, nodes: peers.map { "\($0.url) \($0.state)" })
-    let peer = try await context.whileClientStays { [self] in
+    let url = try await context.whileClientStays { [self] in
       try await holders.value(place, { try gate.enter() }) { try await find(place.path, context, in: peers) }
+    }
+    guard let peer = peers.first(where: { $0.url == url }) else {
+      throw Problem.notFound("there is no such recording")
     }
     return try await context.whileClientStays { [self] in
       try await forwarder.pass(request, context, to: peer)
     }
   }
 
+  /// Whether a node has a file; nil if it doesn't say.
+  private func has(_ path: String, _ context: ServiceContext, _ peer: KnownPeer) async -> Bool? {
+    switch try? await forwarder.answer(to: .HEAD, path, context, of: peer, atMost: 0).0 {
+    case .ok: true
+    case .notFound: false
+    default: nil
+    }
+  }
+
   private func find(
     _ path: String, _ context: ServiceContext, in peers: [KnownPeer]
-  ) async throws -> KnownPeer {
-    let holder = try await withThrowingTaskGroup(of: KnownPeer?.self) { group in
+  ) async throws -> String {
+    let (holder, silent) = try await withThrowingTaskGroup(of: (KnownPeer, Bool?).self) { group in
       for peer in peers where peer.state == .up {
-        group.addTask {
-          let answer = try? await forwarder.answer(to: .HEAD, path, context, of: peer, atMost: 0)
-          return answer?.0 == .ok ? peer : nil
-        }
+        group.addTask { (peer, await has(path, context, peer)) }
       }
       defer { group.cancelAll() }
-      while let answer = try await group.next() { if let answer { return answer as KnownPeer? } }
-      return nil
+      var silent: [String] = []
+      while let (peer, has) = try await group.next() {
+        if has == true { return (peer.url as String?, silent) }
+        if has == nil { silent.append("'\(peer.name)'") }
+      }
+      return (nil, silent.sorted())
     }
     if let holder { return holder }
+    guard silent.isEmpty else {
+      throw Problem(
+        .serviceUnavailable,
+        "who has this recording is not known now; no answer: \(silent.joined(separator: ", "))",
+        headers: ["Retry-After": "2"])
+    }
     let away = peers.filter { $0.state != .up }.map { "'\($0.name)'" }.joined(separator: ", ")
     throw Problem.notFound(
       "there is no such recording" + (away.isEmpty ? "" : " at the nodes that answer; away: \(away)"))

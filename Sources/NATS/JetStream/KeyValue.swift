@@ -86,6 +86,11 @@ package struct KeyValue: Sendable {
 
   // MARK: Reading
 
+  /// When the bucket was made, as the server writes it.
+  package func created() async throws(JetStreamError) -> String {
+    try await jetStream.stream(streamName).created
+  }
+
   /// The newest revision of a key, or nil if it has none or was deleted.
   package func get(_ key: String, from reader: Reader = .anyReplica) async throws(JetStreamError)
     -> KeyValueEntry?

@@ -58,22 +58,42 @@ struct ClusterStateTests {
     #expect(cluster[camera: "door"]?.state == .live && cluster.peers[0].reason == nil)
   }
 
+  private static func leased(_ name: String, _ epoch: Int?, in store: String = "s") -> PeerListing {
+    let views = [PeerView(name: "main", isEnabled: true)]
+    let members = epoch.map { ["epoch": JSONValue.integer($0), "lease_store": .string(store)] } ?? [:]
+    return PeerListing(
+      name: name, cameras: [PeerCamera(name: "door", views: views, state: .live, members: members)])
+  }
+
+  @Test("epochs of two stores are not compared: equal names are a conflict")
+  func stores() {
+    var cluster = Self.cluster("http://a", "http://b")
+    _ = cluster.heard(.success(Self.leased("a", 1, in: "s")), from: "http://a", local: [])
+    let news = cluster.heard(.success(Self.leased("b", 9, in: "t")), from: "http://b", local: [])
+    #expect(cluster[camera: "door"]?.node == "a")
+    #expect(news.contains(.conflict(camera: "door", node: "b", by: "a")))
+    #expect(cluster.conflicts(of: cluster.peers[1], local: []) == ["door"])
+  }
+
+  @Test("a peer that answers precedes one that doesn't, whatever their epochs", arguments: ["s", "new"])
+  func deadEpoch(store: String) {
+    var cluster = Self.cluster("http://a", "http://b")
+    _ = cluster.heard(.success(Self.leased("a", 9)), from: "http://a", local: [])
+    _ = cluster.heard(.failure(PeerFailure("is dead")), from: "http://a", local: [])
+    _ = cluster.heard(.success(Self.leased("b", 1, in: store)), from: "http://b", local: [])
+    #expect(cluster[camera: "door"]?.node == "b" && cluster[camera: "door"]?.outage == nil)
+  }
+
   @Test("of peers that share cameras by leases, the one with the latest epoch answers")
   func epochs() {
     var cluster = Self.cluster("http://a", "http://b")
-    func listing(_ name: String, _ epoch: Int?) -> PeerListing {
-      let views = [PeerView(name: "main", isEnabled: true)]
-      let members = epoch.map { ["epoch": JSONValue.integer($0)] } ?? [:]
-      return PeerListing(
-        name: name, cameras: [PeerCamera(name: "door", views: views, state: .live, members: members)])
-    }
-    _ = cluster.heard(.success(listing("a", 1)), from: "http://a", local: [])
+    _ = cluster.heard(.success(Self.leased("a", 1)), from: "http://a", local: [])
     _ = cluster.heard(.failure(PeerFailure("is dead")), from: "http://a", local: [])
-    let news = cluster.heard(.success(listing("b", 2)), from: "http://b", local: [])
+    let news = cluster.heard(.success(Self.leased("b", 2)), from: "http://b", local: [])
     #expect(cluster[camera: "door"]?.node == "b" && cluster[camera: "door"]?.outage == nil)
     #expect(news.count == 1 && cluster.cameras(besides: []).count == 1)
     // A camera without a lease stays where it was first.
-    _ = cluster.heard(.success(listing("a", nil)), from: "http://a", local: [])
+    _ = cluster.heard(.success(Self.leased("a", nil)), from: "http://a", local: [])
     #expect(cluster[camera: "door"]?.node == "a")
   }
 

@@ -2,6 +2,8 @@
 import AsyncHTTPClient
 import FoundationEssentials
 import GLPreview
+import HTTPTypes
+import Hummingbird
 import NIOCore
 import NIOHTTP1
 import Testing
@@ -80,6 +82,28 @@ struct PeerRecordingTests {
         for node in [owner, edge] { #expect(try await node.get(file).status == 404) }
         let unknown = try await edge.get("/recordings/camera/2026-01-01T00-00-00.000Z-main.mp4")
         #expect(unknown.status == 404 && unknown.text.contains("away"))
+      }
+    }
+  }
+
+  @Test(
+    "a recording that no node has is unknown, and one that a node can't tell of is not: 503",
+    arguments: [(404, 404), (429, 503), (500, 503)])
+  func unknown(theirs: Int, ours: Int) async throws {
+    try await withFakePeer { _, request in
+      request.uri.path == "/api/cameras"
+        ? Response(
+          status: .ok,
+          body: ResponseBody(
+            byteBuffer: ByteBuffer(string: #"{"node": {"name": "owner", "instance": "i"}, "cameras": []}"#)))
+        : Response(status: .init(code: theirs))
+    } _: { address, _ in
+      try await withService(edgeConfiguration(of: address)) { edge in
+        await until { edge.inside.peers.cluster.peers.last?.state == .up }
+        let answer = try await edge.get("/recordings/camera/2026-01-01T00-00-00.000Z-main.mp4")
+        #expect(Int(answer.status) == ours)
+        #expect(answer.headers["Retry-After"].isEmpty == (ours == 404))
+        #expect(answer.text.contains("'owner'") == (ours == 503))
       }
     }
   }

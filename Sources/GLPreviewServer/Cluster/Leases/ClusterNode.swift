@@ -107,6 +107,9 @@ final class ClusterNode: Service, CustomStringConvertible {
     return view.owners[camera].flatMap { $0.isFixed && $0.node == keeper.identity.node ? $0.epoch : nil }
   }
 
+  /// What tells the store of the leases from others.
+  var store: String? { keeper.view.store }
+
   var metricFamilies: [MetricFamily] {
     let view = keeper.view
     return [

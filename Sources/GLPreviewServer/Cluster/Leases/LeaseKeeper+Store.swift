@@ -10,7 +10,13 @@ extension LeaseKeeper {
     let heard = await withTaskGroup(of: Result<Void, JetStreamError>.self) { group in
       group.addTask {
         do throws(JetStreamError) {
-          for try await element in try bucket.watch() { self.heard(element) }
+          for try await element in try bucket.watch() {
+            if element == .current {
+              let made = try? await bucket.created()
+              self.state.update { $0.store = made }
+            }
+            self.heard(element)
+          }
           return .success(())
         } catch {
           return .failure(error)

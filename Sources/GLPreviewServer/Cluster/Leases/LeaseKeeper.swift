@@ -31,12 +31,14 @@ package final class LeaseKeeper: Sendable {
     /// Set when the node's key is to be written at once.
     var isBeatDue = false
     var bucket: KeyValue?
+    /// When the bucket was made.
+    var store: String?
     var writes = 0
 
     /// The bucket is a new one.
     mutating func forget() {
       leases.forgetStore()
-      written = nil
+      (written, store) = (nil, nil)
     }
 
     /// Makes the view what the leases are.
@@ -44,7 +46,7 @@ package final class LeaseKeeper: Sendable {
       guard leases.changes != seen else { return }
       seen = leases.changes
       var new = LeaseView()
-      new.isCurrent = leases.isCurrent
+      (new.isCurrent, new.store) = (leases.isCurrent, store)
       for camera in leases.served {
         new.served[camera] = .some(leases.held[camera].flatMap { $0 == 0 ? nil : $0 })
       }

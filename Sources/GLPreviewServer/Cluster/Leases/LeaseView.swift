@@ -26,6 +26,8 @@ package struct LeaseView: Sendable, Hashable {
   package var owners: [String: Owner] = [:]
   /// Without this one, by name.
   var nodes: [Node] = []
+  /// When the bucket was made, which tells it from others; nil if that is not known.
+  var store: String?
   /// Whether the store answers.
   package var isCurrent = false
 }
