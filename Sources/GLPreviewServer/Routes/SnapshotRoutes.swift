@@ -67,7 +67,7 @@ struct SnapshotRoutes: Sendable {
     guard query.request.mode.isKept else { return try await take(target, query, request, context) }
     // What is kept of H.264 may take long to decode.
     return try await context.whileClientStays { [query] in
-      try await snapshots.inTurn(query.request, of: target) {
+      try await snapshots.inTurn(query.request, of: target, query) {
         try await take(target, query, request, context)
       }
     }

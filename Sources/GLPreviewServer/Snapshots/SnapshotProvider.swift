@@ -89,6 +89,9 @@ final class SnapshotProvider: Sendable {
   /// Moments of kept pictures, none of which is cached: each is decoded once for all that ask for it at a time.
   private let keptMoments = SingleFlightCache<KeptKey, SourceMoment>(capacity: 0) { _ in 0 }
 
+  /// Places of `keptGate`: requests for the same picture share one.
+  private let keptPlaces = SingleFlightCache<SnapshotKey, AdmissionPermit>(capacity: 0) { _ in 0 }
+
   /// A kept picture of a view.
   private struct KeptKey: Hashable {
     /// The name of its preview.
@@ -162,16 +165,26 @@ final class SnapshotProvider: Sendable {
   }
 
   /// Does all the work for one request within its time. If it asks for a kept picture, it waits for a place first and
-  /// holds it to the end: those that wait hold no decoded frame.
+  /// holds it to the end: those that wait hold no decoded frame. Requests that wait for the picture of one `query` share a
+  /// place.
   ///
   /// - Throws: `Problem`: 504 after the timeout, 503 and 429 if too many wait; the errors of `work`.
   func inTurn<Value: Sendable>(
-    _ request: SnapshotRequest, of target: ServedPreview,
+    _ request: SnapshotRequest, of target: ServedPreview, _ query: SnapshotQuery? = nil,
     _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     guard request.mode.isKept else { return try await work() }
-    let value = try await withDeadline(request.timeout) { [keptGate] in
-      let permit = try await beforeShutdown { try await keptGate.enter(within: Self.longestTimeout) }
+    var key: SnapshotKey?
+    if let query, case .at(let time) = request.mode, let sequence = target.preview.keptSequence(at: time) {
+      key = SnapshotKey(query, of: target, sequence: sequence, timestamp: CaptureInstant(sinceStart: .zero))
+    }
+    let value = try await withDeadline(request.timeout) { [keptGate, keptPlaces, key] in
+      let permit = try await beforeShutdown {
+        guard let key else { return try await keptGate.enter(within: Self.longestTimeout) }
+        return try await keptPlaces.value(key, { nil }) {
+          try await keptGate.enter(within: Self.longestTimeout)
+        }
+      }
       defer { withExtendedLifetime(permit) {} }
       return try await work()
     }
