@@ -59,19 +59,29 @@ public struct Clip: Sendable {
   public func mp4() async throws -> [UInt8] {
     var samples = samples.makeAsyncIterator()
     guard let first = try await samples.next() else { throw notKept }
-    return try await Self.file(first, samples)
+    return try await Array(Self.file(first, samples).joined())
   }
 
-  /// The whole file of a clip's first sample and those that follow it.
-  package static func file(_ first: VideoSample, _ rest: ClipSamples.Iterator) async throws -> [UInt8] {
-    var (rest, tables, bytes) = (rest, MP4Tables(), [UInt8]())
+  /// The whole file of a clip's first sample and those that follow it, in parts that share their bytes with what is kept.
+  /// `lease` grows to twice their size: they are held while copies are sent.
+  ///
+  /// - Throws: `MemoryBudget.Exceeded`, the errors of the samples.
+  package static func file(
+    _ first: VideoSample, _ rest: ClipSamples.Iterator, holding lease: MemoryLease? = nil
+  ) async throws -> [[UInt8]] {
+    var (rest, tables, size) = (rest, MP4Tables(), 0)
+    // The head comes last, and stands first.
+    var parts: [[UInt8]] = [[]]
     var next = Optional(first)
     while let sample = next {
+      size += sample.bytes.count
+      try lease?.resize(to: 2 * size)
       tables.append(sample)
-      bytes += sample.bytes
+      parts.append(sample.bytes)
       next = try await rest.next()
     }
-    return tables.head(lastDuration: nil, beginningAt: rest.begin) + bytes
+    parts[0] = tables.head(lastDuration: nil, beginningAt: rest.begin)
+    return parts
   }
 
   /// The most pictures of an animation, and the most pixels of all of them.
@@ -176,7 +186,7 @@ struct ClipCursor: Sendable {
     }
     guard let event else { return nil }
     let drawn = try await SourceMoment(event, of: clip.feed, .placeholder).draw([clip.view], as: format).first
-    return clip.isShown ? drawn : nil
+    return clip.isShown && clip.shows(entry.timestamp) ? drawn : nil
   }
 }
 
@@ -244,13 +254,18 @@ public struct ClipSamples: AsyncSequence, Sendable {
 
     /// The next sample; nil at the end.
     public mutating func next() async throws -> VideoSample? {
-      while samples.isEmpty {
-        guard let entry = try await cursor.next() else { return nil }
-        samples = copies(of: entry)
-        if samples.isEmpty, let sample = try await encoded(entry) { samples = [sample] }
-        begin = begin ?? samples.last?.timestamp
+      while true {
+        while samples.isEmpty {
+          guard let entry = try await cursor.next() else { return nil }
+          samples = copies(of: entry)
+          if samples.isEmpty, let sample = try await encoded(entry) { samples = [sample] }
+          begin = begin ?? samples.last?.timestamp
+        }
+        guard cursor.clip.isShown else { return nil }
+        if samples.allSatisfy({ cursor.clip.shows($0.timestamp) }) { break }
+        // It was off meanwhile. What follows can't rest on what is left out.
+        (samples, copied) = ([], -1)
       }
-      guard cursor.clip.isShown else { return nil }
       let sample = samples.removeFirst()
       let next = last.map { sample.later(than: $0.timestamp) } ?? sample
       last = next

@@ -38,6 +38,8 @@ final class PeerForwarder: Sendable {
   }
 
   private static let largestPicture = 32 << 20
+  /// The time that a node may take to encode an animation.
+  private static let encoding = Duration.seconds(30)
   /// What a client may tell the camera's node.
   private static let fields: [HTTPField.Name] = [
     .accept, .contentType, .ifNoneMatch, .ifMatch, .range, .ifRange,
@@ -64,7 +66,13 @@ final class PeerForwarder: Sendable {
   func forward(_ request: Request, _ context: ServiceContext, to route: PeerRoute) async throws -> Response {
     let call = try await call(request, context, to: route)
     let asked = request.uri.queryParameters["timeout"].flatMap { Int($0) }.map { min(max($0, 0), 60_000) }
-    let whole = asked.map { max(self.limit, .milliseconds($0) + .seconds(5)) } ?? self.limit
+    var whole = asked.map { max(self.limit, .milliseconds($0) + .seconds(5)) } ?? self.limit
+    if request.uri.path.lowercased().hasSuffix(".webp") {
+      // Its head comes when all of it is encoded.
+      let after = request.uri.queryParameters["after"]
+      let time = after.flatMap { try? SnapshotMoment.duration(String($0), key: "after") } ?? .zero
+      whole += Self.encoding + min(time, .seconds(600))
+    }
     if isPicture(request) { return try await picture(call, context, route, within: whole) }
     let limit = context.rest(of: whole)
     let permit = try gate(of: route.url).enter()

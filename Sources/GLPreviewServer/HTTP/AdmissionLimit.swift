@@ -31,6 +31,7 @@ final class AdmissionLimit: Sendable {
     var clients: [RequestClient: Int] = [:]
     /// The requests that wait for a place.
     var waiting = 0
+    var waitingClients: [RequestClient: Int] = [:]
   }
 
   /// The most requests that wait for a place, for each one inside.
@@ -49,6 +50,9 @@ final class AdmissionLimit: Sendable {
 
   var count: Int { inside.withLock { $0.count } }
 
+  /// The number of requests that wait for a place.
+  var waiting: Int { inside.withLock { $0.waiting } }
+
   /// Enters for the client of the current request.
   ///
   /// - Returns: a permit that gives the place back when it is released.
@@ -64,14 +68,33 @@ final class AdmissionLimit: Sendable {
 
   /// Waits for a place for the client of the current request, at most so long.
   ///
-  /// - Throws: a `Problem` as `enter()` does, after the time, or at once if too many wait already; `CancellationError`.
+  /// - Throws: a `Problem` as `enter()` does, after the time, or at once if too many wait already, or half as many of
+  ///   this client; `CancellationError`.
   func enter(within limit: Duration) async throws -> AdmissionPermit {
     let client = currentClient
-    try inside.withLock { inside throws(Problem) in
-      guard inside.waiting < capacity * Self.mostWaiting else { throw full }
+    let isIn = try inside.withLock { inside throws(Problem) -> Bool in
+      guard let problem = refusal(of: client, inside) else {
+        admit(client, &inside)
+        return true
+      }
+      let most = capacity * Self.mostWaiting
+      guard inside.waiting < most else { throw problem }
+      if let client {
+        let own = inside.waitingClients[client, default: 0]
+        guard own < most / 2 else { throw problem }
+        inside.waitingClients[client] = own + 1
+      }
       inside.waiting += 1
+      return false
     }
-    defer { inside.withLock { $0.waiting -= 1 } }
+    if isIn { return AdmissionPermit(self, client) }
+    defer {
+      inside.withLock { inside in
+        inside.waiting -= 1
+        guard let client, let own = inside.waitingClients[client] else { return }
+        inside.waitingClients[client] = own > 1 ? own - 1 : nil
+      }
+    }
     let entered = try await inside.first(until: CaptureClock.now + limit) { inside -> Bool? in
       guard refusal(of: client, inside) == nil else { return nil }
       admit(client, &inside)

@@ -117,13 +117,16 @@ struct CaptureRoutes: Sendable {
   private func take(_ views: [ServedPreview], _ request: SnapshotRequest, of camera: String) async throws
     -> Snapshot
   {
-    let moment = try await snapshots.moment(of: views[0], request)
-    try registry.checkShown(views)
-    let pictures = try await moment.draw(views.map(\.preview))
-    return Snapshot(
-      camera: camera, sequence: moment.sequence, timestamp: moment.timestamp, time: moment.time,
-      sourceState: moment.sourceState, replay: moment.replay,
-      pictures: zip(views, pictures).map { $1.named($0.name) })
+    try await snapshots.inTurn(request, of: views[0]) {
+      let moment = try await snapshots.moment(of: views[0], request)
+      try registry.checkShown(views)
+      let pictures = try await moment.draw(views.map(\.preview))
+      try registry.checkShown(views)
+      return Snapshot(
+        camera: camera, sequence: moment.sequence, timestamp: moment.timestamp, time: moment.time,
+        sourceState: moment.sourceState, replay: moment.replay,
+        pictures: zip(views, pictures).map { $1.named($0.name) })
+    }
   }
 
   private func encoded(_ picture: RenderedPicture, _ served: ServedView, _ options: SnapshotOptions)

@@ -67,7 +67,9 @@ struct SnapshotRoutes: Sendable {
     guard query.request.mode.isKept else { return try await take(target, query, request, context) }
     // What is kept of H.264 may take long to decode.
     return try await context.whileClientStays { [query] in
-      try await take(target, query, request, context)
+      try await snapshots.inTurn(query.request, of: target, query) {
+        try await take(target, query, request, context)
+      }
     }
   }
 
@@ -75,17 +77,25 @@ struct SnapshotRoutes: Sendable {
     _ target: ServedPreview, _ query: SnapshotQuery, _ request: Request, _ context: ServiceContext
   ) async throws -> (Response, SourceState) {
     let moment = try await snapshots.moment(of: target, query.request)
-    try registry.checkShown([target])
-    if query.served.view != target.served.view {
-      try registry.check(query.served.view, at: moment)
-      // The configuration may have changed while waiting for the frame.
-      let now = try registry.view(target.name, of: target.camera)
-      guard now.preview === target.preview, !now.served.isLocked else { throw Problem.reconfigured(target) }
-    }
+    try check(target, query, at: moment)
     let subject = snapshots.subject(moment, query, target)
     if isKnown(subject, request) { return (notModified(subject), subject.state) }
     let answer = try await snapshots.picture(subject, at: moment, query, of: target)
+    try check(target, query, at: moment)
     return (response(subject, answer, query, on: context.channel), subject.state)
+  }
+
+  /// Throws unless the view may still be shown as `query` asks: the configuration may have changed while waiting.
+  private func check(_ target: ServedPreview, _ query: SnapshotQuery, at moment: SourceMoment) throws {
+    try registry.checkShown([target])
+    let isOther = query.served.view != target.served.view
+    let isKept = query.request.mode.isKept
+    if isOther { try registry.check(query.served.view, at: moment) }
+    guard isOther || isKept else { return }
+    let now = try registry.view(target.name, of: target.camera)
+    guard now.preview === target.preview, !isOther || !now.served.isLocked,
+      !isKept || now.served.view == target.served.view
+    else { throw Problem.reconfigured(target) }
   }
 
   // MARK: Answers

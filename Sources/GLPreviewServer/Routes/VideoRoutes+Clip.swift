@@ -60,11 +60,17 @@ extension VideoRoutes {
     headers[.contentType] = first.format.mediaType
     // Players follow an edit list in files without fragments, for which all samples have to be there.
     if first.format.encoder == nil, times.upperBound <= CaptureClock.now {
-      let bytes = try await context.whileClientStays { try await Clip.file(first, started) }
-      let lease = try registry.budget.reserve(bytes.count)
+      let lease = try registry.budget.reserve(0)
+      let parts = try await context.whileClientStays {
+        try await Clip.file(first, started, holding: lease)
+      }
       return Response(
         status: .ok, headers: headers,
-        body: ResponseBody(ByteBuffer(bytes: bytes), holding: lease, on: context.channel))
+        body: ResponseBody(contentLength: parts.reduce(0) { $0 + $1.count }) { writer in
+          defer { withExtendedLifetime((permit, lease)) {} }
+          for part in parts { try await writer.write(ByteBuffer(bytes: part)) }
+          try await writer.finish(nil)
+        })
     }
     let body = ResponseBody { writer in
       defer { withExtendedLifetime(permit) {} }

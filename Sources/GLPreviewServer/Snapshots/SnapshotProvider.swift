@@ -85,9 +85,12 @@ final class SnapshotProvider: Sendable {
   private let servedGate = AdmissionLimit(capacity: servedAtATime, subject: "snapshots being drawn")
 
   /// Limits snapshots of kept pictures being decoded, drawn or encoded. A client may ask for many moments at a time: they wait.
-  private let keptGate = AdmissionLimit(capacity: servedAtATime, subject: "kept pictures being drawn")
+  let keptGate = AdmissionLimit(capacity: servedAtATime, subject: "kept pictures being drawn")
   /// Moments of kept pictures, none of which is cached: each is decoded once for all that ask for it at a time.
   private let keptMoments = SingleFlightCache<KeptKey, SourceMoment>(capacity: 0) { _ in 0 }
+
+  /// Places of `keptGate`: requests for the same picture share one.
+  private let keptPlaces = SingleFlightCache<SnapshotKey, AdmissionPermit>(capacity: 0) { _ in 0 }
 
   /// A kept picture of a view.
   private struct KeptKey: Hashable {
@@ -146,7 +149,12 @@ final class SnapshotProvider: Sendable {
           return try await target.preview.moment(request)
         }
         let key = KeptKey(target: target.preview.name, sequence: sequence, passes: request.passes)
-        return try await keptMoment(key, of: target, request)
+        return try await keptMoments.value(key, { nil }) {
+          // The others may have more time than the first.
+          var request = request
+          request.timeout = Self.longestTimeout
+          return try await target.preview.moment(request)
+        }
       }
     } catch let error as SourceError {
       throw problem(error, isLate: CaptureClock.now - start >= wanted.timeout, target.camera)
@@ -156,22 +164,34 @@ final class SnapshotProvider: Sendable {
     throw problem(error, isLate: false, target.camera)
   }
 
-  /// The moment of a kept picture. It is given up when all that ask for it have left, or their time is over.
-  private func keptMoment(
-    _ key: KeptKey, of target: ServedPreview, _ request: SnapshotRequest
-  ) async throws -> SourceMoment {
-    let found = try await withDeadline(request.timeout) { [keptMoments, keptGate] in
-      try await keptMoments.value(key, { nil }) {
-        // The others may have more time than the first.
-        var request = request
-        request.timeout = Self.longestTimeout
-        let permit = try await keptGate.enter(within: request.timeout)
-        defer { withExtendedLifetime(permit) {} }
-        return try await target.preview.moment(request)
-      }
+  /// Does all the work for one request within its time. If it asks for a kept picture, it waits for a place first and
+  /// holds it to the end: those that wait hold no decoded frame. Requests that wait for the picture of one `query` share a
+  /// place.
+  ///
+  /// - Throws: `Problem`: 504 after the timeout, 503 and 429 if too many wait; the errors of `work`.
+  func inTurn<Value: Sendable>(
+    _ request: SnapshotRequest, of target: ServedPreview, _ query: SnapshotQuery? = nil,
+    _ work: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    guard request.mode.isKept else { return try await work() }
+    var key: SnapshotKey?
+    if let query, case .at(let time) = request.mode, let sequence = target.preview.keptSequence(at: time) {
+      key = SnapshotKey(query, of: target, sequence: sequence, timestamp: CaptureInstant(sinceStart: .zero))
     }
-    guard let found else { throw SourceError.late(target.camera, request.timeout) }
-    return found
+    let value = try await withDeadline(request.timeout) { [keptGate, keptPlaces, key] in
+      let permit = try await beforeShutdown {
+        guard let key else { return try await keptGate.enter(within: Self.longestTimeout) }
+        return try await keptPlaces.value(key, { nil }) {
+          try await keptGate.enter(within: Self.longestTimeout)
+        }
+      }
+      defer { withExtendedLifetime(permit) {} }
+      return try await work()
+    }
+    guard let value else {
+      throw problem(SourceError.late(target.camera, request.timeout), isLate: true, target.camera)
+    }
+    return value
   }
 
   private func problem(_ error: SourceError, isLate: Bool, _ camera: String) -> Problem {
@@ -196,7 +216,7 @@ final class SnapshotProvider: Sendable {
 
   // MARK: Pictures
 
-  /// The picture of a moment's subject, as `query` requests it of `target`.
+  /// The picture of a moment's subject, as `query` requests it of `target`. A kept one is made `inTurn`.
   ///
   /// - Throws: `Problem`: 400 if the view can't be drawn, 503 if too many pictures are being drawn.
   func picture(
@@ -210,8 +230,6 @@ final class SnapshotProvider: Sendable {
       return try await pictures.value(
         subject.key, { isKept ? nil : try (isServed ? servedGate : gate).enter() }
       ) { [self] in
-        let permit = isKept ? try await keptGate.enter(within: Self.longestTimeout) : nil
-        defer { withExtendedLifetime(permit) {} }
         if let passed = moment.passed?.jpeg {
           return try await sent(passed, query, holding: budget.reserve(0))
         }

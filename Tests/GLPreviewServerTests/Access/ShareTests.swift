@@ -75,6 +75,28 @@ struct ShareTests {
     #expect(gate.count == 0)
   }
 
+  @Test("one client has half of the places to wait at, and those that wait keep nobody from a free place")
+  func queue() async throws {
+    let gate = AdmissionLimit(capacity: 2)
+    let first = try inside("10.0.0.1") { try gate.enter() }
+    @Sendable func enter(_ address: String) async throws -> AdmissionPermit {
+      try await RequestClient.$current.withValue(RequestClient(address: ClientGroup(address))) {
+        try await gate.enter(within: allTheTimeThereIs)
+      }
+    }
+    let waiting = (0..<32).map { _ in Task { _ = try await enter("10.0.0.1") } }
+    await until { gate.waiting == 32 }
+    let refused = await #expect(throws: Problem.self) { _ = try await enter("10.0.0.1") }
+    #expect(refused?.status == .tooManyRequests)
+
+    let second = try await enter("10.0.0.2")
+    #expect(gate.count == 2 && gate.waiting == 32)
+    for task in waiting { task.cancel() }
+    for task in waiting { _ = await task.result }
+    #expect(gate.waiting == 0)
+    withExtendedLifetime((first, second)) {}
+  }
+
   @Test("a socket's proxy, whose clients we can't tell apart, has no share; nor has the service itself")
   func proxies() throws {
     let gate = AdmissionLimit(capacity: 3)

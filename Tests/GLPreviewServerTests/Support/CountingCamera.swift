@@ -23,10 +23,11 @@ final class CountingCamera: BreakableCamera {
       Picture(tight: size, format: .ycbcr(.yuv444), bytes: grey + neutral + neutral))
   }
 
-  /// Gives a picture that was captured so long ago. Returns its time.
+  /// Gives a picture that was captured so long before `now`. Returns its time.
   @discardableResult
-  func give(_ code: UInt8, ago: Duration = .zero) throws -> CaptureInstant {
-    let now = CaptureClock.now
+  func give(_ code: UInt8, ago: Duration = .zero, now: CaptureInstant = CaptureClock.now) throws
+    -> CaptureInstant
+  {
     let time = now - ago
     input.yield(Capture(jpeg: try Self.jpeg(code), timestamp: time, SourceOptions(), memory: FramePool()))
     return time
