@@ -33,16 +33,12 @@ struct WebPAnimation: Sendable {
   private static let longestSide = 16_383
 
   private let size: Size
-  private let quality: Int
   private var frames: [UInt8] = []
   private var hasAlpha = false
   /// Where the duration of the last picture stands.
   private var lastDuration: Int?
 
-  init(_ size: Size, quality: Int) {
-    self.size = size
-    self.quality = quality
-  }
+  init(_ size: Size) { self.size = size }
 
   /// - Throws: `WebPError` `.unavailable` if libwebp is not installed.
   static func load() throws(WebPError) {
@@ -53,10 +49,9 @@ struct WebPAnimation: Sendable {
 
   var isEmpty: Bool { lastDuration == nil }
 
-  /// Appends a picture of `.rgba`, and shows it until the next one; the one before it is shown for `gap`.
-  mutating func append(_ picture: Picture, after gap: Duration) throws(WebPError) {
+  /// Appends a picture as `encoded` gives it, and shows it until the next one; the one before it is shown for `gap`.
+  mutating func append(_ file: [UInt8], after gap: Duration) throws(WebPError) {
     setDuration(gap)
-    let file = try encoded(picture)
     var frame: [UInt8] = []
     // At the top left corner.
     frame.append(bytes: 0, of: 6)
@@ -102,16 +97,17 @@ struct WebPAnimation: Sendable {
     for index in 0..<3 { frames[place + index] = UInt8(truncatingIfNeeded: milliseconds >> (8 * index)) }
   }
 
-  /// The picture as a file of its own.
-  private func encoded(_ picture: Picture) throws(WebPError) -> [UInt8] {
-    try Self.load()
-    guard picture.format == .rgba, let plane = picture.planes.first, picture.size == size,
-      (1...Self.longestSide).contains(size.width), (1...Self.longestSide).contains(size.height),
+  /// A picture of `.rgba` as a file of its own; `quality` is 1...100.
+  static func encoded(_ picture: Picture, quality: Int) throws(WebPError) -> [UInt8] {
+    try load()
+    let size = picture.size
+    guard picture.format == .rgba, let plane = picture.planes.first,
+      (1...longestSide).contains(size.width), (1...longestSide).contains(size.height),
       plane.bytesPerRow >= 4 * size.width,
       plane.offset + plane.bytesPerRow * (size.height - 1) + 4 * size.width <= picture.bytes.count
     else {
       throw WebPError(
-        .failed, "\(picture.size) of \(picture.format) can't be a picture of an animation of \(size)")
+        .failed, "\(size) of \(picture.format) can't be a picture of an animation")
     }
     var (bytes, count): (UnsafeMutablePointer<UInt8>?, Int) = (nil, 0)
     let isDone = unsafe picture.bytes.withUnsafeBufferPointer { samples in

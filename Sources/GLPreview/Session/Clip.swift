@@ -97,11 +97,12 @@ public struct Clip: Sendable {
   public func webP(framesPerSecond: Double = 5, quality: Int = 75) async throws -> [UInt8] {
     try WebPAnimation.load()
     let interval = Duration.seconds(1 / min(max(framesPerSecond, 0.01), 1000))
+    let quality = min(max(quality, 1), 100)
     var (animation, count, last): (WebPAnimation?, Int, CaptureInstant?) = (nil, 0, nil)
     var size = Size(width: 0, height: 0)
     for try await rendered in pictures(every: interval) {
       let picture = rendered.picture
-      if animation == nil { size = picture.size }
+      if animation == nil { (animation, size) = (WebPAnimation(picture.size), picture.size) }
       // The camera has changed its mode.
       guard picture.size == size else { continue }
       count += 1
@@ -112,12 +113,10 @@ public struct Clip: Sendable {
           "an animation has at most \(most.pictures) pictures and \(most.pixels / 1_000_000) megapixels: lower its time, rate or width"
         )
       }
-      let (gap, known) = (rendered.timestamp - (last ?? rendered.timestamp), animation)
-      animation = try await Task(executorPreference: DecodingQueue.shared) { [size] in
-        var animation = known ?? WebPAnimation(size, quality: min(max(quality, 1), 100))
-        try animation.append(picture, after: gap)
-        return animation
+      let file = try await Task(executorPreference: DecodingQueue.shared) {
+        try WebPAnimation.encoded(picture, quality: quality)
       }.value
+      try animation?.append(file, after: rendered.timestamp - (last ?? rendered.timestamp))
       last = rendered.timestamp
     }
     guard var animation else { throw notKept }

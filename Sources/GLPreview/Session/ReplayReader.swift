@@ -169,7 +169,7 @@ final class ForwardDecoding: Sendable {
     case .jpeg(_, let decode): return try decode()
     case .frame(let frame): return frame
     case .h264(_, let openDecoder):
-      // Whoever comes meanwhile, or after an error, begins with the key picture.
+      // The decoder is put back after a success. Another caller, and the next one after an error, finds none and opens a new one.
       let known = position.withLock { $0.take() }
       let place = path.firstIndex { $0.sequence == known?.sequence }
       let rest = place.map { path[($0 + 1)...] } ?? path[...]

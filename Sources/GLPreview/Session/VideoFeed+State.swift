@@ -12,10 +12,10 @@ extension VideoFeed.State {
     for (id, watcher) in watchers where !watcher.unread.isEmpty && isLost(watcher) { watchers[id]?.lose() }
   }
 
-  /// Whether nobody needs the next picture yet: what is passed on is kept for those who read it now and then.
+  /// Whether no watcher needs the next picture yet. The source keeps what it passes on, and patient watchers read that later.
   var rests: Bool { passed != nil && watchers.values.allSatisfy(\.isContent) }
 
-  /// Whether all read now and then.
+  /// Whether all watchers are patient.
   var isPatient: Bool { watchers.values.allSatisfy(\.isPatient) }
 
   mutating func askForKey(_ watcher: Int) {

@@ -28,7 +28,7 @@ final class VideoFeeds: Sendable {
   }
 
   /// Watches a preview; the first watcher starts the encoder. With `passes`, a default configuration accepts the source's own
-  /// H.264. Who watches patiently reads `nextSamples` now and then: meanwhile nothing is done for it but to keep what came.
+  /// H.264. A patient watcher calls `nextSamples` about twice a second. Between its calls the feed only keeps the samples.
   func watch(
     _ preview: Preview, _ configuration: VideoConfiguration, _ times: VideoTimes,
     passes: Bool = false, patiently isPatient: Bool = false,

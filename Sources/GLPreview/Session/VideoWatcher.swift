@@ -31,8 +31,7 @@ struct VideoWatcher {
   var isPromised = true
   /// How many clients it reads for.
   var clients = 1
-  /// Whether it reads now and then, all that there is, and takes only pictures of the camera: nothing that is shown in their
-  /// place.
+  /// Whether it reads all unread samples about twice a second, and takes only pictures of the camera, no stand-ins.
   var isPatient = false
   /// Whether a patient one waits for pictures.
   var isAsking = false

@@ -35,7 +35,7 @@ final class PassableVideo: Sendable {
     /// The last key picture.
     var keyTime = CaptureInstant.start
     var isBroken = false
-    /// The first ones that readers wait for who come now and then.
+    /// For each patient reader, the index of the first picture that it has not read.
     var awaited: [ObjectIdentifier: Int] = [:]
     var lease: MemoryLease?
 
@@ -44,7 +44,7 @@ final class PassableVideo: Sendable {
 
   /// How long pictures before the last key picture, or beyond `limit` bytes, are kept: readers may be a little late.
   private static let lateness = Duration.seconds(1)
-  /// The same for one who comes now and then; within `limit`.
+  /// The same for patient readers, which read about twice a second; within `limit`.
   private static let awaitedLateness = Duration.seconds(10)
 
   /// What is kept counts against the budget; where that has no room, it is as if there were more than `limit` bytes.
@@ -120,7 +120,7 @@ final class PassableVideo: Sendable {
     }
   }
 
-  /// The pictures from this one on are kept for longer: `reader` takes them now and then. Nil where it does no more.
+  /// Keeps the pictures from `index` on for longer, because `reader` is patient. Nil ends that.
   func wait(for index: Int?, by reader: ObjectIdentifier) { state.withLock { $0.awaited[reader] = index } }
 
   /// The fewest pictures to decode for the picture `index` after the picture `last`.

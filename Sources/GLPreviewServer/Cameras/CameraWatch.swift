@@ -47,7 +47,7 @@ final class CameraWatch: Service {
     }
   }
 
-  func run() async throws { await untilShutdown { [self] in await look() } }
+  func run() async throws { await cancelWhenGracefulShutdown { [self] in await look() } }
 
   private func look() async {
     await withDiscardingTaskGroup { group in
@@ -57,7 +57,7 @@ final class CameraWatch: Service {
           if needsProof(camera) { group.addTask { await self.prove(camera) } }
         }
         forgetOthers()
-        await nextLook(every: Self.interval)
+        await CaptureClock.sleep(untilMultipleOf: Self.interval)
       }
       group.cancelAll()
     }

@@ -15,10 +15,9 @@ struct PeerAnswer: Sendable {
   let contentLength: Int?
 
   private static let types: Set<String> = [
-    "image/jpeg", "image/png", "video/mp4", "application/json", "application/octet-stream",
-    "application/problem+json",
-    "application/sdp",
-    "multipart/mixed", "multipart/x-mixed-replace", "text/plain",
+    "image/jpeg", "image/png", "image/webp", "video/mp4", "application/json", "application/octet-stream",
+    "application/problem+json", "application/sdp", "multipart/mixed", "multipart/x-mixed-replace",
+    "text/plain",
   ]
   private static let fields: Set<String> = [
     "content-type", "etag", "age", "content-disposition", "accept-post", "allow", "retry-after",

@@ -142,7 +142,8 @@ final class PeerForwarder: Sendable {
     return text
   }
 
-  /// What several wait for, each only for the rest of its own time, and a little more: who has begun it hears its reason.
+  /// The result of work that several requests share. Each request waits for the rest of its own time and one second more, so
+  /// that the request that began the work still gets the error of the work.
   private func shared<Value: Sendable>(
     _ rest: Duration, _ route: PeerRoute, _ wait: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {

@@ -1,5 +1,5 @@
-// Limits expensive concurrent work, in total and per client. Requests above a limit
-// are rejected, or queued where that is said.
+// Limits expensive concurrent work, in total and per client. `enter()` rejects requests above a limit; `enter(within:)` queues
+// them.
 internal import GLPreview
 internal import HTTPTypes
 

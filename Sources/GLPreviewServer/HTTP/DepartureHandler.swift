@@ -7,7 +7,7 @@ internal import NIOHTTPTypes
 /// Notices that a client leaves.
 ///
 /// The end of what a client sends looks the same whether it has closed the connection or only that half of it. nginx and Go take
-/// both for a departure at once; here a client that has closed its half gets what is ready within `lingers`, a second.
+/// both for a departure at once. Here a client that has closed its half gets an answer that is ready within `lingers`.
 final class DepartureHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
 

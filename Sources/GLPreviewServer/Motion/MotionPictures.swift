@@ -1,4 +1,4 @@
-// The best picture of each motion event, out of a view that everybody may see who may look at all.
+// The best picture of each motion event. It shows the camera's first enabled view, which every client with the role `read` may see.
 internal import GLPreview
 internal import Logging
 internal import PreviewCore

@@ -79,7 +79,7 @@ final class MotionWatch: Service {
 
   // MARK: Watching
 
-  func run() async throws { await untilShutdown { [self] in await watch() } }
+  func run() async throws { await cancelWhenGracefulShutdown { [self] in await watch() } }
 
   private func watch() async {
     var readers: [String: Task<Void, Never>] = [:]
@@ -96,7 +96,7 @@ final class MotionWatch: Service {
       for camera in cameras where self[camera]?.episodes.current != nil {
         update(camera) { $0.passed(to: CaptureClock.now) }
       }
-      await nextLook(every: Self.interval)
+      await CaptureClock.sleep(untilMultipleOf: Self.interval)
     }
     for reader in readers.values { reader.cancel() }
     for reader in readers.values { await reader.value }

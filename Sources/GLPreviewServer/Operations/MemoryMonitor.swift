@@ -36,12 +36,12 @@ struct MemoryMonitor: Service {
   /// not be returned in between.
   private static let patience = 12
 
-  func run() async throws { await untilShutdown { await look() } }
+  func run() async throws { await cancelWhenGracefulShutdown { await look() } }
 
   private func look() async {
     var looks = 0
     while !Task.isCancelled {
-      await nextLook(every: Self.interval)
+      await CaptureClock.sleep(untilMultipleOf: Self.interval)
       let heap = glp_memory_measure()
       if ProcessHeap.isOurs.load(ordering: .relaxed), heap.used > 0 {
         let used = Int(heap.used) + (ProcessMetrics.sharedBytes ?? 0)

@@ -88,10 +88,10 @@ final class Recorders: Service, CustomStringConvertible {
 
   /// Keeps the recorders as they are configured; ends all files when the service ends.
   func run() async throws {
-    await untilShutdown { [self] in
+    await cancelWhenGracefulShutdown { [self] in
       while !Task.isCancelled {
         follow()
-        await nextLook(every: Self.looksEvery)
+        await CaptureClock.sleep(untilMultipleOf: Self.looksEvery)
       }
     }
     let ones = running.withLock { running in

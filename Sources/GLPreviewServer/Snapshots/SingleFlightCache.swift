@@ -40,7 +40,7 @@ final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
   }
 
   /// The value of `key`: cached, being made, or made now by `make`, while the permit of `admission` is held, if it
-  /// gives one. Failures are not cached. `make` is cancelled when all who wait for its value are.
+  /// gives one. Failures are not cached. When all waiting tasks are cancelled, `make` is cancelled too.
   func value(
     _ key: Key, _ admission: () throws -> AdmissionPermit?,
     _ make: @escaping @Sendable () async throws -> Value

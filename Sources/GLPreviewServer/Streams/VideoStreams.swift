@@ -58,7 +58,7 @@ final class VideoStreams: Service, CustomStringConvertible {
 
   /// Begins to watch a view, as served or with changed parameters; ends when the stream is released. With `passes`, a camera's
   /// own H.264 will do where the view shows just that: of any profile, and with key pictures only where the camera has them. A
-  /// stream that is `patient` is read by `nextSamples`, now and then.
+  /// patient stream is read by `nextSamples` about twice a second.
   ///
   /// - Throws: `Problem`: 503 or 429 if too much is drawn and encoded for URLs, 409 if the view is switched off.
   func begin(

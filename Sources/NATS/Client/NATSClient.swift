@@ -199,8 +199,8 @@ package final class NATSClient: Sendable {
   }
 
   /// Closes the client without losing messages: ends all subscriptions, waits until their buffered messages are read and
-  /// processed (`NATSSubscription.Iterator`) and everything published has reached the server, and closes. After `timeout` it closes anyway; without a connection only the
-  /// reading is awaited.
+  /// processed (`NATSSubscription.Iterator`) and everything published has reached the server, and closes. After `timeout` it
+  /// closes anyway; without a connection it waits only for the reading.
   package func drain(timeout: Duration = .seconds(30)) async {
     let subscriptions = state.withLock { state in
       state.isDraining = true

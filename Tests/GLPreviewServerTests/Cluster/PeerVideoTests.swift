@@ -8,6 +8,8 @@ import Testing
 @testable import GLPreview
 @testable import GLPreviewServer
 
+private let hasWebP = (try? WebPAnimation.load()) != nil
+
 @Suite(
   "Video of peers", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"), .timeLimit(.minutes(15)))
 struct PeerVideoTests {
@@ -179,6 +181,22 @@ struct PeerVideoTests {
       #expect(edge.inside.peerStreams.count == 1)
       #expect(try await peer.ask("DESCRIBE", "rtsp://127.0.0.1:\(port)/camera/nobody").status == 404)
       try await peer.close()
+    }
+  }
+
+  @Test(
+    "clips and animations of what a node keeps come through another", .enabled(if: hasWebP, "no libwebp7"),
+    arguments: [("mp4", "video/mp4"), ("webp", "image/webp")])
+  func clips(suffix: String, type: String) async throws {
+    var configuration = Self.configuration()
+    configuration.cameras[0].replayDuration = .seconds(60)
+    try await withOwnerAndEdge(configuration) { owner, edge in
+      await until { owner.inside.registry.session.replay(of: "camera-0") != nil }
+      let clip = try await edge.get("/cameras/camera/main.\(suffix)?before=30s&width=64")
+      #expect(clip.status == 200)
+      #expect(clip.headers.first(name: "Content-Type")?.hasPrefix(type) == true)
+      #expect(clip.bytes.count > 100)
+      #expect(try await edge.get("/cameras/camera/main.\(suffix)?before=nothing").status == 400)
     }
   }
 
