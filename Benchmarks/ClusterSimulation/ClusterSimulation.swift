@@ -3,7 +3,8 @@
 //
 //     cluster-simulation nats://127.0.0.1:4222 --nodes 1000 --cluster 50 --cameras 16
 //
-// Each cluster has a bucket of its own. All of its nodes can take all of its cameras.
+// Each cluster has a bucket of its own. All of its nodes can take all of its cameras. `--slower 4` makes all times of the
+// leases four times as long, for more nodes than this machine can run: rates are then a quarter of the true ones.
 import GLPreview
 import GLPreviewServer
 import Glibc
@@ -22,18 +23,19 @@ enum ClusterSimulation {
 
   static func main() async throws {
     var words = CommandLine.arguments.dropFirst()[...]
-    var (servers, nodes, cluster, cameras, replicas) = ([String](), 1000, 50, 16, 1)
+    var (servers, nodes, cluster, cameras, replicas, slower) = ([String](), 1000, 50, 16, 1, 1)
     while let word = words.popFirst() {
       switch word {
       case "--nodes": nodes = words.popFirst().flatMap { Int($0) } ?? nodes
       case "--cluster": cluster = words.popFirst().flatMap { Int($0) } ?? cluster
       case "--cameras": cameras = words.popFirst().flatMap { Int($0) } ?? cameras
       case "--replicas": replicas = words.popFirst().flatMap { Int($0) } ?? replicas
+      case "--slower": slower = words.popFirst().flatMap { Int($0) } ?? slower
       default: servers.append(word)
       }
     }
     guard !servers.isEmpty else {
-      say("usage: cluster-simulation NATS... [--nodes N] [--cluster N] [--cameras N] [--replicas N]")
+      say("usage: cluster-simulation NATS... [--nodes N] [--cluster N] [--cameras N] [--replicas N] [--slower N]")
       exit(64)
     }
     let clusters = nodes / cluster
@@ -42,7 +44,8 @@ enum ClusterSimulation {
     let start = ContinuousClock.now
     for number in 0..<clusters {
       all.append(
-        try await startCluster(number, nodes: cluster, cameras: cameras, replicas: replicas, servers))
+        try await startCluster(
+          number, nodes: cluster, cameras: cameras, replicas: replicas, times(slower: slower), servers))
     }
     say("nodes \(clusters * cluster) in \(clusters) clusters, \(total) cameras; started in \(since(start))")
     await settle(all, total)
@@ -73,8 +76,18 @@ enum ClusterSimulation {
     exit(0)
   }
 
+  private static func times(slower factor: Int) -> LeaseTimes {
+    var times = LeaseTimes()
+    times.beat *= factor
+    times.dead *= factor
+    times.handover *= factor
+    times.gathering *= factor
+    times.settled *= factor
+    return times
+  }
+
   private static func startCluster(
-    _ number: Int, nodes: Int, cameras: Int, replicas: Int, _ servers: [String]
+    _ number: Int, nodes: Int, cameras: Int, replicas: Int, _ times: LeaseTimes, _ servers: [String]
   ) async throws -> [Node] {
     let names = Set((0..<nodes * cameras).map { "camera\($0)" })
     var started: [Node] = []
@@ -89,7 +102,7 @@ enum ClusterSimulation {
         client, bucket: "sim-\(getpid())-\(number)", replicas: replicas,
         .init(
           node: name, instance: "\(number)-\(index)", url: "http://\(name)", slots: cameras * 2,
-          movable: names), logger: logger)
+          movable: names), times: times, logger: logger)
       started.append(Node(name: name, client: client, keeper: keeper, task: Task { await keeper.run() }))
     }
     return started

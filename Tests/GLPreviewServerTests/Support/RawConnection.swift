@@ -52,7 +52,12 @@ final class RawConnection: Sendable {
   /// Reads nothing from now on.
   func stopReading() async throws { try await channel.setOption(.autoRead, value: false).get() }
 
-  func readAgain() async throws { try await channel.setOption(.autoRead, value: true).get() }
+  /// Reads on. A connection that the other side has closed by now was read to its end by that.
+  func readAgain() async throws {
+    do {
+      try await channel.setOption(.autoRead, value: true).get()
+    } catch ChannelError.ioOnClosedChannel {}
+  }
 
   /// Returns when the other side has closed it.
   func waitsForEnd() async throws { try await channel.closeFuture.get() }
