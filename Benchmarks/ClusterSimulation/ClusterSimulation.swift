@@ -64,13 +64,13 @@ enum ClusterSimulation {
       left.append(Array(nodes.dropFirst(gone.count)))
     }
     let killed = ContinuousClock.now
-    let (before, busy) = (left.flatMap { $0 }.reduce(0) { $0 + $1.keeper.writes }, processorTime())
+    let (before, busy) = (left.flatMap { $0 }.reduce(0) { $0 + $1.keeper.writes }, ProcessorClock.now)
     await settle(left, total)
     let time = seconds(since(killed))
     let writes = left.flatMap { $0 }.reduce(0) { $0 + $1.keeper.writes } - before
     say(
       "a third killed: all cameras have owners again after \(digits(time)) s, \(writes) writes, "
-        + "\(digits((processorTime() - busy) / time * 100)) % of a core")
+        + "\(digits(seconds(ProcessorClock.now - busy) / time * 100)) % of a core")
     await measure("after it", left, for: .seconds(10))
     say("memory \(memory()) MB")
     exit(0)
@@ -130,12 +130,12 @@ enum ClusterSimulation {
 
   private static func measure(_ word: String, _ clusters: [[Node]], for time: Duration) async {
     let nodes = clusters.flatMap { $0 }
-    let (start, busy) = (ContinuousClock.now, processorTime())
+    let (start, busy) = (ContinuousClock.now, ProcessorClock.now)
     let before = nodes.reduce(0) { $0 + $1.keeper.writes }
     try? await Task.sleep(for: time)
     let passed = seconds(ContinuousClock.now - start)
     let writes = nodes.reduce(0) { $0 + $1.keeper.writes } - before
-    let cores = (processorTime() - busy) / passed
+    let cores = seconds(ProcessorClock.now - busy) / passed
     say(
       "\(word): \(digits(Double(writes) / passed)) writes/s to the store, \(digits(cores * 100)) % of a core, "
         + "\(digits(cores * 100 / Double(nodes.count))) % a node")
@@ -154,13 +154,6 @@ enum ClusterSimulation {
   private static func seconds(_ duration: Duration) -> Double { duration / .seconds(1) }
 
   private static func digits(_ number: Double) -> Double { (number * 1000).rounded() / 1000 }
-
-  /// The processor time of this process, in seconds.
-  private static func processorTime() -> Double {
-    var time = timespec()
-    unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-  }
 
   /// The largest resident size so far, in MB.
   private static func memory() -> Int {
