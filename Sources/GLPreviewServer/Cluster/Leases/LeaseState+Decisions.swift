@@ -25,20 +25,20 @@ extension LeaseState {
     return !isAlive(owner) || owner.record?.leaving == true || record.to == identity.node
   }
 
-  /// The living nodes that can take a camera, best first: the highest random weight, by free slots.
-  func takers(of camera: String, _ counts: [String: Int]) -> [String] {
-    var scores: [(name: String, score: Double)] = []
+  /// The living nodes that can take a camera. The one with the highest random weight, by free slots, comes first.
+  private func takers(of camera: String, _ counts: [String: Int]) -> [(score: Double, name: String)] {
+    var scores: [(score: Double, name: String)] = []
     func add(_ name: String, slots: Int) {
       let free = slots - (counts[name] ?? 0)
       guard free > 0 else { return }
-      scores.append((name, LeaseScore.score(of: name, for: camera, weight: free)))
+      scores.append((LeaseScore.score(of: name, for: camera, weight: free), name))
     }
     for (name, node) in nodes where name != identity.node && isAlive(node) && node.offers.contains(camera) {
       guard let record = node.record, !record.leaving else { continue }
       add(name, slots: record.slots)
     }
     if !isLeaving, identity.movable.contains(camera) { add(identity.node, slots: identity.slots) }
-    return scores.sorted { ($0.score, $0.name) > ($1.score, $1.name) }.map(\.name)
+    return scores
   }
 
   // MARK: Deciding
@@ -157,7 +157,7 @@ extension LeaseState {
       return nil
     }
     let takers = takers(of: camera, counts)
-    guard let place = takers.firstIndex(of: identity.node) else {
+    guard let own = takers.first(where: { $0.name == identity.node }) else {
       if var record, record.node == identity.node {
         // It was this node's before, and there is no room for it now.
         (record.node, record.to, record.fixed) = ("", nil, nil)
@@ -167,6 +167,7 @@ extension LeaseState {
       return nil
     }
     // A former owner does not wait, and neither does a node to which the owner has offered the camera.
+    let place = takers.count { $0 > own }
     let isChosen = record?.to == identity.node || record?.node == identity.node
     guard isChosen || joinedFor >= times.gathering && freeFor[camera] ?? .zero >= .seconds(place) else {
       return nil
