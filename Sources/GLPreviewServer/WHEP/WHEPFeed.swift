@@ -28,11 +28,17 @@ final class WHEPFeed {
 
   let key: Key
   private(set) var sessions: [WHEPSession] = []
+  /// Pictures that are passed on, from the last key picture to the newest: nobody makes a key picture for those who come later,
+  /// or have lost one. Empty where the view is encoded.
+  private var past: [RTPPicture] = []
+  private var pastBytes = 0
   private let reading = Watched(Reading())
   private var task: Task<Void, Never>?
 
   /// How long after a failure the view is tried again.
   private static let retries = Duration.seconds(1)
+  /// Of more than this between two key pictures, nothing is kept.
+  private static let mostPastBytes = 4 << 20
 
   init(_ key: Key) { self.key = key }
 
@@ -47,6 +53,7 @@ final class WHEPFeed {
   private static func read(
     _ pictures: Pictures, into reading: Watched<Reading>, _ logger: Logger, _ deliver: Deliver
   ) async {
+    var told: String?
     while !Task.isCancelled {
       do {
         let stream = try pictures()
@@ -54,11 +61,16 @@ final class WHEPFeed {
           $0.stream = stream
           stream.stand(for: $0.clients)
         }
-        while let sample = try await stream.next() { try await deliver(RTPPicture(sample)) }
+        while let sample = try await stream.next() {
+          told = nil
+          try await deliver(RTPPicture(sample))
+        }
       } catch is CancellationError {
         // Its last session has left.
       } catch {
-        logger.warning("WebRTC sessions have no pictures", metadata: ["reason": "\(error)"])
+        let reason = "\(error)"
+        if reason != told { logger.warning("WebRTC sessions have no pictures", metadata: ["reason": "\(reason)"]) }
+        told = reason
       }
       reading.update { $0.stream = nil }
       // The view may come back; it is looked up where the configuration changes.
@@ -70,13 +82,28 @@ final class WHEPFeed {
 
   // MARK: Sessions
 
-  /// Adds a session, which begins with the next key picture. Those that come within a moment share one.
-  func add(_ session: WHEPSession) {
+  /// Adds a session, which begins with the last key picture where the view is passed on, else with the next one. Those that come
+  /// within a moment share that.
+  func add(_ session: WHEPSession, at now: CaptureInstant) {
     sessions.append(session)
     session.feed = self
-    session.beginAnew()
+    session.beginAnew(with: past, at: now)
     stand()
-    reading.value.stream?.askForKey()
+    if past.isEmpty { reading.value.stream?.askForKey() }
+  }
+
+  /// Gives a picture to all sessions.
+  func deliver(_ picture: RTPPicture, at now: CaptureInstant) {
+    keep(picture)
+    for session in sessions { session.send(picture, at: now) }
+  }
+
+  private func keep(_ picture: RTPPicture) {
+    if picture.isKey || !picture.isPassed { (past, pastBytes) = ([], 0) }
+    guard picture.isPassed, picture.isKey || !past.isEmpty else { return }
+    past.append(picture)
+    pastBytes += picture.bytes.count
+    if pastBytes > Self.mostPastBytes { (past, pastBytes) = ([], 0) }
   }
 
   func remove(_ session: WHEPSession) {
@@ -97,8 +124,14 @@ final class WHEPFeed {
 
   /// A session needs a key picture. What several sessions share goes on for the others meanwhile; a session of its own has lost
   /// pictures, which lowers the bit rate or the size if it goes on.
-  func askForKey() {
+  func askForKey(for session: WHEPSession, at now: CaptureInstant) {
     guard let stream = reading.value.stream else { return }
-    if key.session == nil { stream.askForKey() } else { stream.lost() }
+    if key.session != nil {
+      stream.lost()
+    } else if past.isEmpty {
+      stream.askForKey()
+    } else {
+      session.beginAnew(with: past, at: now)
+    }
   }
 }
