@@ -59,7 +59,9 @@ struct PeerMiddleware: ServiceMiddleware {
       case .request, .video, .offer:
         // Its body can be read once, and this node may have to do what another could not.
         if request.method.changesSomething { _ = try await request.collectBody(upTo: context.maxUploadSize) }
-        if target.kind == .offer, let answer = try await offer(target, request, context, route) { return answer }
+        if target.kind == .offer, let answer = try await offer(target, request, context, route) {
+          return answer
+        }
         return try await context.whileClientStays { [request, context] in
           try await forwarder.forward(request, context, to: route)
         }

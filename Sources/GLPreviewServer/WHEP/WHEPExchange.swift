@@ -200,7 +200,7 @@ final class WHEPExchange: ChannelInboundHandler {
     feed.end()
   }
 
-  private func deliver(_ picture: RTPPicture, to key: WHEPFeed.Key, by reader: ObjectIdentifier) {
+  private func deliver(_ picture: RTPPicture?, to key: WHEPFeed.Key, by reader: ObjectIdentifier) {
     // Another feed may be there now, whose pictures are not those of this reader.
     guard let feed = feeds[key], ObjectIdentifier(feed) == reader else { return }
     let now = CaptureClock.now

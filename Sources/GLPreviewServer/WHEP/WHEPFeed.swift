@@ -42,13 +42,13 @@ final class WHEPFeed {
 
   init(_ key: Key) { self.key = key }
 
-  /// Begins to read. `deliver` takes each picture to the event loop.
+  /// Begins to read. `deliver` takes each picture to the event loop, and nil where the view can't be read any more.
   func run(_ pictures: @escaping Pictures, logger: Logger, _ deliver: @escaping Deliver) {
     let reading = reading
     task = Task { await WHEPFeed.read(pictures, into: reading, logger, deliver) }
   }
 
-  typealias Deliver = @Sendable (RTPPicture) async throws -> Void
+  typealias Deliver = @Sendable (RTPPicture?) async throws -> Void
 
   private static func read(
     _ pictures: Pictures, into reading: Watched<Reading>, _ logger: Logger, _ deliver: Deliver
@@ -69,10 +69,13 @@ final class WHEPFeed {
         // Its last session has left.
       } catch {
         let reason = "\(error)"
-        if reason != told { logger.warning("WebRTC sessions have no pictures", metadata: ["reason": "\(reason)"]) }
+        if reason != told {
+          logger.warning("WebRTC sessions have no pictures", metadata: ["reason": "\(reason)"])
+        }
         told = reason
       }
       reading.update { $0.stream = nil }
+      try? await deliver(nil)
       // The view may come back; it is looked up where the configuration changes.
       try? await Task.sleep(for: retries)
     }
@@ -92,8 +95,9 @@ final class WHEPFeed {
     if past.isEmpty { reading.value.stream?.askForKey() }
   }
 
-  /// Gives a picture to all sessions.
-  func deliver(_ picture: RTPPicture, at now: CaptureInstant) {
+  /// Gives a picture to all sessions. Nil: the view has ended, and what it showed is not shown to those who come later.
+  func deliver(_ picture: RTPPicture?, at now: CaptureInstant) {
+    guard let picture else { return (past, pastBytes) = ([], 0) }
     keep(picture)
     for session in sessions { session.send(picture, at: now) }
   }

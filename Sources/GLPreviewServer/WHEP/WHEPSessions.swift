@@ -169,7 +169,8 @@ final class WHEPSessions: Service, CustomStringConvertible {
       let target = session.target
       let isOffered = { elsewhere.offers(target.name, target.camera) }
       let moves = elsewhere.moves(target.camera)
-      guard let now = try? registry.view(target.name, of: target.camera), moves || now.preview === target.preview
+      guard let now = try? registry.view(target.name, of: target.camera),
+        moves || now.preview === target.preview
       else {
         let isElsewhere = moves || target.guest.map { !$0.isOver } ?? false
         return isElsewhere && isOffered() ? nil : "the view was removed"

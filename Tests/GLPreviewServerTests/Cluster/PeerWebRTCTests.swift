@@ -26,7 +26,9 @@ struct PeerWebRTCTests {
     service.inside.videos.clientCount(of: "camera", "main")
   }
 
-  @Test("clients of a node get what the camera's node encodes, by one stream that others share; nothing is decoded here")
+  @Test(
+    "clients of a node get what the camera's node encodes, by one stream that others share; nothing is decoded here"
+  )
   func sharing() async throws {
     try await withOwnerAndEdge(Self.configuration()) { owner, edge in
       let target = try owner.inside.registry.view(nil, of: nil)
@@ -94,7 +96,9 @@ struct PeerWebRTCTests {
     }
   }
 
-  @Test("a session goes on after a reload, and ends with its view or with a camera of this node that takes its name")
+  @Test(
+    "a session goes on after a reload, and ends with its view or with a camera of this node that takes its name"
+  )
   func reloads() async throws {
     try await withOwnerAndEdge(Self.configuration()) { owner, edge in
       let peer = try await WHEPPeer()
@@ -131,7 +135,9 @@ struct PeerWebRTCTests {
     }
   }
 
-  @Test("DELETE ends a session where it is, for its client alone; words of the URL change nothing, as where the camera is")
+  @Test(
+    "DELETE ends a session where it is, for its client alone; words of the URL change nothing, as where the camera is"
+  )
   func requests() async throws {
     var owner = Self.configuration()
     owner.access.tokens = [.init(secret: "nodes", role: .control)]
@@ -163,6 +169,33 @@ struct PeerWebRTCTests {
       await until { edge.sessionCount == 1 }
       #expect(owner.sessionCount == 0)
       try await peer.vanish()
+    }
+  }
+
+  @Test("a session goes on with the next owner of a camera that moves")
+  func moves() async throws {
+    try await withService(Self.configuration()) { first in
+      try await withService(Self.configuration()) { next in
+        try await withService(edgeConfiguration(of: nowhere)) { edge in
+          let urls = ["first": first.base, "next": next.base]
+          edge.inside.peers.expect(homes: [:], movable: ["camera"])
+          edge.inside.peers.apply(.of(urls, owner: "first", epoch: 1))
+          let peer = try await WHEPPeer()
+          try await peer.connect(try await edge.offer(peer).answer)
+          _ = try await peer.picture()
+
+          edge.inside.peers.apply(.of(urls, owner: "first", epoch: 1, without: "first"))
+          edge.inside.peerStreams.followPeers()
+          edge.inside.peers.apply(.of(urls, owner: "next", epoch: 2, without: "first"))
+          edge.inside.peerStreams.followPeers()
+
+          await until { Self.clients(next) > 0 && Self.clients(first) == 0 }
+          while try await !peer.picture().isKey {}
+          for _ in 0..<5 { _ = try await peer.picture() }
+          #expect(edge.sessionCount == 1 && first.sessionCount + next.sessionCount == 0)
+          try await peer.close()
+        }
+      }
     }
   }
 
