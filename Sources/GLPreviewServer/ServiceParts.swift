@@ -92,14 +92,19 @@ struct ServiceParts: Sendable {
     }
     snapshots = SnapshotProvider(
       gate: AdmissionLimit(capacity: limits.adHocViews), within: registry.budget, counting: metrics)
-    webRTC = WHEPSessions(
-      registry, configuration.webRTC, at: configuration.bind, capacity: limits.webRTCSessions, logger: logger)
     access = AccessControl(configuration.access)
     peers = try PeerCatalogue(
       configuration.cluster, name: name, patience: configuration.patience, logger: logger
     ) { [registry] in registry.served.names }
+    let webRTC = WHEPSessions(
+      registry, configuration.webRTC, at: configuration.bind,
+      elsewhere: .init(
+        moves: { [peers] in peers.moves($0) }, offers: { [peers] in peers.offers($0, of: $1) }),
+      capacity: limits.webRTCSessions, logger: logger)
+    self.webRTC = webRTC
     let peerStreams = PeerStreams(
-      registry, streams, videos, peers, certificates: configuration.cluster.certificates)
+      registry, streams, videos, peers, certificates: configuration.cluster.certificates,
+      onFollow: { webRTC.followViews() })
     self.peerStreams = peerStreams
     rtsp = RTSPServer(
       registry, videos, access, configuration,
@@ -263,7 +268,9 @@ struct ServiceParts: Sendable {
     let videoRoutes = VideoRoutes(
       registry: registry, streams: videos, clips: clips,
       guests: { [peerStreams] in try peerStreams.view($0, of: $1, as: .video, $2) }, moves: moves)
-    let offers = WHEPRoutes(registry: registry, sessions: webRTC, videos: videos)
+    let offers = WHEPRoutes(registry: registry, sessions: webRTC, videos: videos) { [peerStreams] in
+      try peerStreams.view($0, of: $1, as: .video, words: PeerStreams.frequentKeys)
+    }
     let sockets = WebSocketRoutes(
       registry: registry, streams: streams, videos: videoRoutes, offers: offers,
       stalledAfter: configuration.limits.stalledClient, metrics: metrics)

@@ -14,6 +14,8 @@ final class PeerStreams: Service, CustomStringConvertible {
   private let videos: VideoStreams
   private let catalogue: PeerCatalogue
   private let certificates: String?
+  /// Called when it has looked what peers tell.
+  private let onFollow: @Sendable () -> Void
   /// Each holds a source, a connection and a place.
   private let gate = AdmissionLimit(capacity: 256, subject: "streams of other nodes")
   private let sources = Mutex<[Key: Source]>([:])
@@ -49,6 +51,9 @@ final class PeerStreams: Service, CustomStringConvertible {
     var usedAt: CaptureInstant
   }
 
+  /// The words of a video whose clients can't wait long for a key picture: WebRTC's, and MSE's where the camera's own are rare.
+  static let frequentKeys = "keyframe=2"
+
   private static let looksEvery = Duration.seconds(1)
   private static let longestWords = 2048
   /// The parameters that are of this connection alone.
@@ -61,13 +66,14 @@ final class PeerStreams: Service, CustomStringConvertible {
 
   init(
     _ registry: CameraRegistry, _ streams: StreamRegistry, _ videos: VideoStreams, _ catalogue: PeerCatalogue,
-    certificates: String?
+    certificates: String?, onFollow: @escaping @Sendable () -> Void = {}
   ) {
     self.registry = registry
     self.streams = streams
     self.videos = videos
     self.catalogue = catalogue
     self.certificates = certificates
+    self.onFollow = onFollow
   }
 
   var count: Int { sources.withLock { $0.count } }
@@ -170,16 +176,17 @@ final class PeerStreams: Service, CustomStringConvertible {
     let ended = sources.withLock { sources in
       sources.filter { !$1.guest.isOver && (isTokenOther || !isOffered($0)) }.map(\.value.guest)
     }
-    guard !ended.isEmpty else { return }
     for guest in ended { guest.end() }
-    streams.followViews()
-    videos.followViews()
+    if !ended.isEmpty {
+      streams.followViews()
+      videos.followViews()
+    }
+    onFollow()
   }
 
   private func isOffered(_ key: Key) -> Bool {
-    guard let route = catalogue.route(to: key.camera) else { return catalogue.isExpected(key.camera) }
-    guard route.url == key.peer else { return false }
-    return route.outage != nil || route.camera.views.contains { $0.name == key.view && $0.isEnabled }
+    if let route = catalogue.route(to: key.camera), route.url != key.peer { return false }
+    return catalogue.offers(key.view, of: key.camera)
   }
 
   /// Follows what peers tell, and removes sources that nobody watches any more.

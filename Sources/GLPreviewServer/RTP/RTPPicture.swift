@@ -15,6 +15,8 @@ final class RTPPicture: Sendable {
   }
 
   let isKey: Bool
+  /// Whether it is passed on as it came, so that nobody makes a key picture when one is asked for.
+  let isPassed: Bool
   let timestamp: CaptureInstant
   let bytes: [UInt8]
   let runs: [Run]
@@ -27,6 +29,7 @@ final class RTPPicture: Sendable {
   /// Parameter sets stand before a key picture's slices.
   init(_ sample: VideoSample) {
     (isKey, timestamp) = (sample.isKey, sample.timestamp)
+    isPassed = sample.format.encoder == nil
     var cutter = Cutter(capacity: sample.bytes.count + 256)
     if sample.isKey {
       cutter.add(sample.format.sps[...])

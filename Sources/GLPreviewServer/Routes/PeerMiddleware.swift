@@ -3,6 +3,7 @@ internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
+internal import NIOCore
 
 /// Stands before the routes of cameras. This node's own cameras go on to them, and so do names that nobody has.
 struct PeerMiddleware: ServiceMiddleware {
@@ -22,6 +23,9 @@ struct PeerMiddleware: ServiceMiddleware {
     var request = isOther ? try borrowed.naming(cameraOf: catalogue, request) : request
     var context = context
     guard let target = Target(request, context) else { return try await next(request, context) }
+    if isOther, let session = target.session, await sockets.offers.sessions.has(session) {
+      return try await next(request, context)
+    }
     let arrived = CaptureClock.now
     if isOther {
       let limit = context.rest(of: forwarder.limit)
@@ -52,9 +56,12 @@ struct PeerMiddleware: ServiceMiddleware {
       case .video where request.method == .get && !VideoRoutes.isClip(request):
         return try await stream(target, as: .video, request, context, route)
       case .socket: return try await socket(target, request, context, route)
-      case .request, .video:
+      case .request, .video, .offer:
         // Its body can be read once, and this node may have to do what another could not.
         if request.method.changesSomething { _ = try await request.collectBody(upTo: context.maxUploadSize) }
+        if target.kind == .offer, let answer = try await offer(target, request, context, route) {
+          return answer
+        }
         return try await context.whileClientStays { [request, context] in
           try await forwarder.forward(request, context, to: route)
         }
@@ -89,7 +96,40 @@ struct PeerMiddleware: ServiceMiddleware {
     }
   }
 
-  /// What is played over the socket is read from the node here, but WebRTC: that is between the client and the node.
+  /// The answer of this node to an offer, or to the question what to offer; nil if only the camera's node has one.
+  private func offer(
+    _ target: Target, _ request: Request, _ context: ServiceContext, _ route: PeerRoute
+  ) async throws -> Response? {
+    guard let view = offeredView(target, route) else { return nil }
+    if request.method == .options { return sockets.offers.options }
+    guard request.method == .post, let guest = try await offered(view, context, route) else { return nil }
+    return try await sockets.offers.answer(guest, request, context)
+  }
+
+  /// The view of a peer's camera that an offer is for; nil if there is none, or no WebRTC here.
+  private func offeredView(_ target: Target, _ route: PeerRoute) -> String? {
+    guard sockets.offers.sessions.isAvailable else { return nil }
+    return route.camera.views.first { target.view == nil || $0.name == target.view }?.name
+  }
+
+  /// What a WebRTC session here shows of a peer's view; nil if its node refuses the stream, as one without an encoder does.
+  private func offered(
+    _ view: String, _ context: ServiceContext, _ route: PeerRoute
+  ) async throws -> ServedPreview? {
+    let words = "src=\(route.camera.name)/\(view)&\(PeerStreams.frequentKeys)"
+    let video = Request(
+      head: HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/api/stream.mp4?\(words)"),
+      body: RequestBody(buffer: ByteBuffer()))
+    if try !guests.isWatched(view, at: route, as: .video, video) {
+      let refusal = try await context.whileClientStays {
+        try await forwarder.refusal(of: video, context, by: route)
+      }
+      guard refusal == nil else { return nil }
+    }
+    return try guests.known(view, of: route.camera.name, as: .video, video)
+  }
+
+  /// What is played over the socket is read from the node here.
   private func socket(
     _ target: Target, _ request: Request, _ context: ServiceContext, _ route: PeerRoute
   ) async throws -> Response {
@@ -107,7 +147,7 @@ struct PeerMiddleware: ServiceMiddleware {
       }
     }
     let words: @Sendable (Bool) -> Request = { isOwn in
-      isOwn ? request : request.without("keyframe").adding("keyframe=2")
+      isOwn ? request : request.without("keyframe").adding(PeerStreams.frequentKeys)
     }
     let show = WebSocketRoutes.Show(
       name: "'\(view)' of '\(camera)'",
@@ -121,23 +161,29 @@ struct PeerMiddleware: ServiceMiddleware {
         let guest = try guests.known(view, of: camera, as: .jpegs, jpegs)
         return try streams.streams.join(guest, as: guest.served, every: .zero)
       },
-      answer: { [forwarder] offer in
-        try await forwarder.answer(to: offer, at: "/api/webrtc?\(source)", context, by: route)
+      answer: { [self] offer in
+        let route = catalogue.route(to: camera) ?? route
+        if let view = offeredView(target, route), let guest = try await offered(view, context, route) {
+          return try await sockets.offers.begun(guest, offer: offer, context).0.answer
+        }
+        return try await forwarder.answer(to: offer, at: "/api/webrtc?\(source)", context, by: route)
       })
     return try await sockets.response(show, to: request, context)
   }
 
   /// What a request is about.
   private struct Target {
-    enum Kind { case request, jpegs, video, socket }
+    enum Kind { case request, jpegs, video, socket, offer }
 
     let camera: String
     /// Of streams; nil for the first.
     var view: String?
     var kind = Kind.request
+    /// The name of a WebRTC session; nil for all else.
+    var session: String?
 
     private static let sources: [String: Kind] = [
-      "/api/frame.jpeg": .request, "/api/stream.mp4": .video, "/api/webrtc": .request,
+      "/api/frame.jpeg": .request, "/api/stream.mp4": .video, "/api/webrtc": .offer,
       "/api/stream.mjpeg": .jpegs, "/api/ws": .socket, "/snapshot": .request, "/snapshot.jpg": .request,
       "/stream": .jpegs, "/stream.mjpg": .jpegs, "/stream.mjpeg": .jpegs, "/state": .request,
     ]
@@ -158,6 +204,11 @@ struct PeerMiddleware: ServiceMiddleware {
       guard let file = context.parameters.get("file") else { return }
       // Proxies in front of a node may take these for steps in its tree.
       guard file != "." && file != ".." else { return nil }
+      if context.endpointPath?.hasSuffix("/whep") == true {
+        (view, kind) = (file, .offer)
+        return
+      }
+      session = context.parameters.get("session")
       let parts = file.split(separator: ".", omittingEmptySubsequences: false)
       guard let suffix = parts.last?.lowercased(), parts.count > 1, let kind = Self.suffixes[suffix] else {
         return

@@ -10,18 +10,16 @@ struct WHEPRoutes: Sendable {
   let registry: CameraRegistry
   let sessions: WHEPSessions
   let videos: VideoStreams
+  /// A view of another node's camera; nil if the camera is this node's own, or nobody's.
+  let guest: @Sendable (_ view: String, _ camera: String) throws -> ServedPreview?
 
   func add(to group: RouterGroup<ServiceContext>) {
     group.post("cameras/:camera/:file/whep") { request, context in
-      let target = try target(of: context)
-      return try await begin(target, offer: try await text(request, context), context)
+      try await answer(try target(of: context), request, context)
     }
     group.on("cameras/:camera/:file/whep", method: .options) { _, context in
       _ = try target(of: context)
-      var fields = links
-      fields[named: "Accept-Post"] = Self.type
-      fields[named: "Allow"] = "POST, OPTIONS"
-      return Response(status: .noContent, headers: fields)
+      return options
     }
     group.delete("cameras/:camera/:file/whep/:session") { _, context in
       let id = try await session(of: context)
@@ -33,7 +31,25 @@ struct WHEPRoutes: Sendable {
       _ = try await session(of: context)
       return Response(status: .noContent)
     }
-    group.post("api/webrtc") { request, context in try await go2rtc(request, context) }
+    group.post("api/webrtc") { request, context in
+      try await go2rtc(try registry.source(request).0, request, context)
+    }
+  }
+
+  /// The answer to a request with an offer for a view.
+  func answer(
+    _ target: ServedPreview, _ request: Request, _ context: ServiceContext
+  ) async throws -> Response {
+    guard request.uri.path != "/api/webrtc" else { return try await go2rtc(target, request, context) }
+    return try await begin(target, offer: try await text(request, context), context)
+  }
+
+  /// What to send, and the servers that the configuration names.
+  var options: Response {
+    var fields = links
+    fields[named: "Accept-Post"] = Self.type
+    fields[named: "Allow"] = "POST, OPTIONS"
+    return Response(status: .noContent, headers: fields)
   }
 
   private static let type = WebRTCURL.type
@@ -81,11 +97,21 @@ struct WHEPRoutes: Sendable {
     }
     let begun = try await sessions.begin(
       offer, target, asked: context.channel.localAddress?.ipAddress, since: context.startedAt
-    ) { [videos] in
-      // Clients that lose packets need key pictures when they ask for them, which no camera gives us.
-      try videos.begin(target, as: target.served, target.served.video, passes: false)
-    }
+    ) { try video(of: target) }
     return (begun, "/cameras/\(target.camera)/\(target.name)/whep/\(begun.id)")
+  }
+
+  /// Begins to watch a view where it is now: its camera may have moved.
+  ///
+  /// Clients that lose packets need key pictures when they ask for them, which no camera gives us. Another node encodes with
+  /// a key picture each 2 seconds (`guest`), which is passed on.
+  private func video(of target: ServedPreview) throws -> VideoStream {
+    var target = target
+    if !registry.isShown(target, isServed: true) || target.guest != nil {
+      target =
+        try guest(target.name, target.camera) ?? registry.view(target.name, of: target.camera)
+    }
+    return try videos.begin(target, as: target.served, target.served.video, passes: target.guest != nil)
   }
 
   /// The servers by which clients find addresses of their own.
@@ -106,8 +132,9 @@ struct WHEPRoutes: Sendable {
   }
 
   /// `src=CAMERA` or `src=CAMERA/VIEW`; an offer as SDP, or as JSON.
-  private func go2rtc(_ request: Request, _ context: ServiceContext) async throws -> Response {
-    let (target, _) = try registry.source(request)
+  private func go2rtc(
+    _ target: ServedPreview, _ request: Request, _ context: ServiceContext
+  ) async throws -> Response {
     if request.isSDP {
       return try await begin(target, offer: try await text(request, context), context)
     }

@@ -69,6 +69,16 @@ struct SentPictures {
   /// Gives up what waits; a key picture is the next.
   mutating func beginAnew() { (waiting, written, waitingPackets, time, awaitsKey) = ([], 0, 0, nil, true) }
 
+  /// The same with `past`, a key picture and those that rest on it, at once. The client has them a millisecond apart: it is to
+  /// show the newest one, and not to be behind from then on.
+  mutating func beginAnew(with past: [RTPPicture], at now: CaptureInstant) {
+    beginAnew()
+    guard let newest = past.last else { return }
+    let time = newest.timestamp - .milliseconds(past.count)
+    lastSent = max(lastSent ?? time, time)
+    for picture in past { _ = add(picture, at: now) }
+  }
+
   /// Writes what may be sent now; what else waits may be sent after `PacketPace.step`.
   mutating func write(
     into outbox: DatagramOutbox, by srtp: SRTPContext, to path: DatagramPath, at now: CaptureInstant

@@ -65,7 +65,7 @@ final class WHEPExchange: ChannelInboundHandler {
     fragments[session.terms.fragment] = session.terms.id
     counters.countSession(1)
     // The camera and the encoder are opened while the client connects.
-    read(entry)
+    read(entry, at: CaptureClock.now)
     guard timer == nil, let loop else { return }
     let exchange = NIOLoopBound(self, eventLoop: loop)
     timer = loop.scheduleRepeatedTask(initialDelay: Self.ticksEvery, delay: Self.ticksEvery) { _ in
@@ -91,7 +91,7 @@ final class WHEPExchange: ChannelInboundHandler {
       session.tick(at: now)
       // A session that has recovered shares the pictures of the others again.
       if let feed = session.feed, feed.key.session != nil, !feed.isReduced, !session.isStruggling(at: now) {
-        read(entry)
+        read(entry, at: now)
       }
       settle(entry, at: now)
     }
@@ -167,8 +167,9 @@ final class WHEPExchange: ChannelInboundHandler {
       session.wantsKey = false
       let before = session.feed
       // What it needs must not cost the others their bit rate, nor theirs keep it from a smaller picture.
-      if before == nil || session.isStruggling(at: now) { read(entry, alone: session.isStruggling(at: now)) }
-      if let feed = session.feed, feed === before { feed.askForKey() }
+      let isStruggling = session.isStruggling(at: now)
+      if before == nil || isStruggling { read(entry, alone: isStruggling, at: now) }
+      if let feed = session.feed, feed === before { feed.askForKey(for: session, at: now) }
     }
     enqueue(session)
   }
@@ -176,15 +177,15 @@ final class WHEPExchange: ChannelInboundHandler {
   // MARK: Pictures
 
   /// Gives a session its view's pictures: those that all get, or those of a reader of its own.
-  private func read(_ entry: Entry, alone: Bool = false) {
+  private func read(_ entry: Entry, alone: Bool = false, at now: CaptureInstant) {
     let session = entry.session
     let key = WHEPFeed.Key(session.target, for: alone ? session.terms.id : nil)
     guard let loop, session.feed?.key != key else { return }
     leave(session)
-    if let feed = feeds[key] { return feed.add(session) }
+    if let feed = feeds[key] { return feed.add(session, at: now) }
     let feed = WHEPFeed(key)
     feeds[key] = feed
-    feed.add(session)
+    feed.add(session, at: now)
     let (exchange, reader) = (NIOLoopBound(self, eventLoop: loop), ObjectIdentifier(feed))
     feed.run(entry.pictures, logger: logger) { picture in
       try await loop.submit { exchange.value.deliver(picture, to: key, by: reader) }.get()
@@ -199,12 +200,12 @@ final class WHEPExchange: ChannelInboundHandler {
     feed.end()
   }
 
-  private func deliver(_ picture: RTPPicture, to key: WHEPFeed.Key, by reader: ObjectIdentifier) {
+  private func deliver(_ picture: RTPPicture?, to key: WHEPFeed.Key, by reader: ObjectIdentifier) {
     // Another feed may be there now, whose pictures are not those of this reader.
     guard let feed = feeds[key], ObjectIdentifier(feed) == reader else { return }
     let now = CaptureClock.now
+    feed.deliver(picture, at: now)
     for session in feed.sessions {
-      session.send(picture, at: now)
       if session.wantsKey, let entry = sessions[session.terms.id] { settle(entry, at: now) }
       enqueue(session)
       if !session.isConnected, !session.isPreparing { leave(session) }

@@ -28,25 +28,32 @@ final class WHEPFeed {
 
   let key: Key
   private(set) var sessions: [WHEPSession] = []
+  /// Pictures that are passed on, from the last key picture to the newest: nobody makes a key picture for those who come later,
+  /// or have lost one. Empty where the view is encoded.
+  private var past: [RTPPicture] = []
+  private var pastBytes = 0
   private let reading = Watched(Reading())
   private var task: Task<Void, Never>?
 
   /// How long after a failure the view is tried again.
   private static let retries = Duration.seconds(1)
+  /// Of more than this between two key pictures, nothing is kept.
+  private static let mostPastBytes = 4 << 20
 
   init(_ key: Key) { self.key = key }
 
-  /// Begins to read. `deliver` takes each picture to the event loop.
+  /// Begins to read. `deliver` takes each picture to the event loop, and nil where the view can't be read any more.
   func run(_ pictures: @escaping Pictures, logger: Logger, _ deliver: @escaping Deliver) {
     let reading = reading
     task = Task { await WHEPFeed.read(pictures, into: reading, logger, deliver) }
   }
 
-  typealias Deliver = @Sendable (RTPPicture) async throws -> Void
+  typealias Deliver = @Sendable (RTPPicture?) async throws -> Void
 
   private static func read(
     _ pictures: Pictures, into reading: Watched<Reading>, _ logger: Logger, _ deliver: Deliver
   ) async {
+    var told: String?
     while !Task.isCancelled {
       do {
         let stream = try pictures()
@@ -54,13 +61,21 @@ final class WHEPFeed {
           $0.stream = stream
           stream.stand(for: $0.clients)
         }
-        while let sample = try await stream.next() { try await deliver(RTPPicture(sample)) }
+        while let sample = try await stream.next() {
+          told = nil
+          try await deliver(RTPPicture(sample))
+        }
       } catch is CancellationError {
         // Its last session has left.
       } catch {
-        logger.warning("WebRTC sessions have no pictures", metadata: ["reason": "\(error)"])
+        let reason = "\(error)"
+        if reason != told {
+          logger.warning("WebRTC sessions have no pictures", metadata: ["reason": "\(reason)"])
+        }
+        told = reason
       }
       reading.update { $0.stream = nil }
+      try? await deliver(nil)
       // The view may come back; it is looked up where the configuration changes.
       try? await Task.sleep(for: retries)
     }
@@ -70,13 +85,29 @@ final class WHEPFeed {
 
   // MARK: Sessions
 
-  /// Adds a session, which begins with the next key picture. Those that come within a moment share one.
-  func add(_ session: WHEPSession) {
+  /// Adds a session, which begins with the last key picture where the view is passed on, else with the next one. Those that come
+  /// within a moment share that.
+  func add(_ session: WHEPSession, at now: CaptureInstant) {
     sessions.append(session)
     session.feed = self
-    session.beginAnew()
+    session.beginAnew(with: past, at: now)
     stand()
-    reading.value.stream?.askForKey()
+    if past.isEmpty { reading.value.stream?.askForKey() }
+  }
+
+  /// Gives a picture to all sessions. Nil: the view has ended, and what it showed is not shown to those who come later.
+  func deliver(_ picture: RTPPicture?, at now: CaptureInstant) {
+    guard let picture else { return (past, pastBytes) = ([], 0) }
+    keep(picture)
+    for session in sessions { session.send(picture, at: now) }
+  }
+
+  private func keep(_ picture: RTPPicture) {
+    if picture.isKey || !picture.isPassed { (past, pastBytes) = ([], 0) }
+    guard picture.isPassed, picture.isKey || !past.isEmpty else { return }
+    past.append(picture)
+    pastBytes += picture.bytes.count
+    if pastBytes > Self.mostPastBytes { (past, pastBytes) = ([], 0) }
   }
 
   func remove(_ session: WHEPSession) {
@@ -97,8 +128,14 @@ final class WHEPFeed {
 
   /// A session needs a key picture. What several sessions share goes on for the others meanwhile; a session of its own has lost
   /// pictures, which lowers the bit rate or the size if it goes on.
-  func askForKey() {
+  func askForKey(for session: WHEPSession, at now: CaptureInstant) {
     guard let stream = reading.value.stream else { return }
-    if key.session == nil { stream.askForKey() } else { stream.lost() }
+    if key.session != nil {
+      stream.lost()
+    } else if past.isEmpty {
+      stream.askForKey()
+    } else {
+      session.beginAnew(with: past, at: now)
+    }
   }
 }

@@ -167,8 +167,14 @@ final class WHEPSession {
     (waiting, isPreparing) = ([], false)
   }
 
-  /// Pictures come from another reader, from a key picture on.
-  func beginAnew() { pictures.beginAnew() }
+  /// Begins anew with `past`, a key picture and those that rest on it; without, with the next key picture.
+  func beginAnew(with past: [RTPPicture], at now: CaptureInstant) {
+    guard isConnected else {
+      for picture in past { prepare(picture) }
+      return
+    }
+    pictures.beginAnew(with: past, at: now)
+  }
 
   /// Whether there are packets to be written.
   var hasPackets: Bool { isConnected && pictures.isWaiting }

@@ -11,6 +11,7 @@ final class WHEPSessions: Service, CustomStringConvertible {
   var description: String { "WHEPSessions" }
 
   private let registry: CameraRegistry
+  private let elsewhere: Elsewhere
   private let logger: Logger
   private let gate: AdmissionLimit
   let counters = WebRTCCounters()
@@ -28,11 +29,19 @@ final class WHEPSessions: Service, CustomStringConvertible {
     var isOver = false
   }
 
+  /// What is known of other nodes' cameras.
+  struct Elsewhere: Sendable {
+    /// Whether a camera moves between nodes.
+    let moves: @Sendable (_ camera: String) -> Bool
+    /// Whether a view of another node's camera may be watched, or may be again.
+    let offers: @Sendable (_ view: String, _ camera: String) -> Bool
+  }
+
   init(
     _ registry: CameraRegistry, _ configuration: WebRTCConfiguration, at bind: BindAddress,
-    capacity: Int, logger: Logger
+    elsewhere: Elsewhere, capacity: Int, logger: Logger
   ) {
-    (self.registry, self.logger) = (registry, logger)
+    (self.registry, self.elsewhere, self.logger) = (registry, elsewhere, logger)
     gate = AdmissionLimit(capacity: capacity, subject: "WebRTC sessions", retryAfter: 5)
     state = Mutex(State(configuration: configuration, bind: bind))
   }
@@ -49,6 +58,9 @@ final class WHEPSessions: Service, CustomStringConvertible {
       }
     }
   }
+
+  /// Whether offers can be answered: there is an address, and the libraries are there.
+  var isAvailable: Bool { hasAddress && WebRTCError.ofLibraries == nil }
 
   /// A session's name, and what its client is answered.
   struct Begun: Sendable {
@@ -68,7 +80,8 @@ final class WHEPSessions: Service, CustomStringConvertible {
   ) async throws -> Begun {
     if let missing = WebRTCError.ofLibraries { throw Problem(.notImplemented, missing.description) }
     let permit = try gate.enter()
-    try await checkEncoder(pictures)
+    // What another node sends is encoded there.
+    if target.guest == nil { try await checkEncoder(pictures) }
     let port = try await openPort()
     let client = RequestClient.current
     let terms = WHEPSession.Terms(
@@ -148,16 +161,26 @@ final class WHEPSessions: Service, CustomStringConvertible {
     await openedPort?.end { $0.terms.id == id ? "the client has ended it" : nil }
   }
 
-  /// Ends the sessions of views that are removed, replaced or switched off.
+  /// Ends the sessions of views that are removed, replaced or switched off. Where a camera moves between nodes, they go on with the
+  /// view at its next one.
   func followViews() {
-    let registry = registry
+    let (registry, elsewhere) = (registry, elsewhere)
     end { session in
       let target = session.target
-      guard let now = try? registry.view(target.name, of: target.camera), now.preview === target.preview
-      else { return "the view was removed" }
+      let isOffered = { elsewhere.offers(target.name, target.camera) }
+      let moves = elsewhere.moves(target.camera)
+      guard let now = try? registry.view(target.name, of: target.camera),
+        moves || now.preview === target.preview
+      else {
+        let isElsewhere = moves || target.guest.map { !$0.isOver } ?? false
+        return isElsewhere && isOffered() ? nil : "the view was removed"
+      }
       return now.served.isEnabled ? nil : "the view was switched off"
     }
   }
+
+  /// Whether a session is at this node.
+  func has(_ id: String) async -> Bool { (try? await openedPort?.find(id) { _ in true }) == true }
 
   /// Ends all sessions, because what proved their clients' rights is not valid any more.
   func accessChanged() {

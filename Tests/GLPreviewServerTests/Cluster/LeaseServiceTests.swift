@@ -96,6 +96,17 @@ extension RunningService {
           }
         }
         _ = try await streams.first { $0[name] ?? 0 > 3 ? true : nil }
+        guard hasWebRTC else { continue }
+        let peer = try await WHEPPeer()
+        try await peer.connect(try await one.offer(peer, "/cameras/\(camera)/main/whep").answer)
+        let session = "\(camera)/whep"
+        Task {
+          while true {
+            _ = try await peer.packet()
+            streams.update { $0[session, default: 0] += 1 }
+          }
+        }
+        _ = try await streams.first { $0[session] ?? 0 > 3 ? true : nil }
       }
       for camera in moving {
         let body = try await one.openStream("/cameras/\(camera)/main.mjpeg")

@@ -126,23 +126,6 @@ struct PeerStreamTests {
     }
   }
 
-  @Test(
-    "an offer of WebRTC is answered by the camera's node, and its session is at the same path",
-    .enabled(if: hasWebRTC),
-    .enabled(if: hasEncoder))
-  func webRTC() async throws {
-    try await withOwnerAndEdge(StreamTests.configuration()) { owner, edge in
-      let peer = try await WHEPPeer()
-      let (location, answer) = try await edge.offer(peer)
-      #expect(location.hasPrefix("/cameras/camera/main/whep/"))
-      try await peer.connect(answer)
-      _ = try await peer.packet()
-      #expect(try await edge.send("DELETE", location).status == 200)
-      await until { owner.sessionCount == 0 }
-      try await peer.close()
-    }
-  }
-
   @Test("streams end when their camera is another's: a node's own takes its name")
   func renamed() async throws {
     try await withOwnerAndEdge(StreamTests.configuration()) { owner, edge in

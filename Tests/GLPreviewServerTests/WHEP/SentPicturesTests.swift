@@ -101,6 +101,29 @@ struct SentPicturesTests {
     #expect(client.add(100, at: .start + .milliseconds(99)) == .skipped)
   }
 
+  @Test("what went before is sent at once, and leaves the client no time behind")
+  func past() throws {
+    var client = try Client()
+    let past = (0..<40).map { number in
+      RTPPicture(
+        sample([unit(100)], isKey: number == 0, at: .start + .milliseconds(50 * number)))
+    }
+    let now = CaptureInstant.start + .milliseconds(50 * 39)
+
+    for _ in 0..<2 {
+      client.pictures.beginAnew(with: past, at: now)
+      for step in 0..<20 { _ = client.write(at: now + PacketPace.step * step) }
+
+      let packets = client.packets()
+      let times = packets.filter { $0[1] & 0x80 != 0 }.map(Self.time)
+      #expect(times.count == 40)
+      #expect(zip(times, times.dropFirst()).allSatisfy { $1 &- $0 == 90 }, "a millisecond apart")
+    }
+    client.add(100, at: now + .milliseconds(50))
+    _ = client.write(at: now + .milliseconds(150))
+    #expect(client.packets().count == 1)
+  }
+
   @Test("what waits for too long is given up, and a key picture is asked for")
   func late() throws {
     var client = try Client()
