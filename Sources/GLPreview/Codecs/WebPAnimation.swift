@@ -33,12 +33,29 @@ struct WebPAnimation: Sendable {
   private static let longestSide = 16_383
 
   private let size: Size
-  private var frames: [UInt8] = []
+  /// The file so far; its head is completed at the end.
+  private var file: [UInt8]
   private var hasAlpha = false
   /// Where the duration of the last picture stands.
   private var lastDuration: Int?
 
-  init(_ size: Size) { self.size = size }
+  init(_ size: Size) {
+    self.size = size
+    // The length comes later.
+    file = "RIFF".utf8 + [0, 0, 0, 0] + "WEBP".utf8
+    var extended: [UInt8] = [0, 0, 0, 0]
+    extended.append(bytes: size.width - 1, of: 3)
+    extended.append(bytes: size.height - 1, of: 3)
+    file.append(chunk: "VP8X", extended)
+    // Black, for ever.
+    file.append(chunk: "ANIM", [0, 0, 0, 255, 0, 0])
+  }
+
+  /// The bytes so far.
+  var byteCount: Int { file.count }
+
+  /// The bytes that `encoded` takes at most: libwebp's copy of the samples, and a file that is no larger than they are.
+  static func workingBytes(_ size: Size) -> Int { 2 * 4 * size.pixelCount }
 
   /// - Throws: `WebPError` `.unavailable` if libwebp is not installed.
   static func load() throws(WebPError) {
@@ -50,7 +67,7 @@ struct WebPAnimation: Sendable {
   var isEmpty: Bool { lastDuration == nil }
 
   /// Appends a picture as `encoded` gives it, and shows it until the next one; the one before it is shown for `gap`.
-  mutating func append(_ file: [UInt8], after gap: Duration) throws(WebPError) {
+  mutating func append(_ picture: [UInt8], after gap: Duration) throws(WebPError) {
     setDuration(gap)
     var frame: [UInt8] = []
     // At the top left corner.
@@ -60,13 +77,13 @@ struct WebPAnimation: Sendable {
     frame.append(bytes: 0, of: 3)
     // It replaces what was there.
     frame.append(0b10)
-    for (name, chunk) in Self.chunks(of: file) where ["ALPH", "VP8 ", "VP8L"].contains(name) {
+    for (name, chunk) in Self.chunks(of: picture) where ["ALPH", "VP8 ", "VP8L"].contains(name) {
       hasAlpha = hasAlpha || name != "VP8 "
       frame += chunk
     }
-    lastDuration = frames.count + 8 + 12
-    frames.append(chunk: "ANMF", frame)
-    guard frames.count <= Self.mostBytes else {
+    lastDuration = file.count + 8 + 12
+    file.append(chunk: "ANMF", frame)
+    guard file.count <= Self.mostBytes else {
       throw WebPError(
         .tooLarge,
         "the animation would have more than \(Self.mostBytes / 1_000_000) MB: lower its width, rate or quality"
@@ -77,24 +94,20 @@ struct WebPAnimation: Sendable {
   /// The whole file; the last picture is shown for so long.
   mutating func finish(lastDuration: Duration) -> [UInt8] {
     setDuration(lastDuration)
-    var content = Array("WEBP".utf8)
+    put(bytes: file.count - 8, of: 4, at: 4)
     // It is an animation.
-    var extended: [UInt8] = [hasAlpha ? 0x12 : 0x02, 0, 0, 0]
-    extended.append(bytes: size.width - 1, of: 3)
-    extended.append(bytes: size.height - 1, of: 3)
-    content.append(chunk: "VP8X", extended)
-    // Black, for ever.
-    content.append(chunk: "ANIM", [0, 0, 0, 255, 0, 0])
-    content += frames
-    var file: [UInt8] = []
-    file.append(chunk: "RIFF", content)
+    file[20] = hasAlpha ? 0x12 : 0x02
     return file
   }
 
   private mutating func setDuration(_ duration: Duration) {
     guard let place = lastDuration else { return }
     let milliseconds = min(max(Int((duration / .milliseconds(1)).rounded()), 1), 1 << 24 - 1)
-    for index in 0..<3 { frames[place + index] = UInt8(truncatingIfNeeded: milliseconds >> (8 * index)) }
+    put(bytes: milliseconds, of: 3, at: place)
+  }
+
+  private mutating func put(bytes number: Int, of count: Int, at place: Int) {
+    for index in 0..<count { file[place + index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
   }
 
   /// A picture of `.rgba` as a file of its own; `quality` is 1...100.

@@ -93,8 +93,17 @@ public struct Clip: Sendable {
   ///   - framesPerSecond: the most pictures a second.
   ///   - quality: 1...100, libwebp's scale; clamped.
   /// - Returns: the file.
-  /// - Throws: `NotKept` if nothing is kept of the time; `WebPError`, the errors of drawing.
+  /// - Throws: `NotKept` if nothing is kept of the time; `WebPError`, `MemoryBudget.Exceeded`, the errors of drawing.
   public func webP(framesPerSecond: Double = 5, quality: Int = 75) async throws -> [UInt8] {
+    try await webP(
+      framesPerSecond: framesPerSecond, quality: quality, holding: feed.drawing.memory.budget?.reserve(0))
+  }
+
+  /// The same. `lease` grows before each picture is encoded, to what that takes and three times the file so far, which is
+  /// copied when it outgrows its memory; in the end it is as large as the file's memory.
+  package func webP(
+    framesPerSecond: Double, quality: Int, holding lease: MemoryLease?
+  ) async throws -> [UInt8] {
     try WebPAnimation.load()
     let interval = Duration.seconds(1 / min(max(framesPerSecond, 0.01), 1000))
     let quality = min(max(quality, 1), 100)
@@ -113,6 +122,7 @@ public struct Clip: Sendable {
           "an animation has at most \(most.pictures) pictures and \(most.pixels / 1_000_000) megapixels: lower its time, rate or width"
         )
       }
+      try lease?.resize(to: 3 * (animation?.byteCount ?? 0) + WebPAnimation.workingBytes(size))
       let file = try await Task(executorPreference: DecodingQueue.shared) {
         try WebPAnimation.encoded(picture, quality: quality)
       }.value
@@ -120,7 +130,9 @@ public struct Clip: Sendable {
       last = rendered.timestamp
     }
     guard var animation else { throw notKept }
-    return animation.finish(lastDuration: interval)
+    let file = animation.finish(lastDuration: interval)
+    try lease?.resize(to: file.capacity)
+    return file
   }
 
   /// The error of a clip without pictures.

@@ -42,6 +42,9 @@ package enum PreviewPicture: Sendable {
     }
   }
 
+  /// Whether it is the camera's, and the reader gets no picture that came between the last one and this.
+  var isShownByItself: Bool { if case .video = self { false } else { sourceState == .live } }
+
   /// The camera's own JPEG, or that of `RenderedPicture.jpeg`.
   package func jpeg(quality: Int) async throws -> EncodedPicture {
     switch self {

@@ -1,5 +1,6 @@
 // A preview inside its session; users have it as a `ViewPreview` or a `ScenePreview`.
 package import PreviewCore
+internal import Synchronization
 
 /// The pictures of a source or a scene. They are drawn while somebody reads them.
 package final class Preview: Sendable {
@@ -181,18 +182,30 @@ protocol PictureProducer: Sendable {
   func changed(_ preview: Preview)
   func readerCame(_ preview: Preview)
   func readerWent(_ preview: Preview)
+  /// Its source's readers that show each picture; nil for a scene, which reads its sources itself.
+  var eagerReaders: EagerReaders? { get }
 }
 
 /// A reader of a preview, for as long as this object exists.
 final class PreviewReading: Sendable {
   private let preview: Preview
+  private let isEager = Atomic(false)
 
   init(_ preview: Preview) {
     self.preview = preview
     preview.producer.readerCame(preview)
   }
 
-  deinit { preview.producer.readerWent(preview) }
+  deinit {
+    setEager(false)
+    preview.producer.readerWent(preview)
+  }
+
+  /// Says whether it misses a picture that is replaced before it has read it.
+  func setEager(_ isEager: Bool) {
+    guard self.isEager.exchange(isEager, ordering: .relaxed) != isEager else { return }
+    if isEager { preview.producer.eagerReaders?.come() } else { preview.producer.eagerReaders?.go() }
+  }
 }
 
 /// The pictures of a preview, one after another.
@@ -259,6 +272,8 @@ public struct PreviewFrames: AsyncSequence, Sendable {
         // It may have been disabled while the picture was made.
         guard preview.isEnabled else { continue }
         last = picture.key
+        reading?.setEager(
+          picture.isShownByItself && current.configuration.updateEvery == .zero)
         pace.took(at: CaptureClock.now, every: current.configuration.updateEvery)
         return picture
       }

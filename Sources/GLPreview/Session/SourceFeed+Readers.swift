@@ -24,25 +24,31 @@ extension SourceFeed {
     Task { await self.demandChanged() }
   }
 
-  nonisolated func readerWent(_ preview: Preview) { went(ObjectIdentifier(preview)) }
+  nonisolated func readerWent(_ preview: Preview) { _ = went(ObjectIdentifier(preview)) }
 
   /// A scene shows the source, in `size` if that is known, or with a crop.
   nonisolated func sceneCame(_ scene: any AnyObject & Sendable, size: Size?, isCropped: Bool) {
     let isNew = readers.withLock { readers in
       let before = readers.updateValue(
         FeedReader(.scene(size, isCropped: isCropped), count: 1), forKey: ObjectIdentifier(scene))
+      if before == nil { eagerReaders?.come() }
       return before == nil || before?.wantedSize != size || before?.isCropped != isCropped
     }
     if isNew { Task { await self.demandChanged() } }
   }
 
-  nonisolated func sceneWent(_ scene: any AnyObject & Sendable) { went(ObjectIdentifier(scene)) }
+  nonisolated func sceneWent(_ scene: any AnyObject & Sendable) {
+    if went(ObjectIdentifier(scene)) { eagerReaders?.go() }
+  }
 
-  private nonisolated func went(_ reader: ObjectIdentifier) {
-    readers.withLock { readers in
+  /// Whether it was there.
+  private nonisolated func went(_ reader: ObjectIdentifier) -> Bool {
+    let isKnown = readers.withLock { readers in
+      defer { if readers[reader]?.count == 0 { readers[reader] = nil } }
       readers[reader]?.count -= 1
-      if readers[reader]?.count == 0 { readers[reader] = nil }
+      return readers[reader] != nil
     }
     Task { await self.demandChanged() }
+    return isKnown
   }
 }

@@ -14,6 +14,7 @@ actor SourceFeed: PictureProducer {
   nonisolated let drawing: ViewDrawing
   let linger: Duration
   nonisolated let replay: ReplayReader?
+  nonisolated let eagerReaders: EagerReaders? = EagerReaders()
   var requests: [Int: FeedRequest] = [:]
   private var nextID = 0
   private(set) var pump: Task<Void, Never>?
@@ -75,6 +76,8 @@ actor SourceFeed: PictureProducer {
   ) {
     self.predecessorsCloseWithin = predecessorsCloseWithin
     self.predecessors = predecessors.map { Predecessor(feed: $0) }
+    var source = source
+    source.options.eagerReaders = eagerReaders
     self.source = source
     self.drawing = drawing
     replay = ReplayReader(source, drawing.memory.budget, after: predecessors)

@@ -65,20 +65,24 @@ final class PeerForwarder: Sendable {
   ///   `CameraIsHere`.
   func forward(_ request: Request, _ context: ServiceContext, to route: PeerRoute) async throws -> Response {
     let call = try await call(request, context, to: route)
-    let asked = request.uri.queryParameters["timeout"].flatMap { Int($0) }.map { min(max($0, 0), 60_000) }
-    var whole = asked.map { max(self.limit, .milliseconds($0) + .seconds(5)) } ?? self.limit
-    if request.uri.path.lowercased().hasSuffix(".webp") {
-      // Its head comes when all of it is encoded.
-      let after = request.uri.queryParameters["after"]
-      let time = after.flatMap { try? SnapshotMoment.duration(String($0), key: "after") } ?? .zero
-      whole += Self.encoding + min(time, .seconds(600))
-    }
+    let whole = Self.time(for: request, limit: limit)
     if isPicture(request) { return try await picture(call, context, route, within: whole) }
     let limit = context.rest(of: whole)
     let permit = try gate(of: route.url).enter()
     let (head, body) = try await send(call, route, within: limit)
     if call.method != .GET, call.method != .HEAD, head.result == .done { catalogue.askAgain(route.url) }
     return Self.response(head, body, to: call, context, holding: permit)
+  }
+
+  /// How long a node may take to begin its answer: what the client asks for, and for an animation, whose head comes when all of it
+  /// is encoded, until its end.
+  static func time(for request: Request, limit: Duration) -> Duration {
+    let words = request.uri.queryParameters
+    let asked = words["timeout"].flatMap { Int($0) }.map { min(max($0, 0), 60_000) }
+    let whole = asked.map { max(limit, .milliseconds($0) + .seconds(5)) } ?? limit
+    guard request.uri.path.lowercased().hasSuffix(".webp") else { return whole }
+    let after = words["after"].flatMap { try? SnapshotMoment.duration(String($0), key: "after") } ?? .zero
+    return whole + encoding + min(after, .seconds(600))
   }
 
   private static func response(

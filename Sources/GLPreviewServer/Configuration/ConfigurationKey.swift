@@ -89,10 +89,13 @@ struct ConfigurationKey<Target>: Sendable {
 
   // MARK: Keys with subkeys
 
-  /// A key whose subkeys set a part of the target.
-  init<Part>(_ name: String, _ keys: [ConfigurationKey<Part>], _ path: Path<Part>) {
+  /// A key whose subkeys set a part of the target. One that `needsKeys` is off by default, and must not be empty.
+  init<Part>(
+    _ name: String, _ keys: [ConfigurationKey<Part>], _ path: Path<Part>, needsKeys: Bool = false
+  ) {
     self.init(name, above: keys) { reading, above, target in
       reading.read(keys, at: above[name], into: &target[keyPath: path])
+      if needsKeys { reading.refuseEmpty(above[name], keys.flatMap(\.entries)) }
     }
   }
 
@@ -108,7 +111,7 @@ struct ConfigurationKey<Target>: Sendable {
     }
   }
 
-  /// A key that switches an optional part on or off as one word, or on by setting its subkeys.
+  /// A key that switches an optional part on or off as one word. Without a word, and with subkeys, it is on.
   init<Part: Sendable>(
     _ name: String, switching keys: [ConfigurationKey<Part>], _ path: Path<Part?>, new: Part,
     _ purpose: String
@@ -121,7 +124,7 @@ struct ConfigurationKey<Target>: Sendable {
       let isOn = reading.value(of: word, .flag)
       var part = new
       reading.read(keys, at: place, into: &part)
-      let isSet = place.hasKeys || keys.contains { reading.isSet(place[$0.name]) }
+      let isSet = place.isNamed || keys.contains { reading.isSet(place[$0.name]) }
       if isOn ?? isSet { target[keyPath: path] = part }
     }
   }

@@ -93,7 +93,7 @@ extension ConfigurationKeys {
     .init("avatar", .file, \.avatar, "NO SIGNAL", "a picture to show while the camera delivers none"),
     .init(
       "offline", .choice, \.offline, "`placeholder`", "the snapshot of a camera that delivers no frames"),
-    .init("record", record, \.record),
+    .init("record", record, \.record, needsKeys: true),
     .init(
       "views", .named, view, \.views, new: { name, _ in ServedView(ViewConfiguration(name: name)) },
       finish: checkSizes),

@@ -10,7 +10,7 @@ enum ConfigurationKeys {
     .init("tls", tls, \.tls, new: TLSFiles(certificateChain: "", privateKey: "")) { reading, place in
       let keys = ["certificate", "key"]
       let missing = keys.filter { !reading.isSet(place[$0]) }
-      guard missing.count < keys.count else { return false }
+      guard place.isNamed || missing.count < keys.count else { return false }
       for key in missing {
         reading.refuse(place[key], "is missing: TLS takes a certificate and its key")
       }
@@ -22,8 +22,8 @@ enum ConfigurationKeys {
     .init(outsideFiles: "user", user) { $0.access.users.append($1) },
     .init("limits", limits, \.limits),
     .init("webrtc", webRTC, \.webRTC),
-    .init("rtsp", rtsp, \.rtsp),
-    .init("cluster", cluster, \.cluster),
+    .init("rtsp", rtsp, \.rtsp, needsKeys: true),
+    .init("cluster", cluster, \.cluster, needsKeys: true),
     .init("mqtt", mqtt, \.mqtt, new: MQTTConfiguration()) { isThere("server", &$0, $1) },
     .init("gpu", .gpu, \.gpu, "`auto`", "the GPU to draw with"),
     .init("require-hardware", .flag, \.requiresHardware, "`false`", "refuse to render in software"),
@@ -176,8 +176,8 @@ enum ConfigurationKeys {
         "the most waiting events; the oldest are dropped"),
     ]
 
-  /// Whether a part is configured. Then `key` is required, and reported if it is missing.
+  /// Whether a part is configured, be it without a value. Then `key` is required, and reported if it is missing.
   static func isThere(
     _ key: String, _ reading: inout ConfigurationReader, _ place: ConfigurationPlace
-  ) -> Bool { (place.hasKeys || reading.isSet(place[key])) && reading.needs(key, at: place) }
+  ) -> Bool { (place.isNamed || reading.isSet(place[key])) && reading.needs(key, at: place) }
 }

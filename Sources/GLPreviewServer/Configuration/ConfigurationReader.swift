@@ -22,6 +22,9 @@ struct ConfigurationPlace: Sendable {
     ConfigurationPlace(path: path + [key], option: option?[key], file: file?[key])
   }
 
+  /// Whether an option or a file names the key, perhaps without a value.
+  var isNamed: Bool { option != nil || file != nil }
+
   /// Whether an option or a file sets a key below this place.
   var hasKeys: Bool { option?.members.isEmpty == false || file?.members.isEmpty == false }
 }
@@ -231,6 +234,16 @@ struct ConfigurationReader {
   /// Reports a problem at the key's origin; if the key is not set, at the beginning of its parent.
   mutating func refuse(_ place: ConfigurationPlace, _ reason: String) {
     refuse(place.path, at: origins[place.path] ?? valueOrigin(of: place) ?? origin(of: place.path), reason)
+  }
+
+  /// Reports a part that is named, but of which no key is set.
+  mutating func refuseEmpty(_ place: ConfigurationPlace, _ keys: [ConfigurationEntry]) {
+    guard place.isNamed, !place.hasKeys else { return }
+    guard !keys.contains(where: { isSet($0.path.reduce(place) { $0[$1] }) }) else { return }
+    refuse(
+      place,
+      "is empty, which does nothing; there are \(keys.map { $0.path.joined(separator: ".") }.joined(separator: ", "))"
+    )
   }
 
   /// Whether a required key is set; otherwise reports it.

@@ -26,6 +26,9 @@ struct ServiceEvents: Sendable {
     self.logger = logger
   }
 
+  /// Whether snapshots go to a folder, a webhook or an MQTT server.
+  var sendsSnapshots: Bool { folder != nil || webhook != nil || taken != nil }
+
   var services: [any Service] { [folder as (any Service)?, webhook].compactMap(\.self) }
 
   func rendererChanged(_ state: RendererWatch.State) {

@@ -102,9 +102,12 @@ struct FolderStore: ~Copyable {
     retained.add(RetainedFiles.File(name: name, bytes: bytes), at: time)
   }
 
-  /// Deletes files that exceed the limits, which hold with `bytes` more that are being written.
-  mutating func prune(now: WallTime, at time: CaptureInstant, besides bytes: Int = 0) -> [StampedFileName] {
-    let files = retained.removeExcess(now: now, at: time, besides: bytes).map(\.name)
+  /// Deletes files that exceed the limits, which hold with `bytes` more that are being written, and returns their names. There
+  /// may be more to delete if there are `most`.
+  mutating func prune(
+    now: WallTime, at time: CaptureInstant, besides bytes: Int = 0, atMost most: Int = .max
+  ) -> [StampedFileName] {
+    let files = retained.removeExcess(now: now, at: time, besides: bytes, atMost: most).map(\.name)
     for name in files { unlink(name) }
     return files
   }

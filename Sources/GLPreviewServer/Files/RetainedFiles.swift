@@ -84,23 +84,27 @@ struct RetainedFiles: Sendable {
   }
 
   /// Removes and returns the files that exceed the limits, in the order of deletion. Files that are being written
-  /// have `open` bytes more.
-  mutating func removeExcess(now: WallTime, at time: CaptureInstant, besides open: Int = 0) -> [File] {
+  /// have `open` bytes more. There may be more to remove if there are `most`.
+  mutating func removeExcess(
+    now: WallTime, at time: CaptureInstant, besides open: Int = 0, atMost most: Int = .max
+  ) -> [File] {
     follow(now, at: time)
     let elapsed = time - monotonicStart
     let age = limits.maximumAge
     let oldest = age.map { StampedFileName.stamp(WallTime(sinceEpoch: start.sinceEpoch + elapsed - $0)) }
     var removed: [File] = []
-    while !ahead.isEmpty, isTooMuch(besides: open) || age.map({ elapsed > $0 }) == true {
+    while !ahead.isEmpty, removed.count < most,
+      isTooMuch(besides: open) || age.map({ elapsed > $0 }) == true
+    {
       removed.append(take(ahead.removeFirst()))
     }
-    while let entry = found.first,
+    while let entry = found.first, removed.count < most,
       isTooMuch(besides: open)
         || elapsed >= Self.settlesWithin && oldest.map({ entry.file.name.stamp < $0 }) == true
     {
       removed.append(take(found.removeFirst()))
     }
-    while let entry = written.first,
+    while let entry = written.first, removed.count < most,
       isTooMuch(besides: open) || age.map({ time - entry.written > $0 }) == true
     {
       removed.append(take(written.removeFirst()))

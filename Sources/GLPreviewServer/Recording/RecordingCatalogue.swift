@@ -30,11 +30,14 @@ struct RecordingCatalogue: Sendable {
     }
   }
 
-  private func place(of name: StampedFileName) -> Int {
+  private func place(of name: StampedFileName) -> Int { count { $0 < name } }
+
+  /// The number of recordings whose names are before a place in the order.
+  private func count(before isBefore: (StampedFileName) -> Bool) -> Int {
     var (low, high) = (0, recordings.count)
     while low < high {
       let middle = (low + high) / 2
-      if recordings[middle].name < name { low = middle + 1 } else { high = middle }
+      if isBefore(recordings[middle].name) { low = middle + 1 } else { high = middle }
     }
     return low
   }
@@ -67,19 +70,26 @@ struct RecordingCatalogue: Sendable {
   /// Only those that are being written stay.
   mutating func removeAllWritten() { recordings.removeAll { !$0.isOpen } }
 
+  /// Longer than any recording, which ends with the first key picture after a day at most.
+  private static let longest = Duration.seconds(2 * 86_400)
+
   /// The recordings that overlap a span, the newest first. One ends at the latest when the next one of its view begins.
   func list(of camera: String?, from: WallTime?, to: WallTime?, limit: Int) -> [Recording] {
     let (first, last) = (from.map(StampedFileName.stamp), to.map(StampedFileName.stamp))
     var found: [Recording] = []
     var earlier: Set<View> = []
-    for recording in recordings.reversed() where found.count < limit {
+    // Of very many recordings only those are looked at that may overlap it.
+    let begin = from.map { StampedFileName.stamp(WallTime(sinceEpoch: $0.sinceEpoch - Self.longest)) }
+    let low = begin.map { begin in count { $0.stamp < begin } } ?? 0
+    let high = last.map { last in count { $0.stamp <= last } } ?? recordings.count
+    for recording in recordings[low..<max(low, high)].reversed() {
+      guard found.count < limit else { break }
       guard camera == nil || recording.camera == camera else { continue }
       if let first, recording.name.stamp < first {
         // Only the last one that began before may last until then.
         guard earlier.insert(View(recording.name)).inserted, recording.end.map({ $0 >= from ?? $0 }) ?? true
         else { continue }
       }
-      if let last, recording.name.stamp > last { continue }
       found.append(recording)
     }
     return found

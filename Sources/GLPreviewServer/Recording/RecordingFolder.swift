@@ -48,6 +48,8 @@ final class RecordingFolder: Service, CustomStringConvertible {
   private static let period = Duration.seconds(10)
   /// How many recordings make room for one write at most.
   private static let mostRemoved = 16
+  /// How many go before what is being recorded has its turn, where limits are much lower than before.
+  private static let prunedAtOnce = 1000
 
   private let configuration: FolderConfiguration
   private let metrics: ServiceMetrics
@@ -272,11 +274,12 @@ final class RecordingFolder: Service, CustomStringConvertible {
   private func prune() {
     tryTo("folder not kept") { [self] store, files in
       let open = files.values.reduce(0) { $0 + $1.bytes }
-      let removed = store.prune(now: .now, at: CaptureClock.now, besides: open)
+      let removed = store.prune(now: .now, at: CaptureClock.now, besides: open, atMost: Self.prunedAtOnce)
       for notice in store.takeNotices() { logger.warning("\(notice)") }
       guard !removed.isEmpty else { return }
       metrics.count(.removedRecording, by: removed.count)
       catalogue.withLock { $0.recordings.remove(removed) }
+      if removed.count == Self.prunedAtOnce { queue.async { [self] in prune() } }
     }
   }
 

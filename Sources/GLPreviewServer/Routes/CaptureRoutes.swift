@@ -37,6 +37,26 @@ struct CaptureRoutes: Sendable {
       json: Array(body.readableBytesView), timeout: registry.patience.snapshot)
     let permit = try gate.enter()
     defer { _ = consume permit }
+    // Snapshots for others are taken to the end, whoever leaves. What is kept of H.264 may take long to decode.
+    let snapshots =
+      try await options.asksForKept && !events.sendsSnapshots
+      ? context.whileClientStays { try await captured(options, of: camera, context) }
+      : captured(options, of: camera, context)
+    let taken = snapshots.map(\.snapshot)
+    // Only publish snapshots that can also be answered.
+    for snapshot in taken { events.took(snapshot) }
+    let isMultipart = request.headers[.accept]?.contains("multipart/mixed") == true
+    let response =
+      try isMultipart
+      ? multipart(snapshots, on: context.channel)
+      : json(snapshots, isBurst: options.isBurst)
+    return (response, taken)
+  }
+
+  /// Takes and encodes what a request asks for now.
+  private func captured(
+    _ options: SnapshotOptions, of camera: String, _ context: ServiceContext
+  ) async throws -> [CapturedSnapshot] {
     let now = CaptureClock.now
     let (views, taken) = try await registry.consistently {
       let views = try wanted(options, of: camera)
@@ -50,14 +70,7 @@ struct CaptureRoutes: Sendable {
       }
       snapshots.append((snapshot, pictures))
     }
-    // Only publish snapshots that can also be answered.
-    for snapshot in taken { events.took(snapshot) }
-    let isMultipart = request.headers[.accept]?.contains("multipart/mixed") == true
-    let response =
-      try isMultipart
-      ? multipart(snapshots, on: context.channel)
-      : json(snapshots, isBurst: options.isBurst)
-    return (response, taken)
+    return snapshots
   }
 
   private func json(_ snapshots: [CapturedSnapshot], isBurst: Bool) throws -> Response {

@@ -26,9 +26,12 @@ struct SnapshotOptions: Sendable {
   /// Whether there may be several snapshots.
   var isBurst: Bool { burst != nil }
 
+  /// Whether it asks for pictures of before.
+  var asksForKept: Bool { moment != nil || burst != nil || span != nil }
+
   /// The kept pictures that were asked for at `now`, by a trigger that is `delay` late; empty for one of the present.
   func kept(at now: CaptureInstant, delay: Duration) -> [SnapshotRequest.Mode] {
-    guard moment != nil || burst != nil || span != nil || isPlain && delay > .zero else { return [] }
+    guard asksForKept || isPlain && delay > .zero else { return [] }
     let end = moment?.instant(at: now, delay: delay) ?? now - delay
     if let span { return [.sharpest(end - span...end)] }
     return [CaptureInstant](before: end, burst?.duration ?? .zero, count: burst?.count ?? 1).map { .at($0) }

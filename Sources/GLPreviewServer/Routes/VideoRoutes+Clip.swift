@@ -110,18 +110,22 @@ extension VideoRoutes {
     if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
     let permit = try clips.enter()
     let clip = try clip(of: target, as: wanted.view, times, target.served.video)
-    let bytes = try await context.whileClientStays {
-      try await clip.webP(framesPerSecond: rate, quality: wanted.encodedQuality)
+    let lease = try registry.budget.reserve(0)
+    let body = try await context.whileClientStays {
+      let file = try await clip.webP(framesPerSecond: rate, quality: wanted.encodedQuality, holding: lease)
+      // The size of a buffer is a power of two.
+      try lease.resize(to: file.capacity + 2 * file.count)
+      return ByteBuffer(bytes: file)
     }
     withExtendedLifetime(permit) {}
-    let lease = try registry.budget.reserve(bytes.count)
+    try lease.resize(to: body.storageCapacity)
     var headers: HTTPFields = [.contentType: "image/webp", .cacheControl: "no-store"]
     if isDownload {
       headers[.contentDisposition] = "attachment; filename=\"\(target.camera)-\(target.name).webp\""
     }
     return Response(
       status: .ok, headers: headers,
-      body: ResponseBody(ByteBuffer(bytes: bytes), holding: lease, on: context.channel))
+      body: ResponseBody(body, holding: lease, on: context.channel))
   }
 
   /// A clip that ends once the view is no longer served as it was: a reload or a PATCH may have hidden, locked or changed it.

@@ -89,8 +89,13 @@ final class SnapshotProvider: Sendable {
   /// Moments of kept pictures, none of which is cached: each is decoded once for all that ask for it at a time.
   private let keptMoments = SingleFlightCache<KeptKey, SourceMoment>(capacity: 0) { _ in 0 }
 
-  /// Places of `keptGate`: requests for the same picture share one.
-  private let keptPlaces = SingleFlightCache<SnapshotKey, AdmissionPermit>(capacity: 0) { _ in 0 }
+  /// Places of `keptGate`: requests of one client for the same picture share one. Other clients have shares of their own.
+  private let keptPlaces = SingleFlightCache<PlaceKey, AdmissionPermit>(capacity: 0) { _ in 0 }
+
+  private struct PlaceKey: Hashable {
+    let picture: SnapshotKey
+    let client: RequestClient?
+  }
 
   /// A kept picture of a view.
   private struct KeptKey: Hashable {
@@ -165,8 +170,8 @@ final class SnapshotProvider: Sendable {
   }
 
   /// Does all the work for one request within its time. If it asks for a kept picture, it waits for a place first and
-  /// holds it to the end: those that wait hold no decoded frame. Requests that wait for the picture of one `query` share a
-  /// place.
+  /// holds it to the end: those that wait hold no decoded frame. Requests of one client that wait for the picture of one
+  /// `query` share a place.
   ///
   /// - Throws: `Problem`: 504 after the timeout, 503 and 429 if too many wait; the errors of `work`.
   func inTurn<Value: Sendable>(
@@ -174,9 +179,11 @@ final class SnapshotProvider: Sendable {
     _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     guard request.mode.isKept else { return try await work() }
-    var key: SnapshotKey?
+    var key: PlaceKey?
     if let query, case .at(let time) = request.mode, let sequence = target.preview.keptSequence(at: time) {
-      key = SnapshotKey(query, of: target, sequence: sequence, timestamp: CaptureInstant(sinceStart: .zero))
+      let picture = SnapshotKey(
+        query, of: target, sequence: sequence, timestamp: CaptureInstant(sinceStart: .zero))
+      key = PlaceKey(picture: picture, client: .current)
     }
     let value = try await withDeadline(request.timeout) { [keptGate, keptPlaces, key] in
       let permit = try await beforeShutdown {

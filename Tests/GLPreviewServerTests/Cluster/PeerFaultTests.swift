@@ -51,6 +51,21 @@ struct PeerFaultTests {
     }
   }
 
+  @Test(
+    "an animation has the time until its end and that of its encoding, and a request what it asks for",
+    arguments: [
+      ("main.jpg", 10), ("main.webp", 40), ("main.WEBP?before=3s", 40), ("main.webp?after=90s", 130),
+      ("main.webp?after=2h", 640), ("main.webp?after=never", 40), ("main.jpg?timeout=20000", 25),
+      ("main.jpg?timeout=1", 10), ("main.jpg?timeout=100000000", 65),
+      ("main.webp?after=5s&timeout=20000", 60),
+    ])
+  func time(file: String, seconds: Int) {
+    let request = Request(
+      head: HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/cameras/door/\(file)"),
+      body: RequestBody(buffer: ByteBuffer()))
+    #expect(PeerForwarder.time(for: request, limit: .seconds(10)) == .seconds(seconds))
+  }
+
   @Test("a peer that nobody listens for is lost")
   func nobody() async throws {
     try await withService(edgeConfiguration(of: "http://127.0.0.1:1")) { edge in

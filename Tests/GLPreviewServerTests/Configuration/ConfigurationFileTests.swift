@@ -19,6 +19,27 @@ struct ConfigurationFileTests {
     #expect(configuration.bind == .host("127.0.0.1", port: 8080))
   }
 
+  @Test(
+    "motion is on as a word, without one, and with keys, and off where that is said",
+    arguments: [
+      ("", false), ("motion: true", true), ("motion: false", false), ("motion:", true), ("motion: {}", true),
+      ("motion: {rate: 5}", true),
+    ])
+  func motion(text: String, isOn: Bool) throws {
+    let camera = try folder.load("cameras:\n  yard:\n    source: x\n    \(text)").cameras.first
+    #expect(camera?.motion == (isOn ? MotionSettings() : nil))
+  }
+
+  @Test("what is on anyway may be empty, and what the environment sets is not", arguments: ["", " {}"])
+  func empty(value: String) throws {
+    let anyway = ["access", "limits", "snapshots", "webrtc"].map { "\($0):\(value)" }.joined(separator: "\n")
+    #expect(try folder.load(anyway).configuration == ServerConfiguration())
+
+    let variables = ["GLPREVIEW_RTSP_LISTEN": "8554", "GLPREVIEW_RECORDINGS_PATH": "/tmp/of-tests"]
+    let set = try folder.load("rtsp:\(value)\nrecordings:\(value)", environment: variables)
+    #expect(set.rtsp.listen == .at(host: "127.0.0.1", port: 8554) && set.recordings?.path == "/tmp/of-tests")
+  }
+
   @Test("a camera has its source, its options and its views")
   func camera() throws {
     let camera = try #require(

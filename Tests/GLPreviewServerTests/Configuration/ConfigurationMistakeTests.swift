@@ -110,7 +110,16 @@ struct ConfigurationMistakeTests {
       (
         "cameras: {a: {source: x, views: {m: {background: #203040\n}}}}", "one that begins with '#' is quoted"
       ),
-      ("bind:", "bind: has no value"),
+      ("bind:", "bind: has no value"), ("cameras: {a: {source: x, replay: }}", "replay: has no value"),
+      ("recordings: {}", "1:13: recordings: has no path"), ("recordings:", "recordings: has no path"),
+      ("mqtt: {}", "1:7: mqtt: has no server"), ("mqtt:", "mqtt: has no server"),
+      ("snapshots: {folder: {}}", "snapshots.folder: has no path"),
+      ("snapshots: {webhook: }", "snapshots.webhook: has no url"),
+      ("cluster: {nats: {}}", "cluster.nats: has no servers"),
+      ("rtsp: {}", "1:7: rtsp: is empty, which does nothing; there are listen"), ("rtsp:", "rtsp: is empty"),
+      ("cluster: {}", "there are name, peers, slots, url, nats.servers"), ("cluster:", "cluster: is empty"),
+      ("cameras: {a: {source: x, record: {}}}", "record: is empty, which does nothing; there are when, view"),
+      ("cameras: {a: {source: x, record: }}", "cameras.a.record: is empty"),
     ])
   func kinds(text: String, told: String) throws {
     let problems = try folder.problems(text)

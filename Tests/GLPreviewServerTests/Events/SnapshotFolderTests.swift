@@ -173,7 +173,8 @@ struct SnapshotFolderTests {
     for second in 1...3 { files.add(.init(name: Self.name("a", "m", second), bytes: 30), at: .start) }
     #expect(files.removeExcess(now: Self.noon, at: .start, besides: 10).isEmpty)
     #expect(files.removeExcess(now: Self.noon, at: .start, besides: 11).map(\.bytes) == [30])
-    #expect(files.removeExcess(now: Self.noon, at: .start, besides: 1000).count == 2)
+    #expect(files.removeExcess(now: Self.noon, at: .start, besides: 1000, atMost: 1).count == 1)
+    #expect(files.removeExcess(now: Self.noon, at: .start, besides: 1000).count == 1)
   }
 
   private static let seconds = Dictionary(

@@ -54,6 +54,9 @@ struct RecordingCatalogueTests {
     catalogue[Self.name(20)]?.duration = .seconds(1)
     catalogue[Self.name(15, "b")]?.duration = .seconds(9)
     #expect(list(22, 30) == [Self.name(30), Self.name(15, "b")])
+    #expect(list(30, 22) == [])
+    // No file is as long as this.
+    #expect(list(10 * 86_400, nil) == [])
   }
 
   @Test("one is found, changed and removed by its name")

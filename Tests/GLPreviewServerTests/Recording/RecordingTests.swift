@@ -252,6 +252,55 @@ struct RecordingTests {
     }
   }
 
+  @Test(
+    "where the disk fails as the recording ends, the file plays up to the last write; without one there is none",
+    arguments: [0, 1, 3])
+  func failsAtEnd(writes: Int) async throws {
+    try await withTemporaryFolder { folder in
+      var configuration = Self.configuration(folder) { _ in }
+      configuration.recordings = nil
+      try await withService(configuration) { service in
+        let target = try service.inside.registry.view(nil, of: nil)
+        let (ending, written) = (Watched<Recorder?>(nil), Watched<[UInt8]>([]))
+        let count = Watched(0)
+        let recordings = RecordingFolder(
+          FolderConfiguration(path: folder.path), metrics: ServiceMetrics(), logger: LogRecords().logger
+        ) { descriptor, bytes in
+          guard count.value < writes else {
+            ending.value?.end()
+            return EIO
+          }
+          count.update { $0 += 1 }
+          written.update { $0 += bytes }
+          return RecordedBytes.append(descriptor, bytes)
+        }
+        var record = RecordingConfiguration()
+        (record.when, record.segment) = (.always, .seconds(3600))
+        let told = Watched<[Recording]>([])
+        let recorder = Recorder(
+          "camera", "main", record, recordings, logger: LogRecords().logger,
+          onChange: { recording in told.update { $0.append(recording) } }
+        ) {
+          try service.inside.videos.begin(
+            target, as: target.served, target.served.video, patiently: true)
+        }
+        ending.update { $0 = recorder }
+
+        await recorder.run()
+        await recordings.flush()
+        ending.update { $0 = nil }
+
+        let left = try files(in: folder)
+        #expect(left.count == min(writes, 1))
+        guard let file = left.first else { return }
+        let (pictures, known) = try Self.pictures(Array(Data(contentsOf: file)))
+        #expect(try pictures == Self.pictures(written.value).count && known?.isFinished == true)
+        #expect(told.value.count == 2)
+        #expect(told.value.last?.duration == known.map { RecordedBytes.duration($0.length) })
+      }
+    }
+  }
+
   @Test("a folder and damaged times under a recording's name hurt nobody, and what is not ours stays")
   func foreign() async throws {
     try await withTemporaryFolder { folder in

@@ -127,6 +127,27 @@ struct ClipRouteTests {
     }
   }
 
+  @Test(
+    "a clip for which there is no memory is refused as all else is, and leaves nothing behind",
+    arguments: ["mp4?before=25s", "mp4?before=25s&keyframe=2", "webp?before=25s&fps=1"])
+  func noRoom(file: String) async throws {
+    try await withPictures { service, _, _ in
+      let budget = service.inside.registry.budget
+      let path = "/cameras/camera/main.\(file)"
+      budget.overhead = budget.capacity
+
+      for _ in 0..<8 {
+        let answer = try await service.get(path)
+        #expect(answer.status == 503 && answer.headers["Retry-After"] == ["1"], "\(answer.text)")
+      }
+
+      await until { service.inside.clips.count == 0 }
+      budget.overhead = 0
+      let isPossible = file.hasPrefix("webp") ? decodeWebP != nil : hasEncoder
+      if isPossible { #expect(try await service.get(path).status == 200) }
+    }
+  }
+
   @Test("a client that leaves while it waits gives its place back", arguments: ["mp4", "webp"])
   func leaves(kind: String) async throws {
     try await withPictures { service, camera, _ in

@@ -1,5 +1,7 @@
 // Snapshots of earlier moments over HTTP.
 import FoundationEssentials
+import HTTPTypes
+import Hummingbird
 import NIOCore
 import NIOHTTP1
 import Testing
@@ -229,6 +231,92 @@ struct ReplayRouteTests {
       }
       #expect(events.count == 10)
       #expect(events.allSatisfy { $0.contains(#""replay":{"from":"#) })
+    }
+  }
+
+  @Test("a burst whose client leaves goes on only where somebody else gets it", arguments: [false, true])
+  func leaves(isStored: Bool) async throws {
+    try await withTemporaryFolder { folder in
+      var configuration = Self.configuration()
+      if isStored { configuration.snapshots.folder = FolderConfiguration(path: folder.path) }
+      try await withPictures(10, configuration) { service, _, _ in
+        let gate = service.inside.snapshots.keptGate
+        var places = try (0..<gate.capacity).map { _ in try gate.enter() }
+        let events = try service.inside.events.log.subscribe(EventLog.Filter(types: ["snapshot"]))
+        let body = #"{"before": "2700s", "count": 3, "timeout": 60000}"#
+        let client = try await RawConnection(
+          to: service.port,
+          sending: "POST \(Self.post) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        await until { gate.waiting == 1 }
+
+        try await client.close()
+
+        if isStored { await letOthersGoOn() } else { await until { gate.waiting == 0 } }
+        places.removeAll()
+        if isStored {
+          for _ in 0..<3 {
+            guard case .event = await events.next(within: allTheTimeThereIs) else {
+              Issue.record("a snapshot is missing")
+              return
+            }
+          }
+        } else {
+          #expect(try await service.get("\(Self.main)?at=-1s").status == 200)
+          guard case .event = await events.next(within: .milliseconds(1)) else { return }
+          Issue.record("a snapshot was taken for nobody")
+        }
+        await until { gate.count == 0 }
+      }
+      let stored = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+      #expect(stored.count { $0.hasSuffix(".jpg") } == (isStored ? 3 : 0))
+    }
+  }
+
+  @Test(
+    "who waits for a picture with others is let in by its own share, and gets it though the first has left")
+  func shares() async throws {
+    try await withPictures { service, _, times in
+      let (snapshots, target) = (
+        service.inside.snapshots, try service.inside.registry.view("main", of: "camera")
+      )
+      let gate = snapshots.keptGate
+      let asked = Request(
+        head: HTTPRequest(
+          method: .get, scheme: nil, authority: nil, path: "\(Self.main)?at=\(Self.text(times[3]))"),
+        body: RequestBody(buffer: ByteBuffer()))
+      let query = try SnapshotQuery(
+        QueryWords(asked), of: target.served, as: .jpeg, offline: target.offline, timeout: allTheTimeThereIs)
+      @Sendable func inside<Value>(_ address: String, _ work: () async throws -> Value) async throws -> Value
+      {
+        try await RequestClient.$current.withValue(
+          RequestClient(address: ClientGroup(address)), operation: work)
+      }
+      @Sendable func picture(for address: String) async throws -> ByteBuffer {
+        try await inside(address) {
+          try await snapshots.inTurn(query.request, of: target, query) {
+            let moment = try await snapshots.moment(of: target, query.request)
+            let subject = snapshots.subject(moment, query, target)
+            return try await snapshots.picture(subject, at: moment, query, of: target).bytes
+          }
+        }
+      }
+      var held: [AdmissionPermit] = []
+      for _ in 0..<gate.share { held.append(try await inside("10.0.0.1") { try gate.enter() }) }
+      let first = Task { try await picture(for: "10.0.0.1") }
+      await until { gate.waiting == 1 }
+      let others = (0..<3).map { _ in Task { try await picture(for: "10.0.0.1") } }
+      await letOthersGoOn()
+
+      let own = try await picture(for: "10.0.0.2")
+      #expect(gate.waiting == 1 && gate.count == gate.share)
+
+      first.cancel()
+      await #expect(throws: CancellationError.self) { try await first.value }
+      #expect(gate.waiting == 1)
+      held.removeAll()
+      for other in others { #expect(try await other.value == own) }
+      await until { gate.count == 0 && gate.waiting == 0 }
     }
   }
 

@@ -130,6 +130,37 @@ struct ClipTests {
     await session.close()
   }
 
+  @Test(
+    "an animation reserves what it takes before it takes it, and what it is in the end",
+    .enabled(if: (try? WebPAnimation.load()) != nil, "no libwebp7"))
+  func animation() async throws {
+    let (session, buffer) = try Self.session(try Self.source())
+    for second in 0..<3 {
+      try Self.give(UInt8(second * 80), at: Self.time(Double(second)), to: buffer, Self.small)
+    }
+    let clip = try session.clip(Self.time(0)...Self.time(3))
+    func webP(_ lease: MemoryLease) async throws -> [UInt8] {
+      try await clip.webP(framesPerSecond: 1, quality: 75, holding: lease)
+    }
+
+    // What the first picture takes, and the head.
+    var pictures = clip.pictures().makeAsyncIterator()
+    let size = try #require(try await pictures.next()).picture.size
+    let working = WebPAnimation.workingBytes(size) + 3 * WebPAnimation(size).byteCount
+    let little = MemoryBudget(capacity: working - 1)
+    await #expect(throws: MemoryBudget.Exceeded.self) { try await webP(little.reserve(0)) }
+    #expect(little.peak == 0)
+    let more = MemoryBudget(capacity: working)
+    await #expect(throws: MemoryBudget.Exceeded.self) { try await webP(more.reserve(0)) }
+    #expect(more.peak == working && more.reserved == 0)
+
+    let enough = MemoryBudget(capacity: 1 << 20)
+    let lease = try enough.reserve(0)
+    let file = try await webP(lease)
+    #expect(lease.byteCount >= file.count && enough.peak > working)
+    await session.close()
+  }
+
   @Test("pictures are thinned to a rate, and the rest is not drawn")
   func thinned() async throws {
     let (session, buffer) = try Self.session(try Self.source())
@@ -251,6 +282,14 @@ struct ClipTests {
         #expect(file.firstRange(of: edit) != nil)
         let whole = try await session.clip(Self.time(4)...Self.time(5.5)).mp4()
         #expect(whole.firstRange(of: Array("elst".utf8)) == nil)
+
+        let little = MemoryBudget(capacity: 1)
+        await #expect(throws: MemoryBudget.Exceeded.self) {
+          var samples = try session.clip(Self.time(4)...Self.time(5.5)).samples.makeAsyncIterator()
+          let first = try #require(try await samples.next())
+          _ = try await Clip.file(first, samples, holding: little.reserve(0))
+        }
+        #expect(little.reserved == 0)
       }
     }
 

@@ -49,6 +49,7 @@
       while codes.last != 40 { codes += Self.codes(try #require(try await watch.nextSamples())) }
       #expect(codes == Array(1...40))
       #expect(session.statistics.decoded == 0 && encoders.opens.isEmpty)
+      #expect(await session.status()?.counters.dropped == 0)
       await session.close()
     }
 

@@ -277,7 +277,7 @@ private final class LiveCore: Sendable {
         let hidden = capture.hidden(options)
         let dropped =
           options.live.delivery == .newest ? queue.putNewest(hidden) : try await queue.put(hidden)
-        if dropped > 0 { monitor.change { $0.dropped(dropped) } }
+        if dropped > 0, options.eagerReaders?.isEmpty != true { monitor.change { $0.dropped(dropped) } }
       } catch let error as DamagedCapture {
         monitor.change { $0.receivedDamaged(error.description) }
       } catch let error as CodecError {

@@ -51,6 +51,9 @@ public struct SourceOptions: Sendable, Hashable {
   /// Live sources: where pictures are kept as they arrive; nil keeps none.
   var replay: ReplayBuffer?
 
+  /// Live sources: without a reader among these, no replaced picture counts as dropped; nil counts all.
+  var eagerReaders: EagerReaders?
+
   /// The memory pool of frames, and the budget that the whole source counts against. Nil gives the source its own pool
   /// without a budget.
   package var memory: FramePool?

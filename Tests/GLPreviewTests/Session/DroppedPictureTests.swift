@@ -1,0 +1,62 @@
+// What counts as dropped: what somebody would have shown.
+import PreviewCore
+import Testing
+
+@testable import GLPreview
+
+@Suite("Dropped pictures", .timeLimit(.minutes(15)))
+struct DroppedPictureTests {
+  private let device = ScriptedDevice(.picture(0))
+  private let session: PreviewSession
+
+  init() throws {
+    let device = device
+    var source = SessionSource(
+      name: "camera",
+      SessionSource.Origin(isLive: true, hasSizes: false) { LiveSource(device as any CaptureDevice, $0) })
+    source.opensWithin = allTheTimeThereIs
+    source.options.live = .patient()
+    source.replay = Replay(.seconds(3600), maximumBytes: 1 << 20)
+    session = try PreviewSession([source], options: PreviewSession.Options(linger: .zero))
+  }
+
+  /// Plays pictures until there are `count`, the last of which is delivered, and returns how many were dropped.
+  private func dropped(of count: Int, already: Int = 1) async throws -> Int {
+    for code in already..<count { device.playWhenOpen(.picture(UInt8(code))) }
+    await device.requested(count + 1)
+    await until { await session.status()?.counters.received == count }
+    return try #require(await session.status()).counters.dropped
+  }
+
+  @Test("of a camera that only keeps its pictures none is dropped")
+  func kept() async throws {
+    _ = try session.addPreview()
+
+    #expect(try await dropped(of: 10) == 0)
+
+    #expect(session.replayStatus(of: "camera")?.pictureCount ?? 0 > 0)
+    await session.close()
+  }
+
+  @Test("a reader of each picture that is late, and only it, makes them dropped")
+  func read() async throws {
+    var frames: PreviewFrames.Iterator? = try session.addPreview().pictures.makeAsyncIterator()
+    #expect(try await frames?.next()?.sequence == 0)
+    // The last one is there to be read.
+    #expect(try await dropped(of: 5) == 3)
+
+    frames = nil
+
+    #expect(try await dropped(of: 9, already: 5) == 3)
+    await session.close()
+  }
+
+  @Test("a reader that leaves pictures out on purpose drops none")
+  func paced() async throws {
+    let preview = try session.addPreview(updateEvery: allTheTimeThereIs)
+    var frames = preview.pictures.makeAsyncIterator()
+    #expect(try await frames.next()?.sequence == 0)
+    #expect(try await dropped(of: 5) == 0)
+    await session.close()
+  }
+}
