@@ -186,7 +186,7 @@ struct MotionTests {
     }
   }
 
-  @Test("motion is switched by a word, or by its keys")
+  @Test("motion is switched by a word, by its keys, or by being there")
   func words() throws {
     let folder = try ConfigurationFolder()
     func motion(_ word: String) throws -> MotionSettings? {
@@ -195,7 +195,7 @@ struct MotionTests {
     }
     #expect(try motion("true") == MotionSettings())
     #expect(try motion("false") == nil)
-    #expect(try motion("") == nil)
+    #expect(try motion("") == MotionSettings())
     #expect(try motion("{rate: 2}")?.rate == 2)
     let zones = try motion(#"{zones: {gate: "0,0,0.5,1", road: "0,0 1,0 1,1:sensitivity=80"}}"#)?.zones
     #expect(zones?.map(\.name) == ["gate", "road"] && zones?.last?.sensitivity == 80)
