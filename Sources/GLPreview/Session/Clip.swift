@@ -147,7 +147,7 @@ public struct Clip: Sendable {
   }
 
   /// Whether a picture that was captured then may be shown.
-  func shows(_ time: CaptureInstant) -> Bool { time >= preview.shownSince }
+  func shows(_ time: CaptureInstant) -> Bool { preview.shows(time) }
 
   /// Whether a camera's own H.264 shows just what the view does.
   var copies: Bool {
@@ -218,7 +218,7 @@ public struct ClipPictures: AsyncSequence, Sendable {
     fileprivate let format: Picture.Format
     fileprivate let interval: Duration
     /// When the next picture is due.
-    private var due = CaptureInstant.start
+    private var due: CaptureInstant?
 
     fileprivate init(cursor: ClipCursor, format: Picture.Format, interval: Duration) {
       (self.cursor, self.format, self.interval) = (cursor, format, interval)
@@ -227,11 +227,11 @@ public struct ClipPictures: AsyncSequence, Sendable {
     /// The next picture; nil at the end.
     public mutating func next() async throws -> RenderedPicture? {
       while let entry = try await cursor.next() {
-        guard interval == .zero || entry.timestamp >= due,
+        guard interval == .zero || due.map({ entry.timestamp >= $0 }) ?? true,
           let picture = try await cursor.draw(entry, as: format)
         else { continue }
-        due = due + interval
-        if due <= entry.timestamp { due = entry.timestamp + interval }
+        let next = (due ?? entry.timestamp) + interval
+        due = next > entry.timestamp ? next : entry.timestamp + interval
         return picture
       }
       return nil

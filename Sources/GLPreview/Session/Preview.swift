@@ -21,8 +21,8 @@ package final class Preview: Sendable {
     var isRemoved = false
     /// When what it shows was last changed, or it was enabled.
     var changedAt = CaptureInstant.start
-    /// When it was last enabled after it had been disabled.
-    var shownSince = CaptureInstant.start
+    /// When it was last enabled after it had been disabled; nil if it never was.
+    var shownSince: CaptureInstant?
     var newest: [Picture.Format: RenderedPicture] = [:]
   }
 
@@ -130,8 +130,10 @@ package final class Preview: Sendable {
   /// Whether its pictures may be shown now.
   var isShown: Bool { state.withLock { $0.configuration.isEnabled && !$0.isRemoved } }
 
-  /// From when on captured pictures may be shown: nothing of the time in which it was disabled.
-  var shownSince: CaptureInstant { state.withLock { $0.shownSince } }
+  /// Whether a picture that was captured then may be shown: none of the time in which it was disabled.
+  func shows(_ time: CaptureInstant) -> Bool {
+    state.withLock { state in state.shownSince.map { time >= $0 } ?? true }
+  }
 
   /// Whether its videos may show its source's own H.264 from what was captured at `time` on.
   func passesVideo(since time: CaptureInstant) -> Bool {

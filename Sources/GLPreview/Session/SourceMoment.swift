@@ -75,7 +75,7 @@ extension Preview {
     if found == nil, request.waitsForOpening { found = await feed.openingEvent }
     guard let event = found else { throw SourceError.late(feed.source.name, request.timeout) }
     let moment = try SourceMoment(event, of: feed, request.fallback)
-    if request.mode.isKept, moment.timestamp < shownSince { throw feed.notKept(moment.timestamp) }
+    if request.mode.isKept, !shows(moment.timestamp) { throw feed.notKept(moment.timestamp) }
     return moment
   }
 }
@@ -135,7 +135,7 @@ extension SourceMoment {
       guard preview.sourceName == source else {
         throw SessionError("preview '\(preview.name)' is none of '\(source)'")
       }
-      guard timestamp >= preview.shownSince else { throw feed.notKept(timestamp) }
+      guard preview.shows(timestamp) else { throw feed.notKept(timestamp) }
       if let existing = existing(preview, format) {
         frames.append(existing)
       } else {

@@ -178,12 +178,13 @@ struct PeerMoveTests {
   func nobody() async throws {
     for dead in [String?.none, "dead"] {
       var configuration = edgeConfiguration(of: nowhere).patient()
-      // A refused connection needs its time to be seen.
       configuration.patience.peerAnswer = dead == nil ? .seconds(2) : .milliseconds(50)
       try await withService(configuration) { edge in
         edge.inside.peers.apply(.of(["dead": nowhere], owner: "dead", epoch: 1, without: dead))
         for path in [Self.picture, "/cameras/camera/main.mjpeg"] {
-          let answer = try await edge.get(path)
+          var answer = try await edge.get(path)
+          // On a busy machine the time may end before the refused connection is seen.
+          while answer.status == 504 { answer = try await edge.get(path) }
           #expect(answer.status == 502 && answer.text.contains("node 'dead'"))
         }
       }

@@ -205,7 +205,8 @@ struct VideoEncoderTests {
       arguments: Software.installed,
       [Size(width: 64, height: 48), Size(width: 101, height: 67)])
     func decoded(encoder: VideoConfiguration.Encoder, size: Size) async throws {
-      let video = VideoEncoder(VideoConfiguration(encoder: encoder))
+      let video = VideoEncoder(
+        VideoConfiguration(encoder: encoder), open: openEncoder, stallsAfter: allTheTimeThereIs)
       var samples: [VideoSample] = []
       for index in 0..<12 {
         samples.append(
