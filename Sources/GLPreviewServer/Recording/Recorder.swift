@@ -118,6 +118,7 @@ final class Recorder: Sendable {
   /// A file that is being written.
   private struct File {
     let handle: RecordingHandle
+    let recording: Recording
     var mp4 = FragmentedMP4(isFile: true)
     /// Fragments that wait, and since when.
     var bytes: [UInt8] = []
@@ -172,7 +173,7 @@ final class Recorder: Sendable {
     case .begin(let samples):
       guard let first = samples.first else { return true }
       let (handle, recording) = folder.begin(camera, view, at: WallTime(capturedAt: first.timestamp))
-      var new = File(handle: handle)
+      var new = File(handle: handle, recording: recording)
       for sample in samples { new.append(sample) }
       let bytes = new.bytes
       (new.bytes, new.since) = ([], nil)
@@ -186,7 +187,8 @@ final class Recorder: Sendable {
       let isWritten = flush(&file)
       guard let ended = file else { return true }
       file = nil
-      folder.end(ended.handle, length: ended.mp4.length, then: onChange)
+      folder.end(ended.handle, length: ended.mp4.length) { [onChange] in onChange($0 ?? ended.recording.lost)
+      }
       return isWritten
     }
   }

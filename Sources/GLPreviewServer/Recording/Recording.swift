@@ -22,6 +22,13 @@ struct Recording: Sendable, Hashable {
     (self.name, self.camera, self.view, bytes, isOpen) = (name, camera, view, 0, true)
   }
 
+  /// It has ended, and nothing of it could be written.
+  var lost: Self {
+    var recording = self
+    (recording.isOpen, recording.duration) = (false, .zero)
+    return recording
+  }
+
   /// Whether the file has to be read before anything is said of it.
   var isUnknown: Bool { !isOpen && duration == nil }
 

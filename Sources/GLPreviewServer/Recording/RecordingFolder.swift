@@ -109,10 +109,11 @@ final class RecordingFolder: Service, CustomStringConvertible {
     return true
   }
 
-  /// Ends a file, whose pictures last so many ticks of 1/90000 s. `then` is called when it is written.
-  func end(_ handle: RecordingHandle, length: Int, then: @escaping @Sendable (Recording) -> Void) {
+  /// Ends a file, whose pictures last so many ticks of 1/90000 s. `then` is called when it is written; with nil if nothing could
+  /// be written of it.
+  func end(_ handle: RecordingHandle, length: Int, then: @escaping @Sendable (Recording?) -> Void) {
     queue.async { [self] in
-      if let recording = finish(handle, length: length) { then(recording) }
+      then(finish(handle, length: length))
       _ = catalogue.withLock { $0.failed.remove(handle) }
       prune()
     }
