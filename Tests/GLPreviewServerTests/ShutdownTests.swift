@@ -47,7 +47,7 @@ struct ShutdownTests {
   }
 
   private static func get(_ url: String) async throws -> HTTPClientResponse {
-    try await HTTPClient.shared.execute(HTTPClientRequest(url: url), timeout: .hours(1))
+    try await HTTPClient.patient.execute(HTTPClientRequest(url: url), timeout: .hours(1))
   }
 
   @Test(

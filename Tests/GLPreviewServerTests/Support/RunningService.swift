@@ -11,6 +11,15 @@ import Testing
 
 @testable import GLPreviewServer
 
+extension HTTPClient {
+  /// The client of tests. `shared` gives up where nothing is read for 90 s, and on a starved machine that may take longer.
+  static let patient = {
+    var configuration = HTTPClient.Configuration.singletonConfiguration
+    configuration.timeout = .init(connect: .hours(1), read: nil)
+    return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+  }()
+}
+
 /// A service that is running.
 struct RunningService: Sendable {
   let port: Int
@@ -48,7 +57,7 @@ struct RunningService: Sendable {
         request.headers.add(name: "Content-Type", value: "application/json")
       }
     }
-    let response = try await HTTPClient.shared.execute(request, timeout: .hours(1))
+    let response = try await HTTPClient.patient.execute(request, timeout: .hours(1))
     let bytes = try await response.body.collect(upTo: 64 << 20)
     return Answer(
       status: Int(response.status.code), headers: response.headers, bytes: Array(bytes.readableBytesView))
@@ -56,7 +65,7 @@ struct RunningService: Sendable {
 
   /// The first `count` parts of a stream.
   func parts(_ path: String, _ count: Int) async throws -> (head: HTTPHeaders, parts: [Part]) {
-    let response = try await HTTPClient.shared.execute(
+    let response = try await HTTPClient.patient.execute(
       HTTPClientRequest(url: base + path), timeout: .hours(1))
     guard response.status == .ok else {
       let body = try await response.body.collect(upTo: 1 << 20)
@@ -73,7 +82,7 @@ struct RunningService: Sendable {
 
   /// The body of a stream that is left open.
   func openStream(_ path: String) async throws -> HTTPClientResponse.Body {
-    try await HTTPClient.shared.execute(HTTPClientRequest(url: base + path), timeout: .hours(1)).body
+    try await HTTPClient.patient.execute(HTTPClientRequest(url: base + path), timeout: .hours(1)).body
   }
 
   struct UnexpectedStatus: Error {

@@ -137,6 +137,8 @@ struct FakeServerTests {
     let port = try await NATSServer.freePort()
     var configuration = NATSConfiguration.patient(port)
     configuration.firstConnection = .retried
+    // A connection that lasts as long as the longest pause begins the rounds anew, and on a starved machine it may last.
+    configuration.backoff.longest = .seconds(3600)
     let pauses = Mutex<[Duration]>([])
     let server = Mutex<FakeServer?>(nil)
     let client = try NATSClient(configuration, logger: silent) { pause in
