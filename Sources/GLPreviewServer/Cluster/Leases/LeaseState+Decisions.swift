@@ -25,20 +25,30 @@ extension LeaseState {
     return !isAlive(owner) || owner.record?.leaving == true || record.to == identity.node
   }
 
-  /// The living nodes that can take a camera. The one with the highest random weight, by free slots, comes first.
-  private func takers(of camera: String, _ counts: [String: Int]) -> [(score: Double, name: String)] {
-    var scores: [(score: Double, name: String)] = []
-    func add(_ name: String, slots: Int) {
-      let free = slots - (counts[name] ?? 0)
-      guard free > 0 else { return }
-      scores.append((LeaseScore.score(of: name, for: camera, weight: free), name))
+  /// The other living nodes that can take a camera, and their free slots.
+  private func rivals(
+    for camera: String, _ counts: [String: Int]
+  ) -> some Sequence<(name: String, free: Int)> {
+    nodes.lazy.compactMap { name, node -> (name: String, free: Int)? in
+      guard name != identity.node, isAlive(node), let record = node.record, !record.leaving else {
+        return nil
+      }
+      let free = record.slots - (counts[name] ?? 0)
+      return free > 0 && node.offers.contains(camera) ? (name, free) : nil
     }
-    for (name, node) in nodes where name != identity.node && isAlive(node) && node.offers.contains(camera) {
-      guard let record = node.record, !record.leaving else { continue }
-      add(name, slots: record.slots)
+  }
+
+  private func hasRivals(for camera: String, _ counts: [String: Int]) -> Bool {
+    rivals(for: camera, counts).contains { _ in true }
+  }
+
+  /// How many others come before this node, which has `free` slots: the highest random weight, by free slots, is the first.
+  private func place(for camera: String, free: Int, _ counts: [String: Int]) -> Int {
+    func weight(_ name: String, _ free: Int) -> (Double, String) {
+      (LeaseScore.score(of: name, for: camera, weight: free), name)
     }
-    if !isLeaving, identity.movable.contains(camera) { add(identity.node, slots: identity.slots) }
-    return scores
+    let own = weight(identity.node, free)
+    return rivals(for: camera, counts).count { weight($0.name, $0.free) > own }
   }
 
   // MARK: Deciding
@@ -70,7 +80,7 @@ extension LeaseState {
   package var hasLeft: Bool {
     guard !held.isEmpty || !lingering.isEmpty else { return true }
     guard isCurrent, lingering.isEmpty else { return !isCurrent }
-    return held.keys.allSatisfy { takers(of: $0, counts).isEmpty }
+    return held.keys.allSatisfy { !hasRivals(for: $0, counts) }
   }
 
   /// The keys to write now. Each is to be answered by `wrote`.
@@ -156,22 +166,25 @@ extension LeaseState {
     {
       return nil
     }
-    let takers = takers(of: camera, counts)
-    guard let own = takers.first(where: { $0.name == identity.node }) else {
+    let free = identity.slots - (counts[identity.node] ?? 0)
+    guard free > 0, !isLeaving, identity.movable.contains(camera) else {
       if var record, record.node == identity.node {
         // It was this node's before, and there is no room for it now.
         (record.node, record.to, record.fixed) = ("", nil, nil)
         return Write(camera: camera, record: record, revision: revision)
       }
-      if takers.isEmpty, freeFor[camera] ?? .zero >= times.dead { tellOnce(.ownerless(camera: camera)) }
+      if freeFor[camera] ?? .zero >= times.dead, !hasRivals(for: camera, counts) {
+        tellOnce(.ownerless(camera: camera))
+      }
       return nil
     }
     // A former owner does not wait, and neither does a node to which the owner has offered the camera.
-    let place = takers.count { $0 > own }
     let isChosen = record?.to == identity.node || record?.node == identity.node
-    guard isChosen || joinedFor >= times.gathering && freeFor[camera] ?? .zero >= .seconds(place) else {
-      return nil
-    }
+    guard
+      isChosen
+        || joinedFor >= times.gathering
+          && freeFor[camera] ?? .zero >= .seconds(place(for: camera, free: free, counts))
+    else { return nil }
     return Write(camera: camera, record: self.record((record?.epoch ?? 0) + 1), revision: revision)
   }
 
