@@ -42,7 +42,7 @@ package enum PreviewPicture: Sendable {
     }
   }
 
-  /// Whether it is the camera's, and the reader gets no picture that came between the last one and this.
+  /// Whether it is a single picture of the camera. Video brings all pictures since the last one.
   var isShownByItself: Bool { if case .video = self { false } else { sourceState == .live } }
 
   /// The camera's own JPEG, or that of `RenderedPicture.jpeg`.

@@ -184,7 +184,7 @@ protocol PictureProducer: Sendable {
   func changed(_ preview: Preview)
   func readerCame(_ preview: Preview)
   func readerWent(_ preview: Preview)
-  /// Its source's readers that show each picture; nil for a scene, which reads its sources itself.
+  /// The readers of its source that show every picture; nil for a scene, which reads its sources itself.
   var eagerReaders: EagerReaders? { get }
 }
 
@@ -203,7 +203,7 @@ final class PreviewReading: Sendable {
     preview.producer.readerWent(preview)
   }
 
-  /// Says whether it misses a picture that is replaced before it has read it.
+  /// Says whether it shows every picture.
   func setEager(_ isEager: Bool) {
     guard self.isEager.exchange(isEager, ordering: .relaxed) != isEager else { return }
     if isEager { preview.producer.eagerReaders?.come() } else { preview.producer.eagerReaders?.go() }

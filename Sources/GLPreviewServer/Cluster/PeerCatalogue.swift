@@ -107,7 +107,7 @@ final class PeerCatalogue: Service, CustomStringConvertible {
       && !localNames().contains(camera)
   }
 
-  /// Whether a view of another node's camera may be watched, or may be again: the camera is between two owners, or its node is away.
+  /// Whether another node offers a view, or may offer it again: the camera has no owner just now, or its node is away.
   func offers(_ view: String, of camera: String) -> Bool {
     guard let route = route(to: camera) else { return isExpected(camera) }
     return route.outage != nil || route.camera.views.contains { $0.name == view && $0.isEnabled }

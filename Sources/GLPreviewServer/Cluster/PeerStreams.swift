@@ -14,7 +14,7 @@ final class PeerStreams: Service, CustomStringConvertible {
   private let videos: VideoStreams
   private let catalogue: PeerCatalogue
   private let certificates: String?
-  /// Called when it has looked what peers tell.
+  /// Called after each look at the peers' lists.
   private let onFollow: @Sendable () -> Void
   /// Each holds a source, a connection and a place.
   private let gate = AdmissionLimit(capacity: 256, subject: "streams of other nodes")

@@ -79,7 +79,7 @@ struct MetricFamily: Sendable {
   private static let help = [
     "glpreview_frames_captured_total": "Frames captured from a camera.",
     "glpreview_frames_dropped_total":
-      "Frames of a camera that a reader of each frame did not take in time, or that were lost before they arrived.",
+      "Frames of a camera that were replaced before a viewer of every frame took them, or lost before they arrived.",
     "glpreview_frames_damaged_total": "Frames of a camera that arrived damaged.",
     "glpreview_pictures_rendered_total": "Rendered pictures, each counted once however many clients got it.",
     "glpreview_pictures_passed_total":

@@ -37,7 +37,8 @@ struct CaptureRoutes: Sendable {
       json: Array(body.readableBytesView), timeout: registry.patience.snapshot)
     let permit = try gate.enter()
     defer { _ = consume permit }
-    // Snapshots for others are taken to the end, whoever leaves. What is kept of H.264 may take long to decode.
+    // Kept H.264 may take long to decode: a client that leaves ends the work, unless a folder, a webhook or MQTT gets the
+    // snapshots too.
     let snapshots =
       try await options.asksForKept && !events.sendsSnapshots
       ? context.whileClientStays { try await captured(options, of: camera, context) }

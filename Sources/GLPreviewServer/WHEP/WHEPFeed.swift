@@ -28,8 +28,8 @@ final class WHEPFeed {
 
   let key: Key
   private(set) var sessions: [WHEPSession] = []
-  /// Pictures that are passed on, from the last key picture to the newest: nobody makes a key picture for those who come later,
-  /// or have lost one. Empty where the view is encoded.
+  /// The last key picture and what followed it, if the view's H.264 is passed on. New sessions and those that lost pictures begin
+  /// with it, because a passed stream makes no key picture on request. Empty for an encoded view.
   private var past: [RTPPicture] = []
   private var pastBytes = 0
   private let reading = Watched(Reading())
@@ -37,7 +37,7 @@ final class WHEPFeed {
 
   /// How long after a failure the view is tried again.
   private static let retries = Duration.seconds(1)
-  /// Of more than this between two key pictures, nothing is kept.
+  /// The most bytes of `past`. A larger one is given up until the next key picture.
   private static let mostPastBytes = 4 << 20
 
   init(_ key: Key) { self.key = key }
@@ -95,7 +95,7 @@ final class WHEPFeed {
     if past.isEmpty { reading.value.stream?.askForKey() }
   }
 
-  /// Gives a picture to all sessions. Nil: the view has ended, and what it showed is not shown to those who come later.
+  /// Gives a picture to all sessions. Nil says that the view has ended: new sessions do not get its pictures.
   func deliver(_ picture: RTPPicture?, at now: CaptureInstant) {
     guard let picture else { return (past, pastBytes) = ([], 0) }
     keep(picture)

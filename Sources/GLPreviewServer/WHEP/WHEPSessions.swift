@@ -33,7 +33,7 @@ final class WHEPSessions: Service, CustomStringConvertible {
   struct Elsewhere: Sendable {
     /// Whether a camera moves between nodes.
     let moves: @Sendable (_ camera: String) -> Bool
-    /// Whether a view of another node's camera may be watched, or may be again.
+    /// Whether another node offers a view, or may offer it again.
     let offers: @Sendable (_ view: String, _ camera: String) -> Bool
   }
 

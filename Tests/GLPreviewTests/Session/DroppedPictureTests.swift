@@ -38,7 +38,7 @@ struct DroppedPictureTests {
     await session.close()
   }
 
-  @Test("a reader of each picture that is late, and only it, makes them dropped")
+  @Test("replaced pictures count as dropped only while a reader shows every picture")
   func read() async throws {
     var frames: PreviewFrames.Iterator? = try session.addPreview().pictures.makeAsyncIterator()
     #expect(try await frames?.next()?.sequence == 0)

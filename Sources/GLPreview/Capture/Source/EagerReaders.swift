@@ -1,8 +1,8 @@
-// Who would have shown a picture that a newer one has replaced.
+// Counts the readers that show every picture. Only for them is a replaced picture a dropped one.
 internal import Synchronization
 
-/// Counts the readers of a source that show each picture as it comes. Without any, no picture is dropped: what is kept,
-/// passed on as video, or read less often on purpose is not missed.
+/// The number of a source's readers that show every picture. Without any, a replaced picture is not dropped: it was kept, passed
+/// on as video, or left out by a frame rate.
 final class EagerReaders: Sendable {
   private let count = Atomic(0)
 

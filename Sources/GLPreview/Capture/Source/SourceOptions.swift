@@ -51,7 +51,7 @@ public struct SourceOptions: Sendable, Hashable {
   /// Live sources: where pictures are kept as they arrive; nil keeps none.
   var replay: ReplayBuffer?
 
-  /// Live sources: without a reader among these, no replaced picture counts as dropped; nil counts all.
+  /// Live sources: replaced pictures count as dropped only while there are such readers; nil counts all.
   var eagerReaders: EagerReaders?
 
   /// The memory pool of frames, and the budget that the whole source counts against. Nil gives the source its own pool

@@ -29,9 +29,8 @@ extension SourceStatus {
   public struct Counters: Sendable, Hashable, Codable {
     /// Pictures that arrived, including damaged ones.
     public var received = 0
-    /// Pictures that arrived but were not delivered: a newer one replaced them before a reader that shows each picture had
-    /// read them, or there was no memory to decode them. What nobody reads is not dropped, nor what a reader leaves out on
-    /// purpose.
+    /// Pictures that arrived but were not delivered: a newer one replaced them, or there was no memory to decode them. In a
+    /// session, replaced pictures count only while a reader shows every picture.
     public var dropped = 0
     /// Pictures that were captured but never arrived, if the source reports that.
     public var missed = 0
