@@ -193,7 +193,7 @@ struct ClipCursor: Sendable {
     -> RenderedPicture?
   {
     let event = try await ForwardDecoding.$current.withValue(forward) {
-      try await clip.feed.kept(entry.content.sequence)
+      try await clip.feed.kept(entry.content.sequence, isCropped: clip.view.isCropped)
     }
     guard let event else { return nil }
     let drawn = try await SourceMoment(event, of: clip.feed, .placeholder).draw([clip.view], as: format).first

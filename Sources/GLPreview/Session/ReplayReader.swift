@@ -184,27 +184,33 @@ final class ForwardDecoding: Sendable {
 
 extension SourceFeed {
   /// The newest kept picture at `time` or before. The source need not be open.
-  func kept(at time: CaptureInstant, passes: Bool) async throws -> FeedEvent {
+  /// With `isCropped`, crops can be drawn from it.
+  func kept(at time: CaptureInstant, isCropped: Bool, passes: Bool) async throws -> FeedEvent {
     guard let replay else { throw notKept(time) }
-    try await placeMasks()
+    try await learnReference(isCropped: isCropped)
     return try await replay.event(at: time, reference: drawing.reference, passes: passes)
   }
 
   /// The kept picture of this number; nil if it is gone or damaged.
-  func kept(_ sequence: Int) async throws -> FeedEvent? {
+  func kept(_ sequence: Int, isCropped: Bool) async throws -> FeedEvent? {
     guard let replay else { return nil }
-    try await placeMasks()
+    try await learnReference(isCropped: isCropped)
     return try await replay.event(
       of: replay.buffer.path(through: sequence), reference: drawing.reference)
   }
 
-  /// Masks have no place before their size is known.
-  private func placeMasks() async throws {
-    guard drawing.reference == nil, !source.options.masks.isEmpty else { return }
-    _ = try await frame(capturedAt: .start)
+  /// Waits for a live picture where the size that masks and crops refer to is not known: pictures that another source has
+  /// kept may be of another size.
+  private func learnReference(isCropped: Bool) async throws {
+    guard drawing.reference == nil, isCropped || !source.options.masks.isEmpty else { return }
+    var event = try await frame(capturedAt: .start, isCropped: isCropped)
+    while drawing.reference == nil, let seen = event, seen.outage?.state == .opening {
+      event = try await self.event(after: seen.key, isOver: seen.isLast)
+    }
     guard drawing.reference != nil else {
       throw SourceError(
-        .unavailable, path: source.name, reason: "has given no picture yet: its masks have no place")
+        .unavailable, path: source.name, reason: "has given no picture yet: its masks and crops have no place"
+      )
     }
   }
 }

@@ -32,15 +32,16 @@ extension SourceFeed {
   private static let comparedWidth = 320
 
   /// The sharpest of the pictures that are kept of `times`.
-  func sharpest(of times: ClosedRange<CaptureInstant>, passes: Bool) async throws -> FeedEvent {
+  func sharpest(of times: ClosedRange<CaptureInstant>, isCropped: Bool, passes: Bool) async throws
+    -> FeedEvent
+  {
     try await ForwardDecoding.$current.withValue(ForwardDecoding()) {
-      try await sharpest(of: replay?.buffer.times(in: times) ?? [], until: times.upperBound, passes: passes)
+      let time = try await sharpest(of: replay?.buffer.times(in: times) ?? [], until: times.upperBound)
+      return try await kept(at: time, isCropped: isCropped, passes: passes)
     }
   }
 
-  private func sharpest(
-    of kept: [CaptureInstant], until end: CaptureInstant, passes: Bool
-  ) async throws -> FeedEvent {
+  private func sharpest(of kept: [CaptureInstant], until end: CaptureInstant) async throws -> CaptureInstant {
     let count = min(kept.count, Self.mostCompared)
     var best: (sharpness: Double, time: CaptureInstant)?
     for time in (0..<count).map({ kept[($0 * kept.count + kept.count - 1) / count] }) {
@@ -52,13 +53,13 @@ extension SourceFeed {
       if sharpness > best?.sharpness ?? -1 { best = (sharpness, time) }
     }
     guard let best else { throw notKept(end) }
-    return try await self.kept(at: best.time, passes: passes)
+    return best.time
   }
 
   /// The frame of the kept picture of exactly this time; nil if it is gone or damaged.
   private func whole(at time: CaptureInstant) async throws -> Frame? {
     do {
-      let frame = try await kept(at: time, passes: false).frame
+      let frame = try await kept(at: time, isCropped: false, passes: false).frame
       return frame?.timestamp == time ? frame : nil
     } catch is NotKept {
       return nil

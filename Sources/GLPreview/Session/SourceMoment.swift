@@ -83,9 +83,11 @@ extension Preview {
 extension SourceFeed {
   /// The event that a request asks for.
   fileprivate func event(for request: SnapshotRequest) async throws -> FeedEvent {
-    if case .at(let time) = request.mode { return try await kept(at: time, passes: request.passes) }
+    if case .at(let time) = request.mode {
+      return try await kept(at: time, isCropped: request.isCropped, passes: request.passes)
+    }
     if case .sharpest(let times) = request.mode {
-      return try await sharpest(of: times, passes: request.passes)
+      return try await sharpest(of: times, isCropped: request.isCropped, passes: request.passes)
     }
     var earliest: CaptureInstant? =
       switch request.mode {

@@ -52,7 +52,8 @@ package final class ViewPlans: Sendable {
 
   /// The same for frames of an upright size.
   func misfit(_ size: Size) -> Misfit? {
-    let (reference, pinned) = state.withLock { ($0.reference ?? size, $0.pinned) }
+    let (reference, pinned) = state.withLock { ($0.reference, $0.pinned) }
+    guard let reference else { return .unknown }
     if size == reference { return nil }
     if hasSizes, size != pinned { return .mode(size, reference) }
     return size.hasShape(of: reference) ? nil : .shape(size, reference)
@@ -86,7 +87,9 @@ package final class ViewPlans: Sendable {
   /// - Throws: `WordError` of key `crop` if the crop is outside the reference size, or can't be located in such frames.
   func rescaled(_ view: ViewConfiguration, for format: Frame.Format) throws(WordError) -> ViewConfiguration {
     guard view.isCropped else { return view }
-    let reference = knownReference ?? format.uprightSize
+    guard let reference = knownReference else {
+      throw WordError("crop", "the source \(Misfit.unknown.reason)")
+    }
     _ = try view.visiblePart(of: reference)
     if let misfit = misfit(format) { throw WordError("crop", "the source \(misfit.reason)") }
     return view.rescaled(from: reference, to: format.uprightSize)
@@ -109,6 +112,8 @@ package final class ViewPlans: Sendable {
 
 /// Why crops can't be drawn from a frame: what they would show is unknown.
 enum Misfit: Sendable, Hashable {
+  /// The size that they refer to is not known yet.
+  case unknown
   /// The camera has another size than its reference size, for readers without a crop, and is being switched.
   case mode(Size, Size)
   /// The source now has another shape.
@@ -117,6 +122,7 @@ enum Misfit: Sendable, Hashable {
   /// The reason, for display.
   var reason: String {
     switch self {
+    case .unknown: "has given no picture yet: its crops have no place"
     case .mode(_, let reference): "is being switched to \(reference)"
     case .shape(let size, let reference):
       "is \(size) now, and its crops are for \(reference): what they show can't be told"
@@ -126,7 +132,7 @@ enum Misfit: Sendable, Hashable {
   /// The outage that is shown instead of the source.
   func outage(since time: CaptureInstant) -> Outage {
     switch self {
-    case .mode: Outage(.opening, sinceCapture: time)
+    case .unknown, .mode: Outage(.opening, sinceCapture: time)
     case .shape: Outage(.lost, reason: reason, sinceCapture: time)
     }
   }

@@ -102,6 +102,7 @@ final class SnapshotProvider: Sendable {
     /// The name of its preview.
     let target: String
     let sequence: Int
+    let isCropped: Bool
     let passes: Bool
   }
 
@@ -153,7 +154,9 @@ final class SnapshotProvider: Sendable {
         guard case .at(let time) = request.mode, let sequence = target.preview.keptSequence(at: time) else {
           return try await target.preview.moment(request)
         }
-        let key = KeptKey(target: target.preview.name, sequence: sequence, passes: request.passes)
+        let key = KeptKey(
+          target: target.preview.name, sequence: sequence, isCropped: request.isCropped,
+          passes: request.passes)
         return try await keptMoments.value(key, { nil }) {
           // The others may have more time than the first.
           var request = request

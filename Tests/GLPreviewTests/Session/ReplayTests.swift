@@ -193,6 +193,50 @@ struct ReplayTests {
     await session.close()
   }
 
+  enum Asking: CaseIterable { case moment, sharpest, clip }
+
+  @Test(
+    "crops of pictures from before wait for the size that they refer to", arguments: Asking.allCases,
+    [false, true])
+  func croppedBefore(_ asking: Asking, isLost: Bool) async throws {
+    let half = Size(width: Self.size.width / 2, height: Self.size.height / 2)
+    let device = ScriptedDevice(.jpeg(try Self.jpeg(200)))
+    let session = try Self.session(Self.source(device))
+    await device.requested(2)
+    // The camera is smaller now, or gone.
+    let small = Picture(
+      tight: half, format: .ycbcr(.yuv444), bytes: [UInt8](repeating: 128, count: 3 * half.pixelCount))
+    let other =
+      isLost
+      ? ScriptedDevice([.failure(SourceError(.unavailable, path: "camera", reason: "gone"))])
+      : ScriptedDevice(.jpeg(try JPEGEncoder(quality: 95).encode(small)))
+    var source = try Self.source(other, named: "b")
+    source.inheritsReplay = "camera"
+    let before = CaptureClock.now
+    try session.addSource(source, replacing: ["camera"])
+    let view = ViewConfiguration(name: "b", crop: Rectangle(x: 2, y: 2, width: 4, height: 4))
+    _ = try session.addPreview(view, of: "b")
+    await session.removeSource("camera")
+
+    let pictures = Task {
+      switch asking {
+      case .moment: try await session.snapshot(.patient(.at(before), of: ["b"], as: .rgba)).pictures
+      case .sharpest:
+        try await session.snapshot(.patient(.sharpest(before - .seconds(3000)...before), of: ["b"])).pictures
+      case .clip:
+        try await session.clip(before - .seconds(3000)...before, of: "b").pictures().reduce(into: []) {
+          $0.append($1)
+        }
+      }
+    }
+    if isLost {
+      await #expect(throws: SourceError.self) { try await pictures.value }
+    } else {
+      #expect(try await pictures.value.map(\.picture.size) == [half])
+    }
+    await session.close()
+  }
+
   @Test("a burst has each picture once, the oldest first")
   func burst() async throws {
     let device = ScriptedDevice([.success((0..<4).map { .picture(UInt8($0)) })])
