@@ -220,9 +220,11 @@ final class PeerForwarder: Sendable {
   ) async throws -> PeerClient.Call {
     let path = request.uri.path
     guard path.hasPrefix("/") else { throw Problem(.badRequest, "a path begins with a slash") }
+    // What only makes a URL different from others would keep equal requests from sharing one.
+    let words = QueryWords.counting(in: request.uri.query ?? "").joined(separator: "&")
     var call = PeerClient.Call(
       method: HTTPMethod(rawValue: request.method.rawValue), peer: url,
-      target: request.uri.query.map { "\(path)?\($0)" } ?? path, role: context.role ?? .read)
+      target: words.isEmpty ? path : "\(path)?\(words)", role: context.role ?? .read)
     for field in Self.fields {
       if let value = request.headers[field] {
         call.headers.add(name: field.canonicalName, value: value)

@@ -58,8 +58,7 @@ final class PeerStreams: Service, CustomStringConvertible {
   private static let longestWords = 2048
   /// The parameters that are of this connection alone.
   private static let others: Set<String> = [
-    "view", "src", "_", "t", "ts", "cb", "cacheBust", "cachebust", "token", "key", "extra_headers",
-    "advance_headers", "dual_final_frames", "zero_data",
+    "view", "src", "key", "extra_headers", "advance_headers", "dual_final_frames", "zero_data",
   ]
   /// Of video, also these.
   private static let othersOfVideo = others.union(["duration", "download"])
@@ -132,12 +131,10 @@ final class PeerStreams: Service, CustomStringConvertible {
     return Key(kind: kind, peer: route.url, camera: route.camera.name, view: view, words: words)
   }
 
-  /// The parameters that the peer gets, in one order. Their names may be percent-encoded.
+  /// The parameters that the peer gets, in one order.
   static func words(in query: String, of kind: Kind = .jpegs) -> String {
-    let others = kind == .video ? othersOfVideo : others
-    return query.split(separator: "&").filter { word in
-      !others.contains(String(word.prefix { $0 != "=" }).percentDecoded)
-    }.sorted().joined(separator: "&")
+    QueryWords.counting(in: query, without: kind == .video ? othersOfVideo : others).sorted()
+      .joined(separator: "&")
   }
 
   private func source(_ key: Key) throws -> ServedPreview {

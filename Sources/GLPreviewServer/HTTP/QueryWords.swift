@@ -7,7 +7,15 @@ struct QueryWords {
   private var words: [(key: String, value: String)]
 
   /// Parameters that clients add to bypass caches or to authenticate; ignored here.
-  private static let ignored: Set<String> = ["_", "t", "ts", "cb", "cacheBust", "cachebust", "token"]
+  static let ignored: Set<String> = ["_", "t", "ts", "cb", "cacheBust", "cachebust", "token"]
+
+  /// The parameters of a query without those that are ignored. Their names may be percent-encoded.
+  static func counting(in query: String, without others: Set<String> = []) -> [Substring] {
+    query.split(separator: "&").filter { word in
+      let name = String(word.prefix { $0 != "=" }).percentDecoded
+      return !ignored.contains(name) && !others.contains(name)
+    }
+  }
 
   /// - Throws: `Problem` if a parameter is given twice.
   init(_ request: Request) throws(Problem) {

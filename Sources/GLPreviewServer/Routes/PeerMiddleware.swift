@@ -78,10 +78,11 @@ struct PeerMiddleware: ServiceMiddleware {
     _ route: PeerRoute
   ) async throws -> Response {
     let view = target.view ?? route.camera.views.first?.name ?? ""
-    // The node checks the words of the URL, and answers for them.
+    // The node checks the words of the URL, and answers for them. The client's name for itself is none of them.
+    let asked = kind == .jpegs ? request.without("key") : request
     if try !guests.isWatched(view, at: route, as: kind, request),
       let refusal = try await context.whileClientStays({
-        try await forwarder.refusal(of: request, context, by: route)
+        try await forwarder.refusal(of: asked, context, by: route)
       })
     {
       return refusal

@@ -29,8 +29,15 @@ extension ViewConfiguration {
 
   /// Checks a view's name, which becomes part of file names and URLs.
   package static func check(name: String) throws(WordError) {
-    let isWord = name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) }
-    guard !name.isEmpty, isWord, name.utf8.count <= 64, name.first != ".", name.first != "-" else {
+    let isWord = name.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
+        true
+      default: false
+      }
+    }
+    guard isWord, 1...64 ~= name.utf8.count, name.first != ".", name.first != "-" else {
       throw WordError(
         "view '\(name)'",
         "a name has 1 to 64 letters, digits, '-', '_' or '.', and begins with none of '-' and '.'")

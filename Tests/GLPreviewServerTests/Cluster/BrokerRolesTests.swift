@@ -75,7 +75,8 @@ struct BrokerRolesTests {
 
         let reader = try await Self.client("reader", of: server)
         let answers = try reader.subscribe("_INBOX.reader.1")
-        try reader.publish("glp.snap.yard", headers: ["Target": picture], reply: "_INBOX.reader.1")
+        try reader.publish(
+          "glp.snap.yard", headers: ["Target": picture, "Deadline": "600000"], reply: "_INBOX.reader.1")
         #expect(try await answers.next()?.headers["Status"] == "200")
         for subject in ["glp.cmd.yard", "glp.ev.shed.view", "$KV.glp.c.yard", "_INBOX.x"] {
           #expect(try await !reader.mayPublish(subject), "\(subject)")

@@ -51,6 +51,28 @@ struct PeerFaultTests {
     }
   }
 
+  @Test("what only makes URLs different does not reach the node: equal requests share one, whoever asks")
+  func shares() async throws {
+    let asked = Mutex<[String]>([])
+    try await withFakePeer { peer, request in
+      guard request.uri.path.hasPrefix("/cameras/") else { return Self.json(Self.list) }
+      asked.withLock { $0.append(request.head.path ?? "") }
+      return Self.json("{}", .conflict)
+    } _: { address, peer in
+      try await withService(edgeConfiguration(of: address)) { edge in
+        await until { edge.inside.peers.cluster.peers.first?.state == .up }
+        for words in ["_=1&width=32&t=5", "c%62=2&width=32", "width=32&cacheBust=x"] {
+          for file in ["jpg?\(words)", "mjpeg?\(words)&key=\(words.count)", "mp4?duration=3&\(words)"] {
+            let answer = try await edge.get("/cameras/door/main.\(file)")
+            #expect(answer.status == 409)
+          }
+        }
+      }
+    }
+    let paths = ["jpg?width=32", "mjpeg?width=32", "mp4?duration=3&width=32"]
+    #expect(Set(asked.withLock { $0 }) == Set(paths.map { "/cameras/door/main.\($0)" }))
+  }
+
   @Test(
     "an animation has the time until its end and that of its encoding, and a request what it asks for",
     arguments: [

@@ -21,8 +21,9 @@ struct BrokerRequest: Sendable {
   let role: Role
   /// The epoch that its sender knows the camera's owner by.
   let epoch: UInt64?
-  /// How long its sender waits.
+  /// How long its sender waits, and whether it has said so.
   let limit: Duration
+  let saysLimit: Bool
 
   /// Names of header fields that are not of HTTP.
   enum Field {
@@ -62,7 +63,7 @@ struct BrokerRequest: Sendable {
     }
     epoch = try Self.number(headers[Field.epoch])
     let wait = try Self.number(headers[Field.deadline]).map { min($0, UInt64(Self.longestWait)) }
-    limit = wait.map { .milliseconds(Int64($0)) } ?? Self.usualWait
+    (limit, saysLimit) = (wait.map { .milliseconds(Int64($0)) } ?? Self.usualWait, wait != nil)
     // It can only lower what the subject grants. An unknown one is the lowest.
     let asked = headers[Field.role].map { Role(rawValue: $0) ?? .read }
     role = kind == .look ? .read : asked ?? .control

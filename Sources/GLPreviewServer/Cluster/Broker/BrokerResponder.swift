@@ -174,9 +174,11 @@ final class BrokerResponder: Service, CustomStringConvertible {
         let response = try await routes.respond(to: asked.request, context: context)
         return try await BrokerAnswer(response, for: asked.request.method, atMost: limit)
       }
-      // Its sender does not wait any more.
-      guard let answer else { return metrics.count(.answered(.dropped)) }
-      send(answer, to: message, by: client)
+      if let answer { return send(answer, to: message, by: client) }
+      // A sender that has said how long it waits does not wait any more.
+      guard !asked.saysLimit else { return metrics.count(.answered(.dropped)) }
+      throw Problem(
+        .gatewayTimeout, "camera '\(camera)' gave no answer within \(asked.limit.components.seconds) s")
     } catch let error as Problem {
       send(await BrokerAnswer(error, to: answered, context), to: message, by: client)
     } catch is CancellationError {

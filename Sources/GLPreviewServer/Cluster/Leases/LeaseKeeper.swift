@@ -18,7 +18,7 @@ package final class LeaseKeeper: Sendable {
     /// What nodes list, by name.
     var listings: [String: PeerListing] = [:]
     /// This node's own, as it was last written; nil if it must be written again.
-    var written: [UInt8]?
+    var written: Written?
     var view = LeaseView()
     /// The changes of the leases that the view has.
     var seen = -1
@@ -34,6 +34,12 @@ package final class LeaseKeeper: Sendable {
     /// When the bucket was made.
     var store: String?
     var writes = 0
+
+    /// What a node's list is made of.
+    struct Written: Sendable, Equatable {
+      let members: [String: JSONValue]
+      let offers: Set<String>
+    }
 
     /// The bucket is a new one.
     mutating func forget() {
@@ -304,13 +310,13 @@ package final class LeaseKeeper: Sendable {
         (state.bucket, state.leases.identity, state.leases.hasJoined, state.lists)
       }
       if let bucket, isThere {
-        var members = await listing()
-        members["offers"] = .array(identity.movable.sorted().map(JSONValue.string))
-        let bytes = members.json
-        if state.withLock({ $0.written }) != bytes {
+        let content = State.Written(members: await listing(), offers: identity.movable)
+        if state.withLock({ $0.written }) != content {
+          var members = content.members
+          members["offers"] = .array(identity.movable.sorted().map(JSONValue.string))
           do throws(JetStreamError) {
-            _ = try await bucket.put(LeaseKey.listing(identity.node).text, bytes)
-            state.withLock { $0.written = bytes }
+            _ = try await bucket.put(LeaseKey.listing(identity.node).text, members.json)
+            state.withLock { $0.written = content }
           } catch {
             logger.debug("list of cameras not written", metadata: ["reason": "\(error)"])
           }

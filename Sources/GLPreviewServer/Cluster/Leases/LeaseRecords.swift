@@ -40,15 +40,14 @@ struct NodeListing: Sendable, Hashable {
 extension NodeListing {
   /// Nil for what no node writes. A node without cameras lists none.
   init?(json bytes: [UInt8]) {
-    struct Offers: Decodable { let offers: [String]? }
     guard bytes.count <= PeerListing.largestAnswer,
-      let decoded = try? JSONDecoder().decode(Offers.self, from: Data(bytes))
+      let decoded = try? JSONDecoder().decode(ListedMembers.self, from: Data(bytes))
     else { return nil }
     let names = (decoded.offers ?? []).prefix(Self.mostOffers).filter {
       (try? ViewConfiguration.check(name: $0)) != nil
     }
     offers = Set(names)
-    cameras = (try? PeerListing(json: bytes)) ?? PeerListing()
+    cameras = PeerListing(decoded) ?? PeerListing()
   }
 
   private static let mostOffers = 10_000

@@ -42,13 +42,19 @@ extension LeaseState {
     rivals(for: camera, counts).contains { _ in true }
   }
 
-  /// How many others come before this node, which has `free` slots: the highest random weight, by free slots, is the first.
-  private func place(for camera: String, free: Int, _ counts: [String: Int]) -> Int {
+  /// Whether it is the turn of this node, which has `free` slots: the highest random weight, by free slots, is the first, and the
+  /// others follow a second apart.
+  private func isTurn(for camera: String, free: Int, _ counts: [String: Int]) -> Bool {
     func weight(_ name: String, _ free: Int) -> (Double, String) {
       (LeaseScore.score(of: name, for: camera, weight: free), name)
     }
     let own = weight(identity.node, free)
-    return rivals(for: camera, counts).count { weight($0.name, $0.free) > own }
+    var wait = Duration.zero
+    for rival in rivals(for: camera, counts) where weight(rival.name, rival.free) > own {
+      wait += .seconds(1)
+      if wait > freeFor[camera] ?? .zero { return false }
+    }
+    return true
   }
 
   // MARK: Deciding
@@ -158,7 +164,7 @@ extension LeaseState {
     return Write(camera: camera, record: record, revision: revision)
   }
 
-  /// A camera that nobody has, if it is this node's turn. The first taker goes at once, the others a second apart.
+  /// A camera that nobody has, if it is this node's turn.
   private mutating func claim(_ camera: String, _ counts: [String: Int]) -> Write? {
     let (record, revision) = cameras[camera] ?? (nil, 0)
     if let record, record.fixed == true, record.node != identity.node, let node = nodes[record.node],
@@ -182,8 +188,7 @@ extension LeaseState {
     let isChosen = record?.to == identity.node || record?.node == identity.node
     guard
       isChosen
-        || joinedFor >= times.gathering
-          && freeFor[camera] ?? .zero >= .seconds(place(for: camera, free: free, counts))
+        || joinedFor >= times.gathering && isTurn(for: camera, free: free, counts)
     else { return nil }
     return Write(camera: camera, record: self.record((record?.epoch ?? 0) + 1), revision: revision)
   }

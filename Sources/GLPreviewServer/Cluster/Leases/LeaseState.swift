@@ -241,10 +241,15 @@ package struct LeaseState: Sendable {
         joinedFor += time
         unheard += time
       }
-      for name in nodes.keys {
-        let wasAlive = isAlive(name)
-        nodes[name]?.still += time
-        guard wasAlive, !isAlive(name) else { continue }
+      var next = nodes.startIndex
+      while next != nodes.endIndex {
+        let place = next
+        nodes.formIndex(after: &next)
+        let (name, node) = nodes[place]
+        nodes.values[place].still += time
+        guard node.still < times.dead, node.still + time >= times.dead, !node.isGone, node.record != nil,
+          name != identity.node
+        else { continue }
         news.append(.lost(node: name))
         changes += 1
       }

@@ -39,10 +39,16 @@ struct PeerListing: Sendable, Hashable {
   ///
   /// - Throws: `PeerFailure` if it is no list of cameras.
   init(json bytes: [UInt8]) throws(PeerFailure) {
-    guard let decoded = try? JSONDecoder().decode(DecodedJSON.self, from: Data(bytes)),
-      case .object(let members) = decoded.value, case .array(let cameras) = members["cameras"]
+    guard let decoded = try? JSONDecoder().decode(ListedMembers.self, from: Data(bytes)),
+      let listing = PeerListing(decoded)
     else { throw PeerFailure("sends no list of cameras: is it a GLPreview service?") }
-    if case .object(let node) = members["node"] {
+    self = listing
+  }
+
+  /// Nil if there is no list of cameras.
+  init?(_ decoded: ListedMembers) {
+    guard let cameras = decoded.cameras else { return nil }
+    if case .object(let node) = decoded.node {
       name = node["name"]?.text.flatMap(Self.checked)
       instance = node["instance"]?.text.flatMap(Self.checked)
     }
@@ -120,6 +126,24 @@ extension JSONValue {
   fileprivate var text: String? { if case .string(let text) = self { text } else { nil } }
 }
 
+/// The members of a node's list that are read.
+struct ListedMembers: Decodable {
+  let node: JSONValue?
+  /// Nil if it is no array, or nested too deeply.
+  let cameras: [JSONValue]?
+  /// The cameras that move which the node can take.
+  let offers: [String]?
+
+  private enum CodingKeys: CodingKey { case node, cameras, offers }
+
+  init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: CodingKeys.self)
+    node = (try? members.decodeIfPresent(DecodedJSON.self, forKey: .node))?.value
+    cameras = (try? members.decodeIfPresent([DecodedJSON].self, forKey: .cameras))?.map(\.value)
+    offers = try members.decodeIfPresent([String].self, forKey: .offers)
+  }
+}
+
 /// Any JSON value that is not nested too deeply.
 private struct DecodedJSON: Decodable {
   let value: JSONValue
@@ -139,7 +163,10 @@ private struct DecodedJSON: Decodable {
 
   init(from decoder: any Decoder) throws {
     guard decoder.codingPath.count < Self.deepest else { throw TooDeep() }
-    if let object = try? decoder.container(keyedBy: Key.self) {
+    // Text first, which most of it is: each guess that is wrong costs an error.
+    if let text = try? decoder.singleValueContainer().decode(String.self) {
+      value = .string(text)
+    } else if let object = try? decoder.container(keyedBy: Key.self) {
       var members: [String: JSONValue] = [:]
       for key in object.allKeys {
         members[key.stringValue] = try object.decode(DecodedJSON.self, forKey: key).value
@@ -151,9 +178,7 @@ private struct DecodedJSON: Decodable {
       value = .array(values)
     } else {
       let single = try decoder.singleValueContainer()
-      if let text = try? single.decode(String.self) {
-        value = .string(text)
-      } else if let whole = try? single.decode(Int.self) {
+      if let whole = try? single.decode(Int.self) {
         value = .integer(whole)
       } else if let number = try? single.decode(Double.self) {
         value = .number(number)
