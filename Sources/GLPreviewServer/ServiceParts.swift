@@ -66,7 +66,7 @@ struct ServiceParts: Sendable {
       makeSource: makeSource)
     assignment = CameraAssignment(configuration.configuration, name: name, registry, logger: logger)
     // More than these are not waited for by MQTT.
-    let (taken, take) = AsyncStream.makeStream(of: Snapshot.self, bufferingPolicy: .bufferingNewest(4))
+    let (taken, take) = AsyncStream.makeStream(of: TakenSnapshot.self, bufferingPolicy: .bufferingNewest(4))
     let events = ServiceEvents(
       configuration.snapshots, alsoTo: configuration.mqtt == nil ? nil : take, metrics: metrics,
       logger: logger

@@ -100,6 +100,94 @@ struct ServicePrivacyTests {
   }
 }
 
+extension ServicePrivacyTests {
+  @Test(
+    "a view that is locked while a picture of it is waited for is not sent as it was",
+    arguments: ["GET", "POST"])
+  func lockedBeforePicture(method: String) async throws {
+    let gate = AsyncStream.makeStream(of: Void.self)
+    let asked = AsyncStream.makeStream(of: Void.self)
+    let configuration: @Sendable (Bool) -> ServerConfiguration = { isLocked in
+      // The source is the same: another view of it has a crop before and after.
+      let other = ServedView(
+        ViewConfiguration(name: "other", crop: Rectangle(x: 0, y: 0, width: 8, height: 8)))
+      var view = ServedView(ViewConfiguration(name: "main"))
+      if isLocked { view.view.crop = Rectangle(x: 4, y: 4, width: 20, height: 10) }
+      view.isLocked = isLocked
+      var camera = CameraConfiguration(name: "cam", source: "script", views: [view, other])
+      camera.isRequired = false
+      return ServerConfiguration(cameras: [camera])
+    }
+
+    try await withService(
+      configuration(false),
+      makeSource: { _, name, options in
+        var source = SessionSource(
+          name: name, options: options,
+          SessionSource.Origin(isLive: false, hasSizes: false) { _ in
+            asked.continuation.yield()
+            for await _ in gate.stream { break }
+            return try await SourceLocator("pattern:smpte,size=64x48").open()
+          })
+        source.opensWithin = allTheTimeThereIs
+        return source
+      }
+    ) { service in
+      async let answer =
+        method == "GET"
+        ? service.get("/cameras/cam/main.jpg")
+        : service.send(
+          "POST", "/api/cameras/cam/snapshots", [("Accept", "multipart/mixed")],
+          body: #"{"views": ["main"]}"#)
+      for await _ in asked.stream { break }
+
+      try await service.inside.apply(configuration(true))
+      gate.continuation.yield()
+      gate.continuation.finish()
+
+      let sent = try await answer
+      if sent.status == 200 {
+        var reader = PartReader()
+        let jpeg = try #require(method == "GET" ? sent.bytes : reader.read(sent.bytes).first?.jpeg)
+        let size = try JPEGDecoder.decode(jpeg, maximumPixels: 1 << 20).format.size
+        #expect(size == Size(width: 20, height: 10))
+      } else {
+        #expect(sent.status == 503 && method == "POST")
+      }
+    }
+  }
+
+  @Test("thumbnails of before a change of what is shown are not told to those who ask late")
+  func oldThumbnails() async throws {
+    let log = EventLog(epoch: "e")
+    let event = #"{"bytes":3,"camera":"cam","snapshot":"AAAA","type":"snapshot","view":"main"}"#
+    for isOwn in [true, false] {
+      if isOwn {
+        log.publish(type: "snapshot", data: Array(event.utf8))
+      } else {
+        let relayed = try #require(RelayedEvent(json: Array(event.utf8)))
+        log.relay(relayed, nil, from: "other")
+      }
+    }
+    func texts() async throws -> [String] {
+      let late = try log.subscribe(after: "none-1", EventLog.Filter(types: ["snapshot"]))
+      var texts: [String] = []
+      while texts.count < 2, case .event(let event) = await late.next(within: allTheTimeThereIs) {
+        texts.append(String(buffer: event.text))
+      }
+      return texts
+    }
+    #expect(try await texts().map { $0.contains("AAAA") } == [true, true])
+    log.publish(type: "service", data: Array(#"{"type":"service","what":"configuration"}"#.utf8))
+    #expect(try await texts().map { $0.contains("AAAA") } == [false, true])
+    #expect(try await texts().allSatisfy { $0.contains(#""camera":"cam""#) })
+    let relayed = try #require(
+      RelayedEvent(json: Array(#"{"type":"view","camera":"cam","view":"main"}"#.utf8)))
+    log.relay(relayed, nil, from: "other")
+    #expect(try await texts().map { $0.contains("AAAA") } == [false, false])
+  }
+}
+
 /// One service, and what is asked of it.
 private final class ServiceRound: Sendable {
   private let sensor: PrivacySensor

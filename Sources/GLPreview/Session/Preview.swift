@@ -63,6 +63,12 @@ package final class Preview: Sendable {
     set { update { $0.isEnabled = newValue } }
   }
 
+  /// Takes the place of another preview of the same pictures, and shows none that it might not show.
+  package func succeed(_ other: Preview) {
+    let since = other.state.withLock { $0.configuration.isEnabled ? $0.shownSince : CaptureClock.now }
+    state.update { $0.shownSince = since }
+  }
+
   // MARK: Reading
 
   /// The pictures as R, G, B, A.

@@ -193,7 +193,7 @@ actor SceneFeed: PictureProducer {
     var appearances: [String: SourceAppearance] = [:]
     let cropped = scene.croppedSources
     for source in scene.sourceNames {
-      guard let feed = followed[source]?.feed ?? feeds(source) else { continue }
+      guard let feed = feed(source) else { continue }
       let (event, failure) = events[source] ?? (nil, nil)
       // A frame in which crops can't be located is not drawn.
       let misfit = event?.frame.flatMap { frame in
@@ -213,16 +213,20 @@ actor SceneFeed: PictureProducer {
       case .source(let name, let delay):
         let newest = events[name]?.event?.frame
         guard delay > .zero, let old = histories[name]?.frame(at: now - delay) else { return newest }
-        let isMisfit = cropped.contains(name) && feeds(name)?.drawing.plans.misfit(old.format) != nil
+        let isMisfit = cropped.contains(name) && feed(name)?.drawing.plans.misfit(old.format) != nil
         return isMisfit ? newest : old
       }
     }
     let rescaled = try composed.mapViews { view, input throws(WordError) in
       guard case .source(let name, _) = composed.inputs[input], let frame = frames[input] else { return view }
-      return try feeds(name)?.drawing.plans.rescaled(view, for: frame.format) ?? view
+      guard let feed = feed(name) else { throw WordError("crop", "source '\(name)' is gone") }
+      return try feed.drawing.plans.rescaled(view, for: frame.format)
     }
     return try await drawing.draw(rescaled, frames, as: format, named: name)
   }
+
+  /// A source's feed, also after the source was removed, as long as its frames are drawn.
+  private func feed(_ source: String) -> SourceFeed? { followed[source]?.feed ?? feeds(source) }
 
   // MARK: Snapshots
 

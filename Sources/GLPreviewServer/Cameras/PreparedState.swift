@@ -14,6 +14,8 @@ struct PreparedState: Sendable {
   /// The previews of new views and scenes, in order.
   /// The sources whose kept pictures a new one takes over.
   private var inherited: Set<String> = []
+  /// The cameras whose kept pictures the sources of these cameras take over.
+  private var predecessors: [String: ServedCamera] = [:]
   private var newViews: [ViewKey: ViewPreview] = [:]
   private var newScenes: [String: ScenePreview] = [:]
 
@@ -63,7 +65,10 @@ struct PreparedState: Sendable {
       }
       source.inheritsReplay =
         (heirless.first { $0.configuration.name == camera.name } ?? heirless.first)?.source
-      if let source = source.inheritsReplay { inherited.insert(source) }
+      if let source = source.inheritsReplay {
+        inherited.insert(source)
+        predecessors[camera.name] = base.cameras.first { $0.source == source }
+      }
       try add(source, others.map(\.source))
       sources[camera.name] = source.name
       newCameras.append(camera)
@@ -78,6 +83,10 @@ struct PreparedState: Sendable {
       for view in camera.views where keptView(view.view.name, of: camera, in: base) == nil {
         let preview = try session.addPreview(view.view.named(nextName()), of: sources[camera.name])
         preview.show(view)
+        // What the source takes over was not all shown.
+        if let old = predecessors[camera.name]?.views.first(where: { $0.name == view.view.name }) {
+          preview.preview.succeed(old.preview)
+        }
         newViews[ViewKey(camera: camera.name, view: view.view.name)] = preview
       }
     }

@@ -116,12 +116,18 @@ extension ServedState {
 }
 
 extension CameraRegistry {
-  /// Throws 409 if one of these views has been switched off since it was looked up.
-  func checkShown(_ views: [ServedPreview]) throws(Problem) {
+  /// Throws if what was drawn of one of these views may not be shown any more: since it was looked up it was switched off (409),
+  /// replaced, as with other masks, or locked (503). `drawn` is what was drawn of them; nil for each as it was served.
+  func checkShown(_ views: [ServedPreview], as drawn: ViewConfiguration? = nil) throws(Problem) {
     let served = served
     for target in views {
-      guard let now = try? served.view(target.name, of: target.camera) else { continue }
-      if now.preview === target.preview, !now.served.isEnabled { throw .switchedOff(target) }
+      guard let now = try? served.view(target.name, of: target.camera), now.preview === target.preview else {
+        throw .reconfigured(target)
+      }
+      guard now.served.isEnabled else { throw .switchedOff(target) }
+      guard !now.served.isLocked || now.served.view == drawn ?? target.served.view else {
+        throw .reconfigured(target)
+      }
     }
   }
 }

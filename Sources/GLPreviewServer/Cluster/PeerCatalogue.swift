@@ -40,7 +40,7 @@ final class PeerCatalogue: Service, CustomStringConvertible {
     _ configuration: ClusterConfiguration, name: String, patience: ServicePatience, logger: Logger,
     localNames: @escaping @Sendable () -> Set<String>
   ) throws {
-    client = try PeerClient(configuration)
+    client = try PeerClient(configuration, patience: patience)
     self.patience = patience
     self.localNames = localNames
     self.logger = logger

@@ -21,18 +21,17 @@ final class PeerClient: Sendable {
     var body: ByteBuffer?
   }
 
-  private static let connects = TimeAmount.seconds(3)
-  /// Longer than any snapshot may take; a video without pictures ends after it.
-  private static let isSilent = TimeAmount.seconds(75)
   /// Requests and videos of one peer.
   private static let connectionsPerPeer = 128
 
+  private let patience: ServicePatience
   private let roots: [NIOSSLCertificate]
   private let client = Mutex<HTTPClient?>(nil)
   private let secret: Mutex<String?>
 
   /// - Throws: `ClusterError` if the file of certificates can't be read.
-  init(_ configuration: ClusterConfiguration) throws(ClusterError) {
+  init(_ configuration: ClusterConfiguration, patience: ServicePatience) throws(ClusterError) {
+    self.patience = patience
     secret = Mutex(configuration.token)
     guard let path = configuration.certificates else {
       roots = []
@@ -52,7 +51,8 @@ final class PeerClient: Sendable {
   func start() {
     var options = HTTPClient.Configuration()
     options.redirectConfiguration = .disallow
-    options.timeout = .init(connect: Self.connects, read: Self.isSilent)
+    options.timeout = .init(
+      connect: TimeAmount(patience.peerConnects), read: TimeAmount(patience.peerSilence))
     options.connectionPool.retryConnectionEstablishment = false
     options.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Self.connectionsPerPeer
     options.httpVersion = .http1Only

@@ -62,8 +62,13 @@ struct ServicePatience: Sendable, Hashable {
   var leases = LeaseTimes()
   /// The times of the connection to the MQTT server.
   var mqtt = MQTTTimes()
+  /// How long a connection to a peer may take, and how long the peer may be silent: longer than any snapshot may take.
+  var peerConnects = Duration.seconds(3)
+  var peerSilence = Duration.seconds(75)
   /// The time limit of a peer's answer to a request, up to its first byte; snapshots may ask for more.
   var peerAnswer = Duration.seconds(15)
+  /// How long a WebRTC client may take to connect, and how long the last connection check is good for (RFC 7675).
+  var webRTCConsent = Duration.seconds(30)
 }
 
 /// The files for TLS, in PEM format. Their paths are resolved.

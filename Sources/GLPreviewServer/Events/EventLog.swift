@@ -35,6 +35,25 @@ struct ServerEvent: Sendable, Hashable {
   }
 }
 
+extension ServerEvent {
+  private static let picture = #""snapshot":""#
+
+  /// The event of a snapshot with an empty picture; any other as it is.
+  fileprivate var withoutPicture: ServerEvent {
+    guard type == "snapshot" else { return self }
+    let text = String(buffer: text)
+    guard let start = text.firstRange(of: Self.picture)?.upperBound,
+      let end = text[start...].firstIndex(of: "\"")
+    else { return self }
+    return ServerEvent(
+      id: id, type: type, isOwn: isOwn, text: ByteBuffer(string: String(text[..<start]) + text[end...]))
+  }
+
+  private init(id: EventID, type: String, isOwn: Bool, text: ByteBuffer) {
+    (self.id, self.type, self.isOwn, self.text) = (id, type, isOwn, text)
+  }
+}
+
 /// An event as it was published here.
 struct OwnEvent: Sendable, Hashable {
   let id: EventID
@@ -174,6 +193,8 @@ final class EventLog: Service {
   @discardableResult
   private func add(_ type: String, _ data: [UInt8], isOwn: Bool, to state: inout State) -> EventID? {
     guard !state.isFinished else { return nil }
+    // What was shown before may be hidden now.
+    if type == "view" || type == "service" { forgetPictures(&state, isOwn: isOwn) }
     let event = ServerEvent(
       id: EventID(epoch: epoch, number: state.next), type: type, data: data, isOwn: isOwn)
     state.next += 1
@@ -223,6 +244,15 @@ final class EventLog: Service {
 
   /// Makes all waiting subscribers check again.
   fileprivate func wake() { state.update { _ in } }
+
+  /// Events that somebody reads later have no pictures from now on.
+  private func forgetPictures(_ state: inout State, isOwn: Bool) {
+    for place in state.events.indices where state.events[place].isOwn == isOwn {
+      state.bytes -= state.events[place].text.readableBytes
+      state.events[place] = state.events[place].withoutPicture
+      state.bytes += state.events[place].text.readableBytes
+    }
+  }
 
   private func trim(_ state: inout State) {
     var dropped = 0

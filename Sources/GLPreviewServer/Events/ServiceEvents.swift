@@ -3,12 +3,18 @@ internal import GLPreview
 internal import Logging
 internal import ServiceLifecycle
 
+/// A snapshot, and the views that it shows, as they were served.
+struct TakenSnapshot: Sendable {
+  let snapshot: Snapshot
+  let views: [ServedPreview]
+}
+
 /// The events of a service, and their destinations. None of them delays the client that takes a snapshot.
 struct ServiceEvents: Sendable {
   let log = EventLog()
   private let folder: SnapshotFolder?
   private let webhook: WebhookSender?
-  private let taken: AsyncStream<Snapshot>.Continuation?
+  private let taken: AsyncStream<TakenSnapshot>.Continuation?
   private let logger: Logger
 
   /// The largest snapshot event, in bytes; it contains a thumbnail.
@@ -17,7 +23,7 @@ struct ServiceEvents: Sendable {
 
   /// `taken` is given each snapshot too.
   init(
-    _ destinations: SnapshotDestinations, alsoTo taken: AsyncStream<Snapshot>.Continuation? = nil,
+    _ destinations: SnapshotDestinations, alsoTo taken: AsyncStream<TakenSnapshot>.Continuation? = nil,
     metrics: ServiceMetrics, logger: Logger
   ) {
     self.taken = taken
@@ -74,8 +80,8 @@ struct ServiceEvents: Sendable {
     log.publish(type: type, data: event.json)
   }
 
-  /// A snapshot was taken; the event contains a thumbnail of its first picture. Returns before it is stored and sent.
-  func took(_ snapshot: Snapshot) {
+  /// A snapshot of `views` was taken; the event contains a thumbnail of its first picture. Returns before it is stored and sent.
+  func took(_ snapshot: Snapshot, of views: [ServedPreview]) {
     do throws(PictureEncoder.Failure) {
       let event = try snapshot.event(
         maxEventBytes: Self.snapshotBytes, quality: 70, fitting: Self.thumbnail)
@@ -85,7 +91,7 @@ struct ServiceEvents: Sendable {
         "snapshot event not sent", metadata: ["camera": "\(snapshot.camera)", "reason": "\(error)"])
     }
     folder?.add(snapshot)
-    taken?.yield(snapshot)
+    taken?.yield(TakenSnapshot(snapshot: snapshot, views: views))
     guard let webhook else { return }
     Task {
       for picture in snapshot.pictures {

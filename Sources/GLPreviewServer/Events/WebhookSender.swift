@@ -32,20 +32,25 @@ final class WebhookSender: Service {
     case again(String, retryAfter: Duration?)
   }
 
-  private static let connects = TimeAmount.seconds(5)
-  private static let answers = TimeAmount.seconds(10)
-  private static let ends = Duration.seconds(2)
+  /// How long a connection, an answer, and the rest at shutdown may take.
+  struct Times: Sendable {
+    var connects = Duration.seconds(5)
+    var answers = Duration.seconds(10)
+    var ends = Duration.seconds(2)
+  }
 
   private let configuration: WebhookConfiguration
   private let metrics: ServiceMetrics
   private let logger: Logger
   private let schedule: RetrySchedule
+  private let times: Times
   private let state = Watched(State())
 
   init(
     _ configuration: WebhookConfiguration, metrics: ServiceMetrics, logger: Logger,
-    schedule: RetrySchedule = RetrySchedule()
+    schedule: RetrySchedule = RetrySchedule(), times: Times = Times()
   ) {
+    self.times = times
     self.configuration = configuration
     self.metrics = metrics
     self.logger = logger
@@ -70,7 +75,7 @@ final class WebhookSender: Service {
   func run() async throws {
     var options = HTTPClient.Configuration()
     options.redirectConfiguration = .disallow
-    options.timeout = .init(connect: Self.connects, read: Self.answers)
+    options.timeout = .init(connect: TimeAmount(times.connects), read: TimeAmount(times.answers))
     options.connectionPool.retryConnectionEstablishment = false
     let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: options)
     await withTaskGroup { group in
@@ -78,7 +83,7 @@ final class WebhookSender: Service {
       group.addTask { [self] in
         try? await gracefulShutdown()
         state.update { $0.isEnding = true }
-        try? await Task.sleep(for: Self.ends)
+        try? await Task.sleep(for: times.ends)
       }
       await group.next()
       group.cancelAll()
@@ -136,7 +141,7 @@ final class WebhookSender: Service {
 
   private func attempt(_ message: Message, by client: HTTPClient) async -> Attempt {
     do {
-      let response = try await client.execute(request(message), timeout: Self.answers)
+      let response = try await client.execute(request(message), timeout: TimeAmount(times.answers))
       // The content is ignored, but a connection whose answer is read to its end can be reused.
       _ = try? await response.body.collect(upTo: 64 << 10)
       let status = response.status.code

@@ -20,7 +20,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
   private let watch: CameraWatch
   private let snapshots: SnapshotProvider
   private let log: EventLog
-  private let taken: AsyncStream<Snapshot>
+  private let taken: AsyncStream<TakenSnapshot>
   /// Whether a camera that is not served here is another node's.
   private let isElsewhere: @Sendable (String) -> Bool
   private let metrics: ServiceMetrics
@@ -70,7 +70,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
   init(
     _ configuration: MQTTConfiguration, node: String, version: String, _ registry: CameraRegistry,
     _ watch: CameraWatch,
-    _ snapshots: SnapshotProvider, _ log: EventLog, taken: AsyncStream<Snapshot>,
+    _ snapshots: SnapshotProvider, _ log: EventLog, taken: AsyncStream<TakenSnapshot>,
     isElsewhere: @escaping @Sendable (String) -> Bool, counting metrics: ServiceMetrics, logger: Logger
   ) throws(ConfigurationError) {
     topics = MQTTTopics(configuration, node: node, version: version)
@@ -263,9 +263,11 @@ final class MQTTPublisher: Service, CustomStringConvertible {
   }
 
   /// A snapshot that somebody has taken.
-  private func publish(_ snapshot: Snapshot) async {
-    guard let camera = registry.served[camera: snapshot.camera], let view = shownView(of: camera),
-      let picture = snapshot[view.name]
+  private func publish(_ taken: TakenSnapshot) async {
+    let snapshot = taken.snapshot
+    // As it was when it was drawn.
+    guard let camera = registry.served[camera: snapshot.camera], let shown = shownView(of: camera),
+      let view = taken.views.first(where: { $0.name == shown.name }), let picture = snapshot[view.name]
     else { return }
     do { try await publish(picture, of: view, camera) } catch {
       logger.warning(

@@ -22,6 +22,8 @@ final class Recorders: Service, CustomStringConvertible {
     let configuration: RecordingConfiguration
     let view: String
     let video: VideoConfiguration
+    /// What a locked view shows: nothing from before it was locked is recorded with it.
+    let locked: ViewConfiguration?
 
     init?(_ camera: ServedCamera) {
       let record = camera.configuration.record
@@ -29,6 +31,7 @@ final class Recorders: Service, CustomStringConvertible {
       guard record.when != .never, let view else { return nil }
       (source, configuration) = (camera.source, record)
       (self.view, video) = (view.name, view.served.video)
+      locked = view.served.isLocked ? view.served.view : nil
     }
   }
 

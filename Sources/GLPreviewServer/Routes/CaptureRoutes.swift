@@ -39,13 +39,14 @@ struct CaptureRoutes: Sendable {
     defer { _ = consume permit }
     // Kept H.264 may take long to decode: a client that leaves ends the work, unless a folder, a webhook or MQTT gets the
     // snapshots too.
-    let snapshots =
+    let (snapshots, views) =
       try await options.asksForKept && !events.sendsSnapshots
       ? context.whileClientStays { try await captured(options, of: camera, context) }
       : captured(options, of: camera, context)
     let taken = snapshots.map(\.snapshot)
     // Only publish snapshots that can also be answered.
-    for snapshot in taken { events.took(snapshot) }
+    try registry.checkShown(views)
+    for snapshot in taken { events.took(snapshot, of: views) }
     let isMultipart = request.headers[.accept]?.contains("multipart/mixed") == true
     let response =
       try isMultipart
@@ -57,7 +58,7 @@ struct CaptureRoutes: Sendable {
   /// Takes and encodes what a request asks for now.
   private func captured(
     _ options: SnapshotOptions, of camera: String, _ context: ServiceContext
-  ) async throws -> [CapturedSnapshot] {
+  ) async throws -> ([CapturedSnapshot], of: [ServedPreview]) {
     let now = CaptureClock.now
     let (views, taken) = try await registry.consistently {
       let views = try wanted(options, of: camera)
@@ -71,7 +72,7 @@ struct CaptureRoutes: Sendable {
       }
       snapshots.append((snapshot, pictures))
     }
-    return snapshots
+    return (snapshots, views)
   }
 
   private func json(_ snapshots: [CapturedSnapshot], isBurst: Bool) throws -> Response {

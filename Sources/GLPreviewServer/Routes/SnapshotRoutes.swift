@@ -59,6 +59,7 @@ struct SnapshotRoutes: Sendable {
     if target.isScene {
       if query.request.mode.isKept { throw Problem.momentOfScene() }
       let (subject, answer) = try await snapshots.scene(target, query)
+      try registry.checkShown([target], as: query.served.view)
       return (
         isKnown(subject, request)
           ? notModified(subject) : response(subject, answer, query, on: context.channel), subject.state
@@ -87,15 +88,11 @@ struct SnapshotRoutes: Sendable {
 
   /// Throws unless the view may still be shown as `query` asks: the configuration may have changed while waiting.
   private func check(_ target: ServedPreview, _ query: SnapshotQuery, at moment: SourceMoment) throws {
-    try registry.checkShown([target])
-    let isOther = query.served.view != target.served.view
-    let isKept = query.request.mode.isKept
-    if isOther { try registry.check(query.served.view, at: moment) }
-    guard isOther || isKept else { return }
+    try registry.checkShown([target], as: query.served.view)
+    if query.served.view != target.served.view { try registry.check(query.served.view, at: moment) }
+    guard query.request.mode.isKept else { return }
     let now = try registry.view(target.name, of: target.camera)
-    guard now.preview === target.preview, !isOther || !now.served.isLocked,
-      !isKept || now.served.view == target.served.view
-    else { throw Problem.reconfigured(target) }
+    guard now.served.view == target.served.view else { throw Problem.reconfigured(target) }
   }
 
   // MARK: Answers

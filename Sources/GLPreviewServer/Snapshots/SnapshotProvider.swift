@@ -160,7 +160,7 @@ final class SnapshotProvider: Sendable {
         return try await keptMoments.value(key, { nil }) {
           // The others may have more time than the first.
           var request = request
-          request.timeout = Self.longestTimeout
+          request.timeout = max(request.timeout, Self.longestTimeout)
           return try await target.preview.moment(request)
         }
       }
@@ -188,11 +188,12 @@ final class SnapshotProvider: Sendable {
         query, of: target, sequence: sequence, timestamp: CaptureInstant(sinceStart: .zero))
       key = PlaceKey(picture: picture, client: .current)
     }
+    let longest = max(request.timeout, Self.longestTimeout)
     let value = try await withDeadline(request.timeout) { [keptGate, keptPlaces, key] in
       let permit = try await beforeShutdown {
-        guard let key else { return try await keptGate.enter(within: Self.longestTimeout) }
+        guard let key else { return try await keptGate.enter(within: longest) }
         return try await keptPlaces.value(key, { nil }) {
-          try await keptGate.enter(within: Self.longestTimeout)
+          try await keptGate.enter(within: longest)
         }
       }
       defer { withExtendedLifetime(permit) {} }

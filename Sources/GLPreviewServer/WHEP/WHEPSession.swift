@@ -57,8 +57,8 @@ final class WHEPSession {
   var isQueued = false
   private let counters: WebRTCCounters
 
-  /// How long a client may take to connect, and how long the last connection check is good for (RFC 7675).
-  static let consent = Duration.seconds(30)
+  /// How long a client may take to connect, and how long the last connection check is good for.
+  private let consent: Duration
   private static let reportsEvery = Duration.seconds(1)
   private static let mostAddresses = 8
   /// How much of the past a client gets when it connects.
@@ -66,8 +66,10 @@ final class WHEPSession {
 
   init(
     _ terms: Terms, _ target: ServedPreview, _ identity: WebRTCIdentity, for client: RequestClient?,
-    holding permit: AdmissionPermit?, counting counters: WebRTCCounters, at now: CaptureInstant
+    holding permit: AdmissionPermit?, counting counters: WebRTCCounters, consent: Duration,
+    at now: CaptureInstant
   ) {
+    self.consent = consent
     (self.terms, self.target, self.identity) = (terms, target, identity)
     (self.client, self.permit, self.counters) = (client, permit, counters)
     (createdAt, checkedAt) = (now, now)
@@ -216,13 +218,13 @@ final class WHEPSession {
   /// Does what is due; to be called a few times a second.
   func tick(at now: CaptureInstant) {
     guard end == nil else { return }
-    guard now - checkedAt <= Self.consent else {
+    guard now - checkedAt <= consent else {
       end = isConnected ? "the client has gone" : "the client did not connect"
       return
     }
     if let dtls, srtp == nil {
       do throws(WebRTCError) { try dtls.tick() } catch { end = error.description }
-      if now - createdAt > Self.consent { end = "the DTLS handshake took too long" }
+      if now - createdAt > consent { end = "the DTLS handshake took too long" }
       flush(dtls)
     }
     report(at: now)

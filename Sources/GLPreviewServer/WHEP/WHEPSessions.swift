@@ -87,12 +87,13 @@ final class WHEPSessions: Service, CustomStringConvertible {
     let terms = WHEPSession.Terms(
       id: Self.word(32), offer: offer, fragment: Self.word(8), password: Self.word(32),
       ssrc: .random(in: 1 ... .max))
-    let (identity, counters) = (port.identity, counters)
+    let (identity, counters, consent) = (port.identity, counters, registry.patience.webRTCConsent)
     do {
       try await port.add(
         {
           WHEPSession(
-            terms, target, identity, for: client, holding: permit, counting: counters, at: CaptureClock.now)
+            terms, target, identity, for: client, holding: permit, counting: counters, consent: consent,
+            at: CaptureClock.now)
         },
         pictures: pictures)
     } catch is ChannelError {

@@ -105,7 +105,7 @@ struct BrokerMessageTests {
         #expect(try await client.request("glp.snap.camera", headers: headers).headers["Status"] == "200")
         await until { (try? await owner.answered("dropped")) == 1 }
         await until { (try? await owner.answered("refused")) == 3 }
-        try await client.flush()
+        try await client.flush(timeout: allTheTimeThereIs)
         #expect(elsewhere.waiting == 0 && late.waiting == 0)
       }
     }
@@ -171,11 +171,11 @@ struct BrokerMessageTests {
           $0.contains { $0.contains("last") }
         } after: {
           // Subscribed since the start: what is flushed there has come here.
-          try await edge.inside.broker?.client.flush()
+          try await edge.inside.broker?.client.flush(timeout: allTheTimeThereIs)
           for width in [64, 32] {
             #expect(try await owner.send("PATCH", Self.view, body: "{\"width\": \(width)}").status == 200)
           }
-          try await owner.inside.broker?.client.flush()
+          try await owner.inside.broker?.client.flush(timeout: allTheTimeThereIs)
           func publish(_ subject: String, _ text: String) throws {
             try client.publish(subject, Array(text.utf8))
           }
@@ -190,7 +190,7 @@ struct BrokerMessageTests {
           )
           for _ in 0..<1000 { try publish("glp.ev.mad.service", #"{"type":"service","what":"mad"}"#) }
           try publish("glp.ev.yard.service", #"{"type":"service","what":"last"}"#)
-          try await client.flush()
+          try await client.flush(timeout: allTheTimeThereIs)
         }
         let views = heard.filter { $0.contains(#""type":"view""#) }
         #expect(

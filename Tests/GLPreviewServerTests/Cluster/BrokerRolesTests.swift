@@ -54,6 +54,7 @@ struct BrokerRolesTests {
   private static func client(_ user: String, of server: NATSServer) async throws -> NATSClient {
     var configuration = NATSConfiguration(servers: [NATSServerAddress(host: "127.0.0.1", port: server.port)])
     configuration.authentication = .user(user, password: user)
+    (configuration.requestTimeout, configuration.connectTimeout) = (allTheTimeThereIs, allTheTimeThereIs)
     return try await NATSClient.connect(
       configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }

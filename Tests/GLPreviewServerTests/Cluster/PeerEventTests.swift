@@ -130,7 +130,7 @@ struct PeerEventTests {
       listing.cluster.peers = [owner.base]
       try await edge.inside.apply(listing)
       await until { owner.inside.events.log.subscriberCount == 1 }
-      try await edge.inside.broker?.client.flush()
+      try await edge.inside.broker?.client.flush(timeout: allTheTimeThereIs)
       try await withEvents(of: [edge]) { ears in
         for width in [64, 32, 48] { try await Self.change("camera", at: owner, width) }
         await until { ears[0].told("view").count >= 3 }

@@ -53,7 +53,8 @@ struct WebhookTests {
       configure(&configuration)
       let records = LogRecords()
       let sender = WebhookSender(
-        configuration, metrics: metrics, logger: records.logger, schedule: schedule)
+        configuration, metrics: metrics, logger: records.logger, schedule: schedule,
+        times: .init(connects: allTheTimeThereIs, answers: allTheTimeThereIs, ends: allTheTimeThereIs))
       for body in bodies { sender.send(type: "snapshot", body: Array(body.utf8)) }
       let group = ServiceGroup(services: [sender], logger: records.logger)
       async let run: Void = group.run()

@@ -38,7 +38,7 @@ func withBroker(
       owner.inside.responder?.serve(["camera": 5])
       edge.inside.peers.apply(owner.asOwner(at: url))
       // Its subscriptions have arrived with this.
-      try await owner.inside.broker?.client.flush()
+      try await owner.inside.broker?.client.flush(timeout: allTheTimeThereIs)
       try await work(owner, edge)
     }
   }
@@ -49,7 +49,7 @@ func withClient(
   of server: NATSServer, _ work: (NATSClient) async throws -> Void
 ) async throws {
   var configuration = NATSConfiguration(servers: [NATSServerAddress(host: "127.0.0.1", port: server.port)])
-  configuration.requestTimeout = allTheTimeThereIs
+  (configuration.requestTimeout, configuration.connectTimeout) = (allTheTimeThereIs, allTheTimeThereIs)
   let client = try await NATSClient.connect(
     configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   do { try await work(client) } catch {

@@ -129,7 +129,9 @@ final class Mosquitto: Sendable {
     try Data().write(to: file)
     let process = try ChildProcess(
       try #require(Self.path("mosquitto_sub")),
-      ["-h", "127.0.0.1", "-p", "\(port)", "-t", pattern, "-F", "%r %t %x"] + options, environment: [:],
+      // It does not give up a server that stands still for minutes.
+      ["-h", "127.0.0.1", "-p", "\(port)", "-k", "3600", "-t", pattern, "-F", "%r %t %x"] + options,
+      environment: [:],
       in: folder.path, writingTo: file.path)
     return Subscriber(process, file)
   }

@@ -175,7 +175,9 @@ extension ServerConfiguration {
         peerStream: LiveOptions(
           stallsAfter: allTheTimeThereIs, reconnectsAfter: allTheTimeThereIs,
           connectsWithin: allTheTimeThereIs), peerStreamLingers: allTheTimeThereIs,
-        peerAnswer: allTheTimeThereIs)
+        mqtt: MQTTTimes(answer: allTheTimeThereIs, silence: allTheTimeThereIs),
+        peerConnects: allTheTimeThereIs, peerSilence: allTheTimeThereIs, peerAnswer: allTheTimeThereIs,
+        webRTCConsent: allTheTimeThereIs)
     }
     if self.limits.stalledClient == limits.stalledClient { copy.limits.stalledClient = allTheTimeThereIs }
     if self.limits.idleConnection == limits.idleConnection { copy.limits.idleConnection = allTheTimeThereIs }

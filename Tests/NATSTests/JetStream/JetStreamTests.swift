@@ -77,12 +77,14 @@ struct JetStreamTests {
       var stream = StreamConfiguration(name: "jobs", subjects: ["jobs.*"])
       stream.retention = .workQueue
       try await jetStream.createStream(stream)
-      let workers = try await jetStream.createConsumer(of: "jobs", ConsumerConfiguration(name: "workers"))
+      var patient = ConsumerConfiguration(name: "workers")
+      patient.acknowledgeWithin = allTheTimeThereIs
+      let workers = try await jetStream.createConsumer(of: "jobs", patient)
       let same = try await jetStream.consumer("workers", of: "jobs")
       for number in 1...5 { try await jetStream.publish("jobs.a", [UInt8(number)]) }
 
       let two = try await workers.fetch(2, wait: allTheTimeThereIs)
-      let rest = try await same.fetch(10, wait: .milliseconds(1))
+      let rest = try await same.fetch(3, wait: allTheTimeThereIs)
       #expect(two.map(\.sequence) == [1, 2] && rest.map(\.sequence) == [3, 4, 5])
       #expect(two[0].deliveries == 1 && two[0].message.payload == [1] && two[1].pending == 3)
       for job in rest { try await job.acknowledgeForCertain() }

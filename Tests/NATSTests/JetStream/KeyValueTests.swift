@@ -206,7 +206,12 @@ struct KeyValueTests {
         leader = try? await jetStream.stream("KV_b").cluster?.leader
         return leader != nil
       }
-      let revision = try #require(try await bucket.get("a", from: .leader)).revision
+      var first: UInt64?
+      await until {
+        first = try? await bucket.get("a", from: .leader)?.revision
+        return first != nil
+      }
+      let revision = try #require(first)
       await cluster[try #require(leader)]?.kill9()
 
       // It may be carried out although the answer is lost, and then is a conflict the next time.
@@ -219,8 +224,11 @@ struct KeyValueTests {
         }
       }
       #expect(try await Self.heard(1, by: &watch) == ["a=2"])
-      await until { (try? await jetStream.stream("KV_b").cluster?.leader) != leader }
-      #expect(try await bucket.get("a", from: .leader)?.value == [2])
+      await until {
+        let now = try? await jetStream.stream("KV_b").cluster?.leader
+        return now != nil && now != leader
+      }
+      await until { (try? await bucket.get("a", from: .leader)?.value) == [2] }
     }
   }
 
