@@ -31,8 +31,9 @@ export class Snapshots {
     }
   }
 
-  /** An event of the service. */
+  /** An event of the service. One that is told late may have no picture any more. */
   show(event) {
+    if (!event.snapshot) return;
     this.#toast(event.camera, event.sequence, event.timestamp).add(event.view, event.snapshot);
   }
 
