@@ -141,7 +141,7 @@ public struct Clip: Sendable {
   // MARK: For its readers
 
   /// Whether it still shows what it showed when it was asked for.
-  package var isShown: Bool {
+  var isShown: Bool {
     let current = preview.current
     return current.version == version && !current.isRemoved && current.configuration.isEnabled && mayGoOn()
   }

@@ -55,24 +55,24 @@ struct CaptureRoutes: Sendable {
     return (response, taken)
   }
 
-  /// Takes and encodes what a request asks for now.
+  /// Takes and encodes what a request asks for now; again, if that may not be shown any more when it is ready.
   private func captured(
     _ options: SnapshotOptions, of camera: String, _ context: ServiceContext
   ) async throws -> ([CapturedSnapshot], of: [ServedPreview]) {
     let now = CaptureClock.now
-    let (views, taken) = try await registry.consistently {
+    return try await registry.consistently {
       let views = try wanted(options, of: camera)
-      return (views, try await take(views, options, of: camera, at: now, context))
-    }
-    var snapshots: [CapturedSnapshot] = []
-    for snapshot in taken {
-      var pictures: [CapturedPicture] = []
-      for (picture, view) in zip(snapshot.pictures, views) {
-        pictures.append((view.name, try await encoded(picture, view.served, options)))
+      var snapshots: [CapturedSnapshot] = []
+      for snapshot in try await take(views, options, of: camera, at: now, context) {
+        var pictures: [CapturedPicture] = []
+        for (picture, view) in zip(snapshot.pictures, views) {
+          pictures.append((view.name, try await encoded(picture, view.served, options)))
+        }
+        snapshots.append((snapshot, pictures))
       }
-      snapshots.append((snapshot, pictures))
+      try registry.checkShown(views)
+      return (snapshots, views)
     }
-    return (snapshots, views)
   }
 
   private func json(_ snapshots: [CapturedSnapshot], isBurst: Bool) throws -> Response {

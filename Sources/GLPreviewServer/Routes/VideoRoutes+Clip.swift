@@ -64,13 +64,13 @@ extension VideoRoutes {
       let parts = try await context.whileClientStays {
         try await Clip.file(first, started, holding: lease)
       }
-      guard clip.isShown else { throw Problem.reconfigured(target) }
+      try registry.checkShown([target], as: wanted.view)
       return Response(
         status: .ok, headers: headers,
         body: ResponseBody(contentLength: parts.reduce(0) { $0 + $1.count }) { writer in
           defer { withExtendedLifetime((permit, lease)) {} }
           for part in parts {
-            guard clip.isShown else { throw Problem.reconfigured(target) }
+            try registry.checkShown([target], as: wanted.view)
             try await writer.write(ByteBuffer(bytes: part))
           }
           try await writer.finish(nil)
@@ -122,7 +122,7 @@ extension VideoRoutes {
       return ByteBuffer(bytes: file)
     }
     withExtendedLifetime(permit) {}
-    guard clip.isShown else { throw Problem.reconfigured(target) }
+    try registry.checkShown([target], as: wanted.view)
     try lease.resize(to: body.storageCapacity)
     var headers: HTTPFields = [.contentType: "image/webp", .cacheControl: "no-store"]
     if isDownload {
