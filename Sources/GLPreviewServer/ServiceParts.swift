@@ -111,7 +111,9 @@ struct ServiceParts: Sendable {
       guests: { try peerStreams.view($0, of: $1, as: .video) }, logger: logger)
     peerEvents = PeerEvents(
       peers, events.log, counting: metrics, limit: configuration.patience.peerAnswer, logger: logger)
-    broker = try configuration.cluster.broker.map { try ClusterBroker($0, name: name, logger: logger) }
+    broker = try configuration.cluster.broker.map {
+      try ClusterBroker($0, name: name, configuration.patience, logger: logger)
+    }
     forwarder = PeerForwarder(
       peers, broker, counting: metrics, within: registry.budget, limit: configuration.patience.peerAnswer,
       logger: logger)

@@ -32,9 +32,9 @@ extension DashboardTests {
       try await withDashboard(house) { browser, _ in
         for key in ["hall/main", "yard/main"] { try await browser.waitForTile(key) }
         try await browser.waitForMotion("[data-key=\"yard/main\"] canvas")
-        #expect(
-          try await browser.text("return \(Self.nodes)")
-            == "house: This node · 1 camera hall; shed: Up · 2 cameras yard door")
+        try await browser.wait(
+          "both nodes",
+          until: "\(Self.nodes) === 'house: This node · 1 camera hall; shed: Up · 2 cameras yard door'")
         let levels = try await browser.text(
           "return [...document.querySelectorAll('main h2')].map((h) => h.ariaLevel ?? 2).join()")
         #expect(levels == "2,3,2,3,3")

@@ -107,7 +107,8 @@ extension DashboardTests {
       let features = [["name": "prefers-reduced-motion", "value": "reduce"]]
       try await browser.tell("Emulation.setEmulatedMedia", ["features": features])
       try await browser.waitForEvents()
-      try await service.ask("POST", "api/cameras/bars/snapshots")
+      try await browser.keepToasts()
+      try await service.ask("POST", "api/cameras/bars/snapshots", json: #"{"timeout": 60000}"#)
       try await browser.wait("a toast", until: "document.querySelector('.toast img')")
       #expect(try await browser.number("return document.getAnimations().length") == 0)
     }

@@ -60,8 +60,9 @@ struct DashboardTests {
     try await withDashboard(Self.cameras) { browser, service in
       try await browser.waitForTile("door/main")
       try await browser.waitForEvents()
+      try await browser.keepToasts()
 
-      try await service.ask("POST", "api/cameras/door/snapshots")
+      try await service.ask("POST", "api/cameras/door/snapshots", json: #"{"timeout": 60000}"#)
       try await browser.wait(
         "a round picture", until: "document.querySelector('.toast[data-camera=door] img')")
       try await browser.wait(
@@ -89,6 +90,7 @@ struct DashboardTests {
   func ownSnapshot() async throws {
     try await withDashboard(Self.cameras) { browser, _ in
       try await browser.waitForTile("bars/main")
+      try await browser.keepToasts()
       try await browser.click("[data-key=\"bars/main\"] .tile-open")
 
       try await browser.press("s")

@@ -16,6 +16,7 @@ struct MemoryTests {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let beginning = loop.makePromise(of: Void.self)
     let channel = try await ClientBootstrap(group: loop)
+      .connectTimeout(.hours(1))
       .channelOption(.autoRead, value: false)
       .channelOption(.socketOption(.so_rcvbuf), value: 4096)
       .channelInitializer { channel in

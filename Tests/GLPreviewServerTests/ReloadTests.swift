@@ -174,7 +174,8 @@ struct ReloadTests {
     let variants = try (0..<30).map { _ in try Self.variant(&random) } + [last]
     let history = History(first)
 
-    try await withService(first.configuration) { service in
+    // One that is asked for again is not opened again, however late.
+    try await withService(first.configuration, options: .init(linger: allTheTimeThereIs)) { service in
       let same = try service.inside.registry.view(nil, of: "same")
       try await withThrowingTaskGroup(of: Void.self) { group in
         defer { group.cancelAll() }

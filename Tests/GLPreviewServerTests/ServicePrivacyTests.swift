@@ -320,7 +320,7 @@ private final class ServiceRound: Sendable {
     let body =
       random(0..<3) == 0
       ? #"{"before": "\#(random(1..<500))ms", "count": 3}"#
-      : #"{"still": \#(isStill), "settle": 1, "max_age": \#(random(0..<2) * 1000), "timeout": 1000}"#
+      : #"{"still": \#(isStill), "settle": 1, "max_age": \#(random(0..<2) * 1000), "timeout": 10000}"#
     step("POST snapshots \(body)")
     let answer = try? await service.send(
       "POST", "/api/cameras/cam/snapshots", [("Accept", "multipart/mixed")], body: body)

@@ -135,7 +135,8 @@ struct ShutdownTests {
   func waiting() async throws {
     var camera = CameraConfiguration(source: "exec:exec sleep 1000")
     camera.isRequired = false
-    camera.options.live.stallsAfter = allTheTimeThereIs
+    camera.options.live = .init(
+      stallsAfter: allTheTimeThereIs, reconnectsAfter: allTheTimeThereIs, connectsWithin: allTheTimeThereIs)
 
     let reader = try await Self.endAfter([camera]) { base in
       let path = "/cameras/camera/main.jpg?offline=error"

@@ -89,13 +89,18 @@ export class LiveVideo extends Live {
   #onFail;
   #notBefore = canPlay() ? 0 : Infinity;
   #ends = [];
+  /** How long no video is asked for after one that gave no picture: a machine may be busy, or never be able to. */
+  #pause = 60_000;
   /** The longest time between two key pictures of the view that is wanted, in seconds. */
   keyframe = 10;
 
   /** `onFrame(video)` for each picture; `onFail()` when JPEGs are to be asked for instead; `onState` as of `Live`. */
   constructor(onFrame, onFail, onState) {
     super((response) => {
-      const timer = setTimeout(() => this.#fail("no picture came", Infinity), PATIENCE);
+      const timer = setTimeout(() => {
+        this.#fail("no picture came", this.#pause);
+        this.#pause *= 2;
+      }, PATIENCE);
       const player = new Player(response.headers.get("content-type"), () => this.keyframe, (video) => {
         clearTimeout(timer);
         onFrame(video);

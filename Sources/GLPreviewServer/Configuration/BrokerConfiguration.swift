@@ -25,15 +25,14 @@ package struct BrokerConfiguration: Sendable, Hashable, CustomStringConvertible 
   package var description: String { "\(prefix) at \(servers.joined(separator: ", "))" }
 
   /// - Throws: `NATSError` for a seed or an address that is none.
-  func natsConfiguration(name: String) throws(NATSError) -> NATSConfiguration {
+  func natsConfiguration(name: String, _ patience: ServicePatience) throws(NATSError) -> NATSConfiguration {
     var addresses: [NATSServerAddress] = []
     for server in servers { addresses.append(try NATSServerAddress(server)) }
     var configuration = NATSConfiguration(servers: addresses)
     configuration.name = "glpreview \(name)"
     configuration.firstConnection = .retried
-    configuration.connectTimeout = .seconds(3)
-    // A dead server is left within seconds: leases stand still meanwhile.
-    (configuration.pingInterval, configuration.missedPongs) = (.seconds(2), 2)
+    configuration.connectTimeout = patience.brokerConnects
+    (configuration.pingInterval, configuration.missedPongs) = (patience.brokerSilence / 2, 2)
     configuration.backoff.longest = .seconds(2)
     // Credentials may be mended at the servers.
     configuration.authenticationAttempts = .max

@@ -13,6 +13,9 @@ package struct LeaseTimes: Sendable, Hashable {
   /// How long a balance must have held before a camera is moved.
   package var settled = Duration.seconds(20)
 
+  /// How often the store gives a sign of life. After twice that time of silence it is asked for everything again.
+  package var heartbeat = Duration.seconds(5)
+
   package init() {}
 
   /// The longest step that counts as time in which the store was heard.

@@ -104,5 +104,8 @@ final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
     }
   }
 
+  /// How many tasks wait for the value of `key`.
+  func waiters(for key: Key) -> Int { state.withLock { $0.flights[key]?.waiters ?? 0 } }
+
   var byteCount: Int { state.withLock { $0.bytes } }
 }

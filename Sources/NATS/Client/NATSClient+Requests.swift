@@ -15,15 +15,16 @@ extension NATSClient {
   ) async throws(NATSError) -> NATSMessage {
     let token = try makeToken()
     let request = NATSMessage(subject, reply: "\(inbox).\(token)", headers: headers, payload: payload)
-    let timer = eventLoop.scheduleTask(in: (timeout ?? configuration.requestTimeout).timeAmount) {
-      self.answer(token, .failure(.timeout))
-    }
+    let deadline = NIODeadline.now() + (timeout ?? configuration.requestTimeout).timeAmount
+    let timer = eventLoop.scheduleTask(deadline: deadline) { self.answer(token, .failure(.timeout)) }
     defer { timer.cancel() }
     let answer = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         state.withLock { $0.requests[token] = continuation }
         do throws(NATSError) { try publish(request) } catch { self.answer(token, .failure(error)) }
         if Task.isCancelled { self.answer(token, .failure(.cancelled)) }
+        // The timer may have found nothing yet.
+        if NIODeadline.now() >= deadline { self.answer(token, .failure(.timeout)) }
       }
     } onCancel: {
       self.answer(token, .failure(.cancelled))

@@ -204,11 +204,16 @@ final class SubscriptionBuffer: Sendable {
       contents.lastReader += 1
       return contents.lastReader
     }
+    let deadline = limit.map { NIODeadline.now() + $0.time }
     let timer = limit.map { limit in
       limit.loop.scheduleTask(in: limit.time) { self.giveUp(id, .failure(.timeout)) }
     }
     let answer = await withTaskCancellationHandler {
-      await withCheckedContinuation { wait(Reader(id: id, isProcessed: isProcessed, continuation: $0)) }
+      await withCheckedContinuation {
+        wait(Reader(id: id, isProcessed: isProcessed, continuation: $0))
+        // The timer may have found nothing yet.
+        if let deadline, NIODeadline.now() >= deadline { giveUp(id, .failure(.timeout)) }
+      }
     } onCancel: {
       giveUp(id, .success(nil))
     }

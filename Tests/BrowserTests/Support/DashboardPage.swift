@@ -46,6 +46,13 @@ func withDashboard(
 }
 
 extension WebDriver {
+  /// Has toasts stay until they are closed, however long a test takes to look at them.
+  func keepToasts() async throws {
+    try await run(
+      "const set = window.setTimeout; window.setTimeout = (f, ms, ...rest) => set(f, ms === 7000 ? 3.6e6 : ms, ...rest)"
+    )
+  }
+
   /// Waits until the page has a tile of a view that shows pictures of it.
   func waitForTile(_ key: String) async throws {
     try await wait(

@@ -78,6 +78,7 @@ struct WebDriver: Sendable {
     ]
     let wanted: [String: Any] = [
       "browserName": "chrome", "goog:chromeOptions": options,
+      "timeouts": ["script": 3_600_000, "pageLoad": 3_600_000],
       "goog:loggingPrefs": ["browser": "ALL", "performance": "ALL"],
     ]
     let answer = try await send(base, "POST", "/session", ["capabilities": ["alwaysMatch": wanted]])

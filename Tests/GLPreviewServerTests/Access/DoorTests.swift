@@ -4,7 +4,6 @@ import Foundation
 import GLPreview
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import NIOCore
 import NIOPosix
 import Testing
@@ -16,7 +15,7 @@ struct DoorTests {
   /// A service with everything in front of it, as it is put together.
   private static func withService(
     _ configuration: ServerConfiguration = ServerConfiguration(),
-    _ test: @escaping @Sendable (any TestClientProtocol) async throws -> Void
+    _ test: @escaping @Sendable (LiveServer) async throws -> Void
   ) async throws {
     let router = Router(context: ServiceContext.self)
     AccessMiddlewares(configuration: configuration, control: AccessControl(configuration.access))
@@ -28,16 +27,16 @@ struct DoorTests {
     router.patch("/api/views") { request, _ in
       "\(try await request.body.collect(upTo: .max).readableBytes)"
     }
-    try await Application(router: router).test(.live, test)
+    try await withServer(of: router, test)
   }
 
   /// The status line's code of an answer to a request that is written by hand.
   private static func status(
-    _ client: any TestClientProtocol, _ line: String, _ fields: [String], body: String = ""
+    _ client: LiveServer, _ line: String, _ fields: [String], body: String = ""
   ) async throws -> String {
     let head = ([line + " HTTP/1.1"] + fields + ["Content-Length: \(body.utf8.count)", "", ""])
       .joined(separator: "\r\n")
-    let connection = try await RawConnection(to: try #require(client.port), sending: head + body)
+    let connection = try await RawConnection(to: client.port, sending: head + body)
     try await connection.waits(for: "\r\n\r\n")
     let words = connection.received.split(separator: " ")
     try await connection.close()
@@ -151,7 +150,7 @@ struct DoorTests {
       "\(try await request.body.collect(upTo: context.maxUploadSize).readableBytes)"
     }
 
-    try await Application(router: router).test(.live) { client in
+    try await withServer(of: router) { client in
       let answer = try await client.execute(
         uri: "/", method: .patch, headers: [.contentType: "application/json"],
         body: ByteBuffer(repeating: 0x20, count: 500_000))
@@ -185,7 +184,7 @@ struct DoorTests {
       for (size, status) in [(100, "200"), (101, "413")] {
         let chunk = "\(String(size, radix: 16))\r\n\(String(repeating: " ", count: size))\r\n0\r\n\r\n"
         let connection = try await RawConnection(
-          to: try #require(client.port),
+          to: client.port,
           sending: "PATCH /api/views HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             + "Transfer-Encoding: chunked\r\n\r\n" + chunk)
         try await connection.waits(for: "\r\n\r\n")

@@ -172,10 +172,12 @@ struct BrokerMessageTests {
         } after: {
           // Subscribed since the start: what is flushed there has come here.
           try await edge.inside.broker?.client.flush(timeout: allTheTimeThereIs)
+          let views = try edge.inside.events.log.subscribe(EventLog.Filter(types: ["view"]))
           for width in [64, 32] {
             #expect(try await owner.send("PATCH", Self.view, body: "{\"width\": \(width)}").status == 200)
           }
-          try await owner.inside.broker?.client.flush(timeout: allTheTimeThereIs)
+          // The owner tells them behind its answers.
+          for _ in 0..<2 { _ = await views.next(within: allTheTimeThereIs) }
           func publish(_ subject: String, _ text: String) throws {
             try client.publish(subject, Array(text.utf8))
           }

@@ -72,7 +72,7 @@ struct BrokerRolesTests {
         let picture = "/cameras/yard/main.jpg"
         await until { (try? await house.get(picture).status) == 200 }
         await until { (try? await shed.answered("done")) ?? 0 > 0 }
-        #expect(try await shed.get("/metrics").text.contains("glpreview_lease_store_up 1"))
+        try await until { try await shed.get("/metrics").text.contains("glpreview_lease_store_up 1") }
 
         let reader = try await Self.client("reader", of: server)
         let answers = try reader.subscribe("_INBOX.reader.1")

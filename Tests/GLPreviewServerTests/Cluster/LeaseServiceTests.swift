@@ -135,7 +135,7 @@ extension RunningService {
   {
     let server = try await NATSServer(withStore)
     try await withService(node("one", server)) { one in
-      await until { one.own == movable.union(["fixed-one"]) }
+      await until { one.own == movable.union(["fixed-one"]) && one.inside.node?.isStoreHeard == true }
       let stream = try await one.openStream("/cameras/cam1/main.mjpeg")
       var (reader, parts) = (PartReader(), 0)
       var chunks = stream.makeAsyncIterator()
@@ -163,8 +163,14 @@ extension RunningService {
   func bucketDeleted(isMadeAtOnce: Bool) async throws {
     let server = try await NATSServer(withStore)
     let records = [LogRecords(), LogRecords()]
-    try await withService(node("one", server), logger: records[0].logger) { one in
-      try await withService(node("two", server), logger: records[1].logger) { two in
+    // Nobody is held for dead, and the watch is not missed.
+    @Sendable func patient(_ name: String) -> ServerConfiguration {
+      node(name, server) {
+        ($0.patience.leases.dead, $0.patience.leases.heartbeat) = (allTheTimeThereIs, allTheTimeThereIs)
+      }
+    }
+    try await withService(patient("one"), logger: records[0].logger) { one in
+      try await withService(patient("two"), logger: records[1].logger) { two in
         await until { one.own.union(two.own) == all && one.own.isDisjoint(with: two.own) }
         let before = one.own
         try await withClient(of: server) { client async throws in
@@ -208,6 +214,7 @@ extension RunningService {
     let configuration = node("one", server) {
       $0.cluster.slots = 0
       $0.patience.peerAnswer = .milliseconds(50)
+      $0.patience.leases.dead = allTheTimeThereIs
     }
     try await withService(configuration) { one in
       let answer = try await one.get("/cameras/cam1/main.jpg")

@@ -131,7 +131,6 @@ struct PeerFaultTests {
       }
     } _: { address, peer in
       var configuration = edgeConfiguration(of: address)
-      configuration.patience = ServicePatience(peerPoll: .milliseconds(10), lostPeerPoll: .milliseconds(20))
       if kind == "slow" || kind == "half" { configuration.patience.peerList = .milliseconds(50) }
       try await withService(configuration) { edge in
         await until { edge.inside.peers.cluster.peers.first?.reason == reason }
@@ -204,8 +203,7 @@ struct PeerFaultTests {
         }
       }
       var hasty = edgeConfiguration(of: address)
-      hasty.patience = ServicePatience(
-        peerPoll: .milliseconds(10), lostPeerPoll: .milliseconds(20), peerAnswer: .milliseconds(50))
+      hasty.patience.peerAnswer = .milliseconds(50)
       try await withService(hasty) { edge in
         await until { edge.inside.peers.cluster.peers.first?.state == .up }
         let hung = try await edge.get("/cameras/door/main.jpg?hang=1")

@@ -32,11 +32,11 @@ struct EventTests {
   private static func answer(
     of log: EventLog, _ uri: String, _ headers: HTTPFields = [:], keepAlive: Duration = allTheTimeThereIs,
     meanwhile: @escaping @Sendable () async throws -> Void = {}
-  ) async throws -> TestResponse {
+  ) async throws -> LiveServer.Answer {
     let router = Router(context: ServiceContext.self)
     EventRoutes(log: log, keepAlive: keepAlive).add(to: router)
-    return try await Application(router: router).test(.live) { client in
-      async let response = client.execute(uri: uri, method: .get, headers: headers)
+    return try await withServer(of: router) { server in
+      async let response = server.execute(uri: uri, method: .get, headers: headers)
       await until { log.subscriberCount > 0 }
       try await meanwhile()
       log.finish()
@@ -224,9 +224,9 @@ struct EventTests {
   ) async throws {
     let router = Router(context: ServiceContext.self)
     EventRoutes(log: log, keepAlive: keepAlive).add(to: router)
-    try await Application(router: router).test(.live) { client in
+    try await withServer(of: router) { server in
       let request = "GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
-      try await test(RawConnection(to: try #require(client.port), sending: request))
+      try await test(RawConnection(to: server.port, sending: request))
     }
   }
 }

@@ -3,7 +3,6 @@ import Crypto
 import GLPreview
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import NIOCore
 import ServiceLifecycle
 import Synchronization
@@ -40,7 +39,7 @@ struct WebhookTests {
   /// Sends to a receiver that answers `answers`, until `isOver`; then ends the service.
   private static func send(
     _ bodies: [String], answers: [Response] = [], metrics: ServiceMetrics = ServiceMetrics(),
-    configure: @Sendable (inout WebhookConfiguration) -> Void = { _ in },
+    configure: @escaping @Sendable (inout WebhookConfiguration) -> Void = { _ in },
     schedule: RetrySchedule = RetrySchedule(first: .milliseconds(1), longest: .milliseconds(4)),
     until isOver: @escaping @Sendable (Receiver, String) -> Bool
   ) async throws -> Receiver {
@@ -48,8 +47,8 @@ struct WebhookTests {
     let router = Router(context: ServiceContext.self)
     router.post("/hook") { request, _ in try await receiver.answer(to: request) }
     router.post("/elsewhere") { request, _ in try await receiver.answer(to: request) }
-    try await Application(router: router).test(.live) { client in
-      var configuration = WebhookConfiguration(url: "http://localhost:\(try #require(client.port))/hook")
+    try await withServer(of: router) { server in
+      var configuration = WebhookConfiguration(url: "http://localhost:\(server.port)/hook")
       configure(&configuration)
       let records = LogRecords()
       let sender = WebhookSender(

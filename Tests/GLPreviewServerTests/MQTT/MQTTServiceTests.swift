@@ -70,6 +70,9 @@ struct MQTTServiceTests {
       let heard = try server.subscribe()
       let stream = try await service.openStream("/cameras/door/main.mjpeg")
       await heard.hears("glpreview/door/state") { Self.state($0) == "live" }
+      // Events are told to who listens already.
+      service.inside.events.log.publish(
+        type: "camera", data: Array(#"{"type":"camera","camera":"door","state":"lost"}"#.utf8))
       await heard.hears("glpreview/events/camera") { $0.text.contains("\"door\"") && !$0.isRetained }
       withExtendedLifetime(stream) {}
     }
@@ -144,6 +147,11 @@ struct MQTTServiceTests {
         try source.give(UInt8(code), ago: .seconds(600 - 300 * number))
       }
       try await source.took(2)
+      // It is taken from the camera before it is what a snapshot shows.
+      try await until {
+        let newest = try await service.get("/cameras/door/main.jpg?max_age=7200000")
+        return abs(Int(try JPEGDecoder.decode(newest.bytes, maximumPixels: 1 << 20).bytes[0]) - 100) < 4
+      }
       try await take(#"{"max_age": 7200000}"#)
       try await until { try codes().contains { abs($0 - 100) < 4 } }
       try await take(#"{"at": "-400s"}"#)
@@ -213,7 +221,6 @@ struct MQTTServiceTests {
     let server = try await Mosquitto()
     let log = LogRecords()
     var configuration = Self.configuration(server)
-    configuration.patience = ServerConfiguration(cameras: []).patient().patience
     configuration.patience.mqtt.longestPause = .milliseconds(50)
     try await withService(configuration, logger: log.logger) { service in
       await until { service.inside.mqtt?.client.isConnected == true }
@@ -260,7 +267,6 @@ struct MQTTServiceTests {
     let server = try await Mosquitto(
       "allow_anonymous false\npassword_file FOLDER/users", files: ["users": Self.users])
     var configuration = Self.configuration(server) { ($0.user, $0.password) = ("ann", "wrong") }
-    configuration.patience = ServerConfiguration(cameras: []).patient().patience
     configuration.patience.mqtt.longestPause = .milliseconds(20)
     try await withService(configuration, logger: log.logger) { service in
       await until { log.messages.contains("MQTT server lost") }

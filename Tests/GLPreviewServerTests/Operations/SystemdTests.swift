@@ -53,7 +53,7 @@ private final class NotifySocket: Sendable {
   }
 }
 
-@Suite("systemd")
+@Suite("systemd", .timeLimit(.minutes(15)))
 struct SystemdTests {
   @Test("states go to the socket that the environment names", arguments: [true, false])
   func states(isAbstract: Bool) async throws {
@@ -104,7 +104,8 @@ struct SystemdTests {
     func isHealthy() -> Bool {
       asked.withLock { count in
         count += 1
-        return count.isMultiple(of: 2)
+        // No more than the socket keeps for who reads late.
+        return count <= 6 && count.isMultiple(of: 2)
       }
     }
   }

@@ -70,7 +70,7 @@ struct SnapshotLimitTests {
     let first = want()
     _ = try await begun.first { $0 == 1 ? true : nil }
     let second = want()
-    await letOthersGoOn()
+    await until { work.waiters(for: 1) == 2 }
     first.cancel()
     await #expect(throws: CancellationError.self) { try await first.value }
     #expect(cancelled.value == 0 && begun.value == 1)
@@ -141,10 +141,10 @@ struct SnapshotLimitTests {
         #"exec:sleep 0.2; printf 'YUV4MPEG2 W16 H16 F1:1 C420jpeg\n'; for i in 1 2 3 4 5 6 7 8 9; do printf 'FRAME\n'; head -c 384 /dev/zero; done; exec sleep 60"#
     )
     camera.isRequired = false
-    camera.options.live.stallsAfter = allTheTimeThereIs
+    camera.options.live = .init(
+      stallsAfter: allTheTimeThereIs, reconnectsAfter: allTheTimeThereIs, connectsWithin: allTheTimeThereIs)
     var configuration = ServerConfiguration(cameras: [camera])
     configuration.patience.opening = .milliseconds(1)
-    configuration.patience.snapshot = allTheTimeThereIs
 
     try await withService(configuration) { service in
       let answer = try await service.get("/cameras/camera/main.jpg?offline=error")

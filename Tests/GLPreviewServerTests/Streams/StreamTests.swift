@@ -177,6 +177,7 @@ struct StreamTests {
   /// A client that asks for a stream, and reads nothing of it.
   private static func stuckClient(of service: RunningService) async throws -> any Channel {
     let client = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .connectTimeout(.hours(1))
       .channelOption(.autoRead, value: false)
       .channelOption(.socketOption(.so_rcvbuf), value: 4096)
       .connect(host: "127.0.0.1", port: service.port).get()

@@ -3,7 +3,6 @@ import FoundationEssentials
 import GLPreview
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import Logging
 import Testing
 
@@ -56,9 +55,9 @@ func withFakePeer(
   for method in [HTTPRequest.Method.get, .head, .patch] {
     router.on("**", method: method) { request, _ in try await answer(peer, request) }
   }
-  try await Application(router: router).test(.live) { client in
+  try await withServer(of: router) { server in
     defer { peer.release() }
-    try await work("http://127.0.0.1:\(try #require(client.port))", peer)
+    try await work("http://127.0.0.1:\(server.port)", peer)
   }
 }
 

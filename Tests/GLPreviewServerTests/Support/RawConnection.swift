@@ -15,6 +15,7 @@ final class RawConnection: Sendable {
     if isSmall { bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: 4096) }
     channel =
       try await bootstrap
+      .connectTimeout(.hours(1))
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.addHandler(Reader(collector))
@@ -50,19 +51,24 @@ final class RawConnection: Sendable {
   }
 
   /// Reads nothing from now on.
-  func stopReading() async throws { try await channel.setOption(.autoRead, value: false).get() }
+  func stopReading() async throws { try await setReading(false) }
 
-  /// Reads on. A connection that the other side has closed by now was read to its end by that.
-  func readAgain() async throws {
+  /// Reads on.
+  func readAgain() async throws { try await setReading(true) }
+
+  /// A connection that the other side has closed by now was read to its end by that.
+  private func setReading(_ isReading: Bool) async throws {
     do {
-      try await channel.setOption(.autoRead, value: true).get()
+      try await channel.setOption(.autoRead, value: isReading).get()
     } catch ChannelError.ioOnClosedChannel {}
   }
 
   /// Returns when the other side has closed it.
   func waitsForEnd() async throws { try await channel.closeFuture.get() }
 
-  func close() async throws { try await channel.close() }
+  func close() async throws {
+    do { try await channel.close() } catch ChannelError.alreadyClosed {}
+  }
 
   /// Says that nothing more is sent, and reads on.
   func endSending() async throws { try await channel.close(mode: .output) }

@@ -164,23 +164,27 @@ extension ServiceParts {
 extension ServerConfiguration {
   /// The same at a free port of loopback, with all the time there is, where a test does not say otherwise.
   func patient() -> ServerConfiguration {
-    var copy = self
+    var (copy, usual) = (self, ServerConfiguration())
     copy.bind = .host("127.0.0.1", port: 0)
-    let (usual, limits) = (ServicePatience(), ServiceLimits())
-    if patience == usual {
-      copy.patience = ServicePatience(
-        opening: allTheTimeThereIs, snapshot: allTheTimeThereIs, firstPicture: allTheTimeThereIs,
-        shutdown: allTheTimeThereIs, closing: allTheTimeThereIs, peerPoll: .milliseconds(10),
-        lostPeerPoll: .milliseconds(20), peerList: allTheTimeThereIs,
-        peerStream: LiveOptions(
-          stallsAfter: allTheTimeThereIs, reconnectsAfter: allTheTimeThereIs,
-          connectsWithin: allTheTimeThereIs), peerStreamLingers: allTheTimeThereIs,
-        mqtt: MQTTTimes(answer: allTheTimeThereIs, silence: allTheTimeThereIs),
-        peerConnects: allTheTimeThereIs, peerSilence: allTheTimeThereIs, peerAnswer: allTheTimeThereIs,
-        webRTCConsent: allTheTimeThereIs)
+    func replace(
+      _ path: WritableKeyPath<ServerConfiguration, Duration>, by time: Duration = allTheTimeThereIs
+    ) {
+      if self[keyPath: path] == usual[keyPath: path] { copy[keyPath: path] = time }
     }
-    if self.limits.stalledClient == limits.stalledClient { copy.limits.stalledClient = allTheTimeThereIs }
-    if self.limits.idleConnection == limits.idleConnection { copy.limits.idleConnection = allTheTimeThereIs }
+    let limits: [WritableKeyPath<ServerConfiguration, Duration>] = [
+      \.limits.stalledClient, \.limits.idleConnection, \.patience.opening, \.patience.snapshot,
+      \.patience.firstPicture, \.patience.shutdown, \.patience.closing, \.patience.peerList,
+      \.patience.peerStream.stallsAfter, \.patience.peerStream.reconnectsAfter,
+      \.patience.peerStream.connectsWithin, \.patience.peerStreamLingers, \.patience.mqtt.answer,
+      \.patience.mqtt.silence, \.patience.peerConnects, \.patience.peerSilence, \.patience.peerAnswer,
+      \.patience.brokerConnects, \.patience.brokerSilence, \.patience.webRTCConsent,
+    ]
+    for limit in limits { replace(limit) }
+    if self.limits.requestsPerSecond == usual.limits.requestsPerSecond {
+      copy.limits.requestsPerSecond = 1_000_000
+    }
+    replace(\.patience.peerPoll, by: .milliseconds(10))
+    replace(\.patience.lostPeerPoll, by: .milliseconds(20))
     return copy
   }
 }

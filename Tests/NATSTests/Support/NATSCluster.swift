@@ -45,6 +45,7 @@ struct NATSCluster {
           """
           server_name: \(name)
           jetstream { store_dir: "FOLDER/js" }
+          lame_duck_duration: "2h", lame_duck_grace_period: "1h"
           cluster { name: tests, listen: "127.0.0.1:\(port)", routes: [\(routes)] }
           """))
     }

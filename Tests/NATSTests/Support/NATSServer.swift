@@ -34,7 +34,7 @@ final class NATSServer: Sendable {
       listen: "127.0.0.1:\(port ?? -1)"
       ports_file_dir: "\(ports.path)"
       log_file: "\(folder.path)/log"
-      \(configuration.replacing("FOLDER", with: folder.path))
+      \(configuration.replacing("FOLDER", with: folder.path).replacing(#/(?<block>authorization|tls) \{/#) { "\($0.block) { timeout: 3600," })
 
       """
     let file = folder.appending(path: "nats.conf")

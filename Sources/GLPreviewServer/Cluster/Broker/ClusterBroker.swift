@@ -28,11 +28,9 @@ final class ClusterBroker: Service, CustomStringConvertible {
   /// Connects when it runs.
   ///
   /// - Throws: `NATSError` for files that can't be read.
-  init(_ configuration: BrokerConfiguration, name: String, logger: Logger) throws {
-    var options = try configuration.natsConfiguration(name: name)
-    // Credentials may be mended at the servers, without a restart here.
-    options.authenticationAttempts = .max
-    client = try NATSClient(options, logger: logger)
+  init(_ configuration: BrokerConfiguration, name: String, _ patience: ServicePatience, logger: Logger) throws
+  {
+    client = try NATSClient(configuration.natsConfiguration(name: name, patience), logger: logger)
     (prefix, replicas) = (configuration.prefix, configuration.replicas)
     self.logger = logger
   }

@@ -6,11 +6,11 @@ internal import NATS
 extension LeaseKeeper {
   /// Hears of all changes, until the store is found to have gone back.
   func hear(_ bucket: KeyValue) async throws(JetStreamError) {
-    let turns = state.withLock { $0.turns }
+    let (turns, heartbeat) = state.withLock { ($0.turns, $0.leases.times.heartbeat) }
     let heard = await withTaskGroup(of: Result<Void, JetStreamError>.self) { group in
       group.addTask {
         do throws(JetStreamError) {
-          for try await element in try bucket.watch() {
+          for try await element in try bucket.watch(heartbeat: heartbeat) {
             if element == .current {
               let made = try? await bucket.created()
               self.state.update { $0.store = made }

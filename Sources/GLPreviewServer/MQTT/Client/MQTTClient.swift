@@ -199,18 +199,19 @@ final class MQTTClient: Sendable {
     return .closed(nil)
   }
 
-  /// Ends a connection on which nothing is heard. Answers to pings are heard.
+  /// Ends a connection that is not opened in time, or on which nothing more is heard. Answers to pings are heard.
   private func watch() async throws -> MQTTError {
+    let isOpen = try await state.first(until: CaptureClock.now + times.answer) { $0.isOpen ? true : nil }
+    guard isOpen != nil else { throw MQTTError.silent }
     var heard = 0
-    var patience = times.answer
     while true {
-      try await Task.sleep(for: patience)
+      try await Task.sleep(for: times.silence)
       let now = state.update { state in
-        state.isPingDue = state.isOpen
+        state.isPingDue = true
         return state.heard
       }
       guard now != heard else { throw MQTTError.silent }
-      (heard, patience) = (now, times.silence)
+      heard = now
     }
   }
 

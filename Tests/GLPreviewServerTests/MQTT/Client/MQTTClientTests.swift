@@ -62,7 +62,7 @@ struct MQTTClientTests {
 
   @Test("a server that falls silent is given up")
   func dead() async throws {
-    try await withClient(answer: .milliseconds(50), silence: .milliseconds(50)) { number, _ in
+    try await withClient(silence: .milliseconds(50)) { number, _ in
       number == 1 ? [0x20, 2, 0, 0] : nil
     } _: { _, server, log in
       await until { server.connections >= 2 }
@@ -106,7 +106,8 @@ struct MQTTClientTests {
     configuration.server = .init(host: "127.0.0.1", port: server.port)
     let client = try MQTTClient(
       configuration, id: "me", will: MQTTMessage(topic: "will", payload: [1], isRetained: true),
-      subscribingTo: ["asked"], times: MQTTTimes(), version: version, counting: ServiceMetrics(),
+      subscribingTo: ["asked"], times: MQTTTimes(answer: allTheTimeThereIs, silence: allTheTimeThereIs),
+      version: version, counting: ServiceMetrics(),
       logger: LogRecords().logger)
     let running = Task { await client.run() }
     let heard = try server.subscribe()
