@@ -69,7 +69,7 @@ extension CameraMachine {
       #expect((mode.format, mode.size, mode.framesPerSecond) == ("MJPG", Self.size, 20))
       #expect(source.status.counters.damaged == 0)
       await source.close()
-      #expect(try Holdings.cameras == 0 && Holdings.mappings == 0)
+      try await Holdings.areGone()
     }
 
     @Test("asked for by name, libv4lconvert's formats are had, and said to be its")
@@ -85,7 +85,7 @@ extension CameraMachine {
 
       #expect(source.status.mode?.transport == "mmap, made by libv4lconvert")
       await source.close()
-      #expect(try Holdings.cameras == 0 && Holdings.mappings == 0)
+      try await Holdings.areGone()
     }
 
     @Test("a JPEG that is cut short is damaged, and the next one is not")
@@ -101,7 +101,7 @@ extension CameraMachine {
 
     @Test("a camera that gives nothing is stalled, and live when it goes on")
     func stalled() async throws {
-      let source = try await LiveSource.camera(try await camera.waitForNode())
+      let source = try await LiveSource.camera(try await camera.waitForNode(), stallsAfter: .seconds(2))
       _ = try await source.frame()
       try camera.tell(.stall)
       try await source.reaches(.stalled)
@@ -126,7 +126,7 @@ extension CameraMachine {
       #expect(source.status.state == .live)
 
       await source.close()
-      #expect(try Holdings.cameras == 0 && Holdings.mappings == 0)
+      try await Holdings.areGone()
     }
   }
 }

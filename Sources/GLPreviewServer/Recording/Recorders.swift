@@ -14,8 +14,8 @@ final class Recorders: Service, CustomStringConvertible {
   let folder: RecordingFolder
   private let events: ServiceEvents
   private let logger: Logger
-  /// By the names of the cameras' sources, so that a replaced camera starts anew.
-  private let running = Mutex<[Key: Running]>([:])
+  /// By the names of the cameras' sources, so that a replaced camera starts anew; nil once the service ends.
+  private let running = Mutex<[Key: Running]?>([:])
 
   private struct Key: Hashable {
     let source: String
@@ -57,7 +57,7 @@ final class Recorders: Service, CustomStringConvertible {
   }
 
   /// How many cameras are being recorded now.
-  var count: Int { running.withLock { $0.values.count { $0.recorder.isRecording } } }
+  var count: Int { running.withLock { $0?.values.count { $0.recorder.isRecording } ?? 0 } }
 
   /// Whether a camera is being recorded now.
   func isRecording(_ camera: String) -> Bool { recorder(of: camera)?.isRecording ?? false }
@@ -85,8 +85,12 @@ final class Recorders: Service, CustomStringConvertible {
   /// Triggers of a camera end now.
   func stop(_ camera: String) { recorder(of: camera)?.stop() }
 
+  /// The recorder of a camera as it is served now: one from before a reload still has what may be hidden since.
   private func recorder(of camera: String) -> Recorder? {
-    running.withLock { $0.values.first { $0.recorder.camera == camera }?.recorder }
+    guard let key = registry.served[camera: camera].flatMap(Key.init) else { return nil }
+    if let known = running.withLock({ $0?[key] }) { return known.recorder }
+    follow()
+    return running.withLock { $0?[key]?.recorder }
   }
 
   /// Keeps the recorders as they are configured; ends all files when the service ends.
@@ -98,8 +102,8 @@ final class Recorders: Service, CustomStringConvertible {
       }
     }
     let ones = running.withLock { running in
-      defer { running = [:] }
-      return Array(running.values)
+      defer { running = nil }
+      return running.map { Array($0.values) } ?? []
     }
     for one in ones { one.recorder.end() }
     for task in ones.map(\.task) + ending.withLock({ $0 }) { await task.value }
@@ -109,7 +113,9 @@ final class Recorders: Service, CustomStringConvertible {
   private func follow() {
     let wanted = registry.cameras.compactMap { camera in Key(camera).map { (camera.configuration.name, $0) } }
     let keys = Set(wanted.map(\.1))
-    running.withLock { running in
+    running.withLock { known in
+      guard var running = known else { return }
+      defer { known = running }
       let gone = running.filter { !keys.contains($0.key) }
       for (key, one) in gone {
         one.recorder.end()

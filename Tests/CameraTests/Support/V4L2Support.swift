@@ -8,11 +8,14 @@ import Testing
 extension LiveSource {
   /// Opens a camera that is tried again for as long as the test runs, unless told.
   static func camera(
-    _ name: String, delivery: LiveOptions.Delivery = .newest, givesUpAfter: Duration? = nil,
+    _ name: String, delivery: LiveOptions.Delivery = .newest, stallsAfter: Duration = allTheTimeThereIs,
+    givesUpAfter: Duration? = nil,
     controls: [CameraControl.Setting] = [], demand: SourceOptions.Demand = SourceOptions.Demand()
   ) async throws -> LiveSource {
     var options = SourceOptions()
-    options.live = LiveOptions(delivery: delivery, givesUpAfter: givesUpAfter)
+    options.live = LiveOptions(
+      delivery: delivery, stallsAfter: stallsAfter, reconnectsAfter: allTheTimeThereIs,
+      connectsWithin: allTheTimeThereIs, givesUpAfter: givesUpAfter)
     options.controls = controls
     options.demand = demand
     return try #require(try await SourceLocator(name).open(options) as? LiveSource)
@@ -52,6 +55,9 @@ func refusal(of name: String, controls: [CameraControl.Setting] = []) async thro
 
 /// What this process holds.
 enum Holdings {
+  /// Returns when no camera is held: who closes a source waits for its thread only for a while.
+  static func areGone() async throws { try await until { try cameras == 0 && mappings == 0 } }
+
   /// Descriptors that lead to a camera, there or gone.
   static var cameras: Int { get throws { try links.count { $0.hasPrefix("/dev/video") } } }
 

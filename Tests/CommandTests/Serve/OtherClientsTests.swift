@@ -105,7 +105,7 @@ struct OtherClientsTests {
       environment: ProcessInfo.processInfo.environment, in: folder.url.path, writingTo: nil)
     defer { camera.end() }
     // It serves one connection, and ends with that.
-    try Data("cameras: {camera: {source: '\(url)', keep-warm: true}}\n".utf8)
+    try Data("cameras: {camera: {source: '\(url)', keep-warm: true, timeout: 1h, stalls-after: 1h}}\n".utf8)
       .write(to: folder.url.appending(path: "rtmp.yaml"))
     let service = try await ServedCommand("--config", "rtmp.yaml", in: folder)
     func get(_ path: String) async throws -> String {

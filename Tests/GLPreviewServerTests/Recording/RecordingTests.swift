@@ -334,6 +334,32 @@ struct RecordingTests {
     }
   }
 
+  @Test("what is recorded of the time before a trigger begins when its view was locked")
+  func locked() async throws {
+    let configuration: @Sendable (URL, Bool) -> ServerConfiguration = { folder, isLocked in
+      var configuration = Self.configuration(folder) {
+        ($0.when, $0.before, $0.after) = (.trigger, .seconds(60), .seconds(1))
+      }
+      configuration.cameras[0].views[0].isLocked = isLocked
+      return configuration
+    }
+    try await withTemporaryFolder { folder in
+      try await withService(configuration(folder, false)) { service in
+        await until { service.inside.videos.clientCount(of: "camera", "main") == 1 }
+        let watched = try service.inside.registry.view(nil, of: nil)
+        let video = try service.inside.videos.begin(watched, as: watched.served, watched.served.video)
+        var times: [CaptureInstant] = []
+        while times.count < 60, let sample = try await video.next() { times.append(sample.timestamp) }
+
+        try await service.inside.apply(configuration(folder, true))
+        _ = try await service.send("POST", "/api/cameras/camera/recording", body: #"{"duration": 1}"#)
+        await until { Self.known(service).contains { $0.duration != nil } }
+        let start = try #require(Self.known(service).map(\.start).min())
+        #expect(start > WallTime(capturedAt: times[40]))
+      }
+    }
+  }
+
   @Test("a reload that puts another view first has that one recorded from then on")
   func reload() async throws {
     try await withTemporaryFolder { folder in

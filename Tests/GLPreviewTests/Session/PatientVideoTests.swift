@@ -70,8 +70,8 @@
         codes += Self.codes(samples)
       }
       #expect(codes == [1, 2, 3])
-      device.connectAgain(.packet(packet(7)), .packet(packet(8, .key)), .packet(packet(9)))
       await session.setSource("camera", isOn: false)
+      device.connectAgain(.packet(packet(7)), .packet(packet(8, .key)), .packet(packet(9)))
       await session.setSource("camera", isOn: true)
       var samples = try #require(try await watch.nextSamples())
       while samples.last?.packetCode != 9 {

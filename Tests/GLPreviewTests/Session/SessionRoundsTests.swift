@@ -44,7 +44,7 @@ struct SessionRoundsTests {
       break
     }
     if number % 5 == 0 {
-      let snapshot = try await session.snapshot()
+      let snapshot = try await session.snapshot(.patient(.newest))
       precondition(snapshot.pictures.count == 1)
     }
     if number % 7 == 0 {

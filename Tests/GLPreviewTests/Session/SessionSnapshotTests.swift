@@ -24,7 +24,7 @@ struct SessionSnapshotTests {
     let session = try Self.session(script)
     script.give(50)
 
-    let snapshot = try await session.snapshot(Self.rgba(.newest))
+    let snapshot = try await session.snapshot(Self.rgba(.newest(maxAge: allTheTimeThereIs)))
 
     #expect(snapshot.pictures.map(\.name) == ["one", "two"])
     #expect(snapshot.pictures.map(\.picture.size) == [Size(width: 4, height: 3), Size(width: 3, height: 4)])
@@ -41,7 +41,7 @@ struct SessionSnapshotTests {
     let script = SourceScript()
     let session = try Self.session(script)
     let preview = try #require(session.previews.first { $0.name == "one" })
-    var request = Self.rgba(.newest)
+    var request = Self.rgba(.newest(maxAge: allTheTimeThereIs))
     request.warmup = .frames(2)
     for code: UInt8 in 1...3 { script.give(code) }
     #expect(try await session.snapshot(request).pictures[0].picture.bytes[0] == 3)

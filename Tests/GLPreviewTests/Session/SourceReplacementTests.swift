@@ -44,8 +44,9 @@ struct SourceReplacementTests {
   @Test("one that was given up before it was opened waits for nobody")
   func givenUp() async throws {
     let (old, new) = (SourceScript(), SourceScript())
-    let session = try PreviewSession(
-      [old.source(named: "old")], options: PreviewSession.Options(linger: .zero))
+    var options = PreviewSession.Options(linger: .zero)
+    options.replacedCloseWithin = allTheTimeThereIs
+    let session = try PreviewSession([old.source(named: "old")], options: options)
     var source = new.source(named: "new")
     source.keepsWarm = true
     try session.addSource(source, replacing: ["old"])

@@ -59,12 +59,16 @@ struct VideoFeedTests {
     let preview = try session.addPreview(Self.view)
     let small = VideoConfiguration(bitrate: 100_000)
 
-    async let one = Self.video(preview, encoders).first { _ in true }
-    async let two = Self.video(preview, encoders).first { _ in true }
-    async let other = Self.video(preview, encoders, Self.times(), small).first { _ in true }
-    await until { await session.waitingCount >= 2 && preview.preview.videos.count == 2 }
+    let usual = VideoConfiguration(keyframeInterval: .seconds(60))
+    let watches = [usual, usual, small].map { configuration in
+      preview.preview.videos.watch(preview.preview, configuration, Self.times()) {
+        encoders.encoder(configuration)
+      }
+    }
+    #expect(preview.preview.videos.count == 2)
     script.give(50)
-    let samples = try await [one, two, other].compactMap(\.self)
+    var samples: [VideoSample] = []
+    for watch in watches { samples.append(try #require(try await watch.next())) }
 
     #expect(samples.map(\.code) == [UInt8](repeating: Self.limited(50), count: 3))
     #expect(samples.map(\.isKey) == [true, true, true])
@@ -122,7 +126,8 @@ struct VideoFeedTests {
     await until { !script.isOpen }
     let count = encoders.calls.count
     await letOthersGoOn()
-    #expect(encoders.calls.count == count)
+    // One may have been on its way.
+    #expect(encoders.calls.count <= count + 1)
 
     preview.isEnabled = true
     try await script.giving(70) {
@@ -169,6 +174,7 @@ struct VideoFeedTests {
     let times = Self.times {
       $0.unread = .zero
       ($0.control.patience, $0.control.endurance, $0.control.forgets) = (.zero, .zero, allTheTimeThereIs)
+      $0.control.recovery = allTheTimeThereIs
     }
     let configuration = VideoConfiguration(bitrate: 100_000, keyframeInterval: .seconds(60))
     let watch = preview.videos.watch(preview, configuration, times) { encoders.encoder(configuration) }

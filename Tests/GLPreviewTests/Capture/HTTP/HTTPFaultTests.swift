@@ -50,7 +50,8 @@
           ? field == "Basic dTpwQHNz"
           : field.hasPrefix("Digest ") && field.contains("username=\"u\"") && field.contains("uri=\"/x?y=z\"")
             && field.contains("nc=0000000\(index)")
-        return isRight ? httpAnswer(jpeg + [UInt8(index)]) : httpAnswer([], status: "403 Forbidden")
+        return isRight
+          ? httpAnswer(jpeg + [UInt8(truncatingIfNeeded: index)]) : httpAnswer([], status: "403 Forbidden")
       }
 
       let url = "http://u:p%40ss@127.0.0.1:\(server.port)/x?y=z"
@@ -70,7 +71,7 @@
       let server = try HTTPTestServer { request, index in
         let nonce = index < 3 ? "one" : "two"
         if request.fields["authorization"]?.contains("nonce=\"\(nonce)\"") == true {
-          return httpAnswer(jpeg + [UInt8(index)])
+          return httpAnswer(jpeg + [UInt8(truncatingIfNeeded: index)])
         }
         return httpAnswer(
           [], status: "401 Unauthorized",

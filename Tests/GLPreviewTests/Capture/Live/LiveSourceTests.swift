@@ -105,7 +105,8 @@ struct LiveSourceTests {
     #expect(device.counts.attempts == 4)
 
     await source.close()
-    #expect(await states.value == [.opening, .live, .lost, .live, .idle])
+    // It may have been open before it was asked.
+    #expect(await states.value.drop { $0 == .opening } == [.live, .lost, .live, .idle])
     #expect(device.counts.open == 2)
     await until { device.counts.closed == 2 }
   }
