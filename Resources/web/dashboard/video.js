@@ -8,6 +8,8 @@ const VERY_LATE = 1;
 const KEPT = 5;
 /** How long the first picture may take, in milliseconds. */
 const PATIENCE = 5000;
+/** How long JPEGs are shown before video is tried again, in milliseconds. */
+const PAUSE = 60_000;
 
 const canPlay = () =>
   "MediaSource" in window && "requestVideoFrameCallback" in HTMLVideoElement.prototype
@@ -89,8 +91,8 @@ export class LiveVideo extends Live {
   #onFail;
   #notBefore = canPlay() ? 0 : Infinity;
   #ends = [];
-  /** How long no video is asked for after one that gave no picture: a machine may be busy, or never be able to. */
-  #pause = 60_000;
+  /** The pause after a video without a picture; doubles each time. */
+  #pause = PAUSE;
   /** The longest time between two key pictures of the view that is wanted, in seconds. */
   keyframe = 10;
 
@@ -103,6 +105,7 @@ export class LiveVideo extends Live {
       }, PATIENCE);
       const player = new Player(response.headers.get("content-type"), () => this.keyframe, (video) => {
         clearTimeout(timer);
+        this.#pause = PAUSE;
         onFrame(video);
       });
       return {
@@ -126,7 +129,7 @@ export class LiveVideo extends Live {
     this.#ends = [...this.#ends, now].filter((time) => time > now - 20_000);
     // A browser that can't decode it, and a service without an encoder, won't in a minute.
     const isFinal = error && (!error.status || error.status === 501);
-    if (error || this.#ends.length > 3) this.#fail(error?.message ?? "it ends again and again", isFinal ? Infinity : 60_000);
+    if (error || this.#ends.length > 3) this.#fail(error?.message ?? "it ends again and again", isFinal ? Infinity : PAUSE);
   }
 
   #fail(reason, pause) {

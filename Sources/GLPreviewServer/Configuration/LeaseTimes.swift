@@ -12,7 +12,6 @@ package struct LeaseTimes: Sendable, Hashable {
   package var gathering = Duration.seconds(3)
   /// How long a balance must have held before a camera is moved.
   package var settled = Duration.seconds(20)
-
   /// How often the store gives a sign of life. After twice that time of silence it is asked for everything again.
   package var heartbeat = Duration.seconds(5)
 

@@ -67,8 +67,9 @@ struct ServicePatience: Sendable, Hashable {
   var peerSilence = Duration.seconds(75)
   /// The time limit of a peer's answer to a request, up to its first byte; snapshots may ask for more.
   var peerAnswer = Duration.seconds(15)
-  /// How long a connection to a NATS server may take, and how long that may be silent: leases stand still meanwhile.
+  /// The time limit for a connection to a NATS server.
   var brokerConnects = Duration.seconds(3)
+  /// How long a NATS server may be silent. Leases stand still meanwhile.
   var brokerSilence = Duration.seconds(4)
   /// How long a WebRTC client may take to connect, and how long the last connection check is good for (RFC 7675).
   var webRTCConsent = Duration.seconds(30)

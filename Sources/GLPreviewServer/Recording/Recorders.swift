@@ -60,44 +60,53 @@ final class Recorders: Service, CustomStringConvertible {
   var count: Int { running.withLock { $0?.values.count { $0.recorder.isRecording } ?? 0 } }
 
   /// Whether a camera is being recorded now.
-  func isRecording(_ camera: String) -> Bool { recorder(of: camera)?.isRecording ?? false }
+  func isRecording(_ camera: String) -> Bool {
+    running.withLock {
+      $0?.values.contains { $0.recorder.camera == camera && $0.recorder.isRecording } ?? false
+    }
+  }
 
   /// Something happens at a camera until `end`.
   ///
   /// - Returns: whether the camera is recorded at triggers.
   func trigger(_ camera: String, until end: CaptureInstant) -> Bool {
     let when = registry.served[camera: camera]?.configuration.record.when ?? .never
-    guard [.motion, .trigger].contains(when), let recorder = recorder(of: camera) else { return false }
-    recorder.trigger(until: end)
-    return true
+    guard [.motion, .trigger].contains(when) else { return false }
+    return tell(camera) { $0.trigger(until: end) }
   }
 
   /// What moves before a camera has changed.
   func motionChanged(_ camera: String, _ news: MotionEpisodes.News) {
     guard registry.served[camera: camera]?.configuration.record.when == .motion else { return }
     switch news {
-    case .started, .updated: recorder(of: camera)?.moves(true)
-    case .ended: recorder(of: camera)?.moves(false)
+    case .started, .updated: tell(camera) { $0.moves(true) }
+    case .ended: tell(camera) { $0.moves(false) }
     case .sceneChanged: break
     }
   }
 
   /// Triggers of a camera end now.
-  func stop(_ camera: String) { recorder(of: camera)?.stop() }
+  func stop(_ camera: String) { tell(camera) { $0.stop() } }
 
-  /// The recorder of a camera as it is served now: one from before a reload still has what may be hidden since.
-  private func recorder(of camera: String) -> Recorder? {
-    guard let key = registry.served[camera: camera].flatMap(Key.init) else { return nil }
-    if let known = running.withLock({ $0?[key] }) { return known.recorder }
-    follow()
-    return running.withLock { $0?[key]?.recorder }
+  /// Tells the recorder of a camera as it is served now: a recorder from before a reload still holds pictures that the new
+  /// configuration may hide.
+  ///
+  /// - Returns: whether there is one.
+  @discardableResult
+  private func tell(_ camera: String, _ order: (Recorder) -> Void) -> Bool {
+    running.withLock { running in
+      follow(&running)
+      guard let one = running?.values.first(where: { $0.recorder.camera == camera }) else { return false }
+      order(one.recorder)
+      return true
+    }
   }
 
   /// Keeps the recorders as they are configured; ends all files when the service ends.
   func run() async throws {
     await cancelWhenGracefulShutdown { [self] in
       while !Task.isCancelled {
-        follow()
+        running.withLock { follow(&$0) }
         await CaptureClock.sleep(untilMultipleOf: Self.looksEvery)
       }
     }
@@ -110,26 +119,25 @@ final class Recorders: Service, CustomStringConvertible {
     await folder.flushInTime()
   }
 
-  private func follow() {
+  /// Ends and starts recorders, as cameras are served now.
+  private func follow(_ known: inout [Key: Running]?) {
+    guard var running = known else { return }
+    defer { known = running }
     let wanted = registry.cameras.compactMap { camera in Key(camera).map { (camera.configuration.name, $0) } }
     let keys = Set(wanted.map(\.1))
-    running.withLock { known in
-      guard var running = known else { return }
-      defer { known = running }
-      let gone = running.filter { !keys.contains($0.key) }
-      for (key, one) in gone {
-        one.recorder.end()
-        running[key] = nil
-        ending.withLock { $0.append(one.task) }
-        Task { [self] in
-          await one.task.value
-          ending.withLock { $0.removeAll { $0 == one.task } }
-        }
+    let gone = running.filter { !keys.contains($0.key) }
+    for (key, one) in gone {
+      one.recorder.end()
+      running[key] = nil
+      ending.withLock { $0.append(one.task) }
+      Task { [self] in
+        await one.task.value
+        ending.withLock { $0.removeAll { $0 == one.task } }
       }
-      for (name, key) in wanted where running[key] == nil {
-        let before = gone.values.first { $0.recorder.camera == name }?.recorder
-        running[key] = start(name, key, continuing: before)
-      }
+    }
+    for (name, key) in wanted where running[key] == nil {
+      let before = gone.values.first { $0.recorder.camera == name }?.recorder
+      running[key] = start(name, key, continuing: before)
     }
   }
 

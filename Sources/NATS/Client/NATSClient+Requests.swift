@@ -23,7 +23,7 @@ extension NATSClient {
         state.withLock { $0.requests[token] = continuation }
         do throws(NATSError) { try publish(request) } catch { self.answer(token, .failure(error)) }
         if Task.isCancelled { self.answer(token, .failure(.cancelled)) }
-        // The timer may have found nothing yet.
+        // The timer may have fired before the continuation was registered.
         if NIODeadline.now() >= deadline { self.answer(token, .failure(.timeout)) }
       }
     } onCancel: {

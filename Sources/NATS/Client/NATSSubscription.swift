@@ -211,7 +211,7 @@ final class SubscriptionBuffer: Sendable {
     let answer = await withTaskCancellationHandler {
       await withCheckedContinuation {
         wait(Reader(id: id, isProcessed: isProcessed, continuation: $0))
-        // The timer may have found nothing yet.
+        // The timer may have fired before the continuation was registered.
         if let deadline, NIODeadline.now() >= deadline { giveUp(id, .failure(.timeout)) }
       }
     } onCancel: {

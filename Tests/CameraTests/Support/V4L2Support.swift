@@ -55,7 +55,7 @@ func refusal(of name: String, controls: [CameraControl.Setting] = []) async thro
 
 /// What this process holds.
 enum Holdings {
-  /// Returns when no camera is held: who closes a source waits for its thread only for a while.
+  /// Returns when no camera is held: `close()` waits only a limited time for the source's thread.
   static func areGone() async throws { try await until { try cameras == 0 && mappings == 0 } }
 
   /// Descriptors that lead to a camera, there or gone.

@@ -10,7 +10,7 @@ import Testing
 
 @testable import GLPreviewServer
 
-@Suite("The door")
+@Suite("The door", .timeLimit(.minutes(15)))
 struct DoorTests {
   /// A service with everything in front of it, as it is put together.
   private static func withService(

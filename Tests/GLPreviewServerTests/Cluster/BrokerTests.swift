@@ -187,7 +187,7 @@ struct BrokerTests {
         await until { broker.isRefused("glp.snap.camera") }
         edge.inside.peers.apply(owner.asOwner())
         #expect(try await edge.get(Self.main + ".jpg").status == 200)
-        try await until { try await owner.answered("done") == 0 }
+        #expect(try await owner.answered("done") == 0)
       }
     }
   }

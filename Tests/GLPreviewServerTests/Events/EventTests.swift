@@ -7,7 +7,7 @@ import Testing
 
 @testable import GLPreviewServer
 
-@Suite("Events")
+@Suite("Events", .timeLimit(.minutes(15)))
 struct EventTests {
   private static func data(_ number: Int) -> [UInt8] { Array("{\"n\":\(number)}".utf8) }
 

@@ -10,7 +10,7 @@ import Testing
 
 @testable import GLPreviewServer
 
-@Suite("The webhook")
+@Suite("The webhook", .timeLimit(.minutes(15)))
 struct WebhookTests {
   /// One message as it came.
   struct Received: Sendable {

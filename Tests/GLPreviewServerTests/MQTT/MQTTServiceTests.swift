@@ -70,7 +70,7 @@ struct MQTTServiceTests {
       let heard = try server.subscribe()
       let stream = try await service.openStream("/cameras/door/main.mjpeg")
       await heard.hears("glpreview/door/state") { Self.state($0) == "live" }
-      // Events are told to who listens already.
+      // Only clients that are subscribed already get events.
       service.inside.events.log.publish(
         type: "camera", data: Array(#"{"type":"camera","camera":"door","state":"lost"}"#.utf8))
       await heard.hears("glpreview/events/camera") { $0.text.contains("\"door\"") && !$0.isRetained }

@@ -104,7 +104,7 @@ struct SystemdTests {
     func isHealthy() -> Bool {
       asked.withLock { count in
         count += 1
-        // No more than the socket keeps for who reads late.
+        // Stays within the socket's queue if the reader is late.
         return count <= 6 && count.isMultiple(of: 2)
       }
     }

@@ -352,7 +352,8 @@ struct RecordingTests {
         while times.count < 60, let sample = try await video.next() { times.append(sample.timestamp) }
 
         try await service.inside.apply(configuration(folder, true))
-        _ = try await service.send("POST", "/api/cameras/camera/recording", body: #"{"duration": 1}"#)
+        let path = "/api/cameras/camera/recording"
+        #expect(try await service.send("POST", path, body: #"{"duration": 1}"#).status == 202)
         await until { Self.known(service).contains { $0.duration != nil } }
         let start = try #require(Self.known(service).map(\.start).min())
         #expect(start > WallTime(capturedAt: times[40]))

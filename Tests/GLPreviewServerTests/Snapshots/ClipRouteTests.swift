@@ -217,21 +217,25 @@ struct ClipRouteTests {
     }
   }
 
-  @Test("an animation whose view is locked while it waits shows what is locked, or nothing")
+  @Test(
+    "an animation whose view is locked while it waits shows what is locked, or nothing",
+    .enabled(if: decodeWebP != nil))
   func locked() async throws {
     try await withPictures { service, _, _ in
-      let waiting = Task { try await service.get("/cameras/camera/main.webp?before=25s&after=1s&fps=0.2") }
+      let waiting = Task { try await service.get("/cameras/camera/main.webp?before=25s&after=5s&fps=0.2") }
       await until { service.inside.clips.count > 0 }
       var locked = Self.configuration()
       locked.cameras[0].views[0].view.crop = Rectangle(x: 0, y: 0, width: 8, height: 4)
       locked.cameras[0].views[0].isLocked = true
       try await service.inside.apply(locked)
+      // On a busy machine it may have been complete before that.
+      let isInTime = service.inside.clips.count > 0
 
       let answer = try await waiting.value
-      if answer.status == 200 {
+      if answer.status == 200, isInTime {
         #expect(try Animation(answer.bytes).size == Size(width: 8, height: 4))
       } else {
-        #expect(answer.status == 503, "\(answer.text)")
+        #expect(answer.status == 503 || !isInTime, "\(answer.text)")
       }
     }
   }
