@@ -21,6 +21,8 @@ public struct SessionSource: Sendable {
   package var inheritsReplay: String?
   /// How long the first picture may take before a fallback is shown. Default: 1 second.
   public var opensWithin = Duration.seconds(1)
+  /// The pause before a source that gave no frame is asked again.
+  var failurePause = Duration.milliseconds(200)
   /// What is shown while it gives no pictures.
   public var fallback = Fallback.standard
   /// Whether a source that can't be opened, or is given up, is shown as lost and retried each second. Otherwise its

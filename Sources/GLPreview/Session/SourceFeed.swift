@@ -218,7 +218,7 @@ actor SourceFeed: PictureProducer {
       } catch let frameFailure as FrameFailure {
         failure = frameFailure.error
         showFailure(frameFailure.error)
-        try? await pause(Self.failurePause)
+        try? await pause(source.failurePause)
       } catch {
         failure = error
         guard source.showsFailures else {
@@ -239,8 +239,6 @@ actor SourceFeed: PictureProducer {
     return SourceError(.badRequest, path: source.name, reason: misfit.reason)
   }
 
-  /// The pause before a source that gave no frame is asked again.
-  private static let failurePause = Duration.milliseconds(200)
   /// The pause before a source that can't be opened is retried.
   private static let reopeningPause = Duration.seconds(1)
 

@@ -5,7 +5,7 @@ import Testing
 /// All of them stand in extensions of this suite, and so run one after the other (there is one camera) and only where
 /// `make test-camera` runs them.
 @Suite(
-  .serialized,
+  .serialized, .timeLimit(.minutes(15)),
   .enabled(
     if: ProcessInfo.processInfo.environment["GLPREVIEW_CAMERA_VM"] == "1",
     "there is no camera here: make test-camera runs it where there is one"))

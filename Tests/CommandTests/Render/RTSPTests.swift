@@ -93,7 +93,7 @@
         if times.count == 24 { break }
       }
       // A sender's clock that turns out to be ahead may give two the same time, now and then.
-      #expect(Set(times).count > 12, "\(times)")
+      #expect(zip(times, times.dropFirst()).count { $0 == $1 } < 6, "\(times)")
       await session.close()
     }
 

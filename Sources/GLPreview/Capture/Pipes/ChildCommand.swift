@@ -27,7 +27,6 @@ actor ChildCommand {
   static func start(_ command: String, named name: String) throws(SourceError) -> (
     command: ChildCommand, output: CInt
   ) {
-    reap()
     var (output, lifeline): ([CInt], [CInt]) = ([-1, -1], [-1, -1])
     var id: pid_t = 0
     var code = unsafe glp_pipe(&output) == 0 && glp_pipe(&lifeline) == 0 ? 0 : errno
@@ -76,17 +75,13 @@ actor ChildCommand {
     kill(-id, SIGKILL)
     waitForEnd(upTo: .milliseconds(100))
     Self.running.withLock { _ = $0.remove(id) }
-    Self.killed.withLock { _ = $0.insert(id) }
-    Self.reap()
     close(lifeline)
+    // On a busy machine it may take longer to end than it was waited for.
+    if waitpid(id, nil, WNOHANG) == 0 { Task { _ = waitpid(id, nil, 0) } }
   }
 
   /// The commands that are not stopped yet, for `killAll`.
   private static let running = Mutex<Set<pid_t>>([])
-  /// Those that are stopped and not reaped: on a busy machine they may take longer to end than `stop` waits.
-  private static let killed = Mutex<Set<pid_t>>([])
-
-  private static func reap() { killed.withLock { $0 = $0.filter { waitpid($0, nil, WNOHANG) == 0 } } }
 
   static func killAll() {
     for id in running.withLock({ $0 }) { kill(-id, SIGKILL) }
