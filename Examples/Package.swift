@@ -6,7 +6,8 @@ let settings: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .
 
 let package = Package(
   name: "Examples",
-  dependencies: [.package(name: "GLPreview", path: "..")],
+  // Without the trait HTTP there is no SwiftNIO to build, and no `http://` camera. Leave `traits:` out to have all.
+  dependencies: [.package(name: "GLPreview", path: "..", traits: ["FFmpeg"])],
   targets: ["CallSnapshot", "Clip", "MultiPreview", "Replicator", "Still"].map { name in
     .executableTarget(
       name: name, dependencies: [.product(name: "GLPreview", package: "GLPreview")], path: name,

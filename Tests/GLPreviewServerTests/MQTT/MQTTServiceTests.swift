@@ -125,6 +125,24 @@ struct MQTTServiceTests {
     }
   }
 
+  @Test("a view that is locked while a picture of it is waited for is not published as it was")
+  func lockedMeanwhile() async throws {
+    let server = try await Mosquitto()
+    let camera = GatedCamera()
+    let before = Self.configuration(server, [GatedCamera.configuration(isLocked: false)])
+    try await withService(before, makeSource: { camera.source(named: $1, $2) }) { service in
+      let heard = try server.subscribe(to: "glpreview/cam/picture")
+      await camera.isAsked()
+
+      try await service.inside.apply(
+        Self.configuration(server, [GatedCamera.configuration(isLocked: true)]))
+      camera.open()
+
+      await heard.hears("glpreview/cam/picture") { Self.isJPEG($0, width: 20) }
+      #expect(heard.messages.allSatisfy { $0.payload.isEmpty || Self.isJPEG($0, width: 20) })
+    }
+  }
+
   @Test("a snapshot of an earlier moment does not replace a later picture")
   func earlier() async throws {
     let server = try await Mosquitto()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PreviewCore
 
-@Suite("Motion in scenes", .serialized)
+@Suite("Motion in scenes")
 struct MotionSceneTests {
   private static let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().appending(path: "docs/motion.md")
