@@ -34,6 +34,13 @@ package struct CodecError: Error, Hashable, CustomStringConvertible {
   }
 }
 
+extension Error {
+  /// Whether a picture could not be decoded only because the memory budget had no room for it.
+  var isOutOfMemory: Bool {
+    self is MemoryBudget.Exceeded || (self as? CodecError)?.kind == .noMemory
+  }
+}
+
 /// When to stop in the middle of a picture, because a few bytes can demand seconds of work. Decoders ask between rows.
 struct DecodingStop {
   /// Nil for no deadline.

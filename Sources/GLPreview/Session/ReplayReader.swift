@@ -90,8 +90,8 @@ final class ReplayReader: Sendable {
       return FeedEvent(
         frame: frame.with(sequence: sequence, timestamp: last.timestamp), outage: nil,
         key: FeedKey(sequence: sequence, outage: 0), isLast: false)
-    } catch let error as MemoryBudget.Exceeded {
-      throw error
+    } catch  where error.isOutOfMemory {
+      throw MemoryBudget.Exceeded()
     } catch let error as WordError {
       throw SourceError(.unavailable, path: source.name, reason: error.description)
     } catch {

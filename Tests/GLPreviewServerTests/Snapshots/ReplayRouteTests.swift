@@ -143,6 +143,27 @@ struct ReplayRouteTests {
     let replay: [String: Double]?
   }
 
+  @Test("what there is no memory to decode is refused for now, and is not told to be gone")
+  func noRoom() async throws {
+    let camera = CountingCamera()
+    try await withService(Self.configuration(), makeSource: { camera.source(named: $1, $2) }) { service in
+      let budget = service.inside.registry.budget
+      for code in 0..<3 {
+        try camera.give(UInt8(code), ago: .seconds(3 - code), memory: FramePool(budget: budget))
+      }
+      try await camera.took(3)
+      let narrow = "\(Self.main)?at=-1ms&width=16"
+      budget.overhead = budget.capacity
+      for path in [narrow, "\(Self.main)?best=sharpest&within=3600s"] {
+        let answer = try await service.get(path)
+        #expect(answer.status == 503 && answer.headers["Retry-After"] == ["1"], "\(path): \(answer.text)")
+      }
+      budget.overhead = 0
+      let answer = try await service.get(narrow)
+      #expect(answer.status == 200, "\(answer.text)")
+    }
+  }
+
   @Test("what is not kept is a 404 that says what is")
   func notKept() async throws {
     try await withPictures { service, _, times in

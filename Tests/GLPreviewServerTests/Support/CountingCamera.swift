@@ -25,11 +25,12 @@ final class CountingCamera: BreakableCamera {
 
   /// Gives a picture that was captured so long before `now`. Returns its time.
   @discardableResult
-  func give(_ code: UInt8, ago: Duration = .zero, now: CaptureInstant = CaptureClock.now) throws
-    -> CaptureInstant
-  {
+  func give(
+    _ code: UInt8, ago: Duration = .zero, now: CaptureInstant = CaptureClock.now,
+    memory: FramePool = FramePool()
+  ) throws -> CaptureInstant {
     let time = now - ago
-    input.yield(Capture(jpeg: try Self.jpeg(code), timestamp: time, SourceOptions(), memory: FramePool()))
+    input.yield(Capture(jpeg: try Self.jpeg(code), timestamp: time, SourceOptions(), memory: memory))
     return time
   }
 

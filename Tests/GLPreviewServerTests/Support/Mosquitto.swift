@@ -173,9 +173,9 @@ final class Mosquitto: Sendable {
       Dictionary(messages.map { ($0.topic, $0) }) { $1 }
     }
 
-    /// Returns when what was published last to a topic is as wanted.
+    /// Returns when a message to a topic is as wanted, whatever has followed it.
     func hears(_ topic: String, _ isRight: (Message) -> Bool = { _ in true }) async {
-      await until { newest[topic].map(isRight) ?? false }
+      await until { messages.contains { $0.topic == topic && isRight($0) } }
     }
 
     func hears(_ topic: String, saying text: String) async { await hears(topic) { $0.text == text } }

@@ -336,9 +336,3 @@ extension Task where Failure == any Error {
     }
   }
 }
-
-extension Error {
-  fileprivate var isOutOfMemory: Bool {
-    self is MemoryBudget.Exceeded || (self as? CodecError)?.kind == .noMemory
-  }
-}
