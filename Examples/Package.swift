@@ -6,7 +6,7 @@ let settings: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .
 
 let package = Package(
   name: "Examples",
-  // Without the trait HTTP there is no SwiftNIO to build, and no `http://` camera. Leave `traits:` out to have all.
+  // Without the trait HTTP there is no SwiftNIO to build. With `http://` cameras, leave `traits:` out.
   dependencies: [.package(name: "GLPreview", path: "..", traits: ["FFmpeg"])],
   targets: ["CallSnapshot", "Clip", "MultiPreview", "Replicator", "Still"].map { name in
     .executableTarget(

@@ -87,8 +87,19 @@ struct ServicePrivacyTests {
     arguments: ["GET", "POST"])
   func lockedBeforePicture(method: String) async throws {
     let camera = GatedCamera()
-    let before = ServerConfiguration(cameras: [GatedCamera.configuration(isLocked: false)])
-    try await withService(before, makeSource: { camera.source(named: $1, $2) }) { service in
+    let configuration: @Sendable (Bool) -> ServerConfiguration = { isLocked in
+      // The source is the same: another view of it has a crop before and after.
+      let other = ServedView(
+        ViewConfiguration(name: "other", crop: Rectangle(x: 0, y: 0, width: 8, height: 8)))
+      var view = ServedView(ViewConfiguration(name: "main"))
+      if isLocked { view.view.crop = Rectangle(x: 4, y: 4, width: 20, height: 10) }
+      view.isLocked = isLocked
+      var served = CameraConfiguration(name: "cam", source: "script", views: [view, other])
+      served.isRequired = false
+      return ServerConfiguration(cameras: [served])
+    }
+
+    try await withService(configuration(false), makeSource: { camera.source(named: $1, $2) }) { service in
       async let answer =
         method == "GET"
         ? service.get("/cameras/cam/main.jpg")
@@ -97,8 +108,7 @@ struct ServicePrivacyTests {
           body: #"{"views": ["main"]}"#)
       await camera.isAsked()
 
-      try await service.inside.apply(
-        ServerConfiguration(cameras: [GatedCamera.configuration(isLocked: true)]))
+      try await service.inside.apply(configuration(true))
       camera.open()
 
       let sent = try await answer
@@ -138,6 +148,34 @@ struct ServicePrivacyTests {
       RelayedEvent(json: Array(#"{"type":"view","camera":"cam","view":"main"}"#.utf8)))
     log.relay(relayed, nil, from: "other")
     #expect(try await texts().map { $0.contains("AAAA") } == [false, false])
+  }
+}
+
+/// A camera that opens when a test says so.
+private struct GatedCamera {
+  private let gate = AsyncStream.makeStream(of: Void.self)
+  private let asked = AsyncStream.makeStream(of: Void.self)
+
+  func source(named name: String, _ options: SourceOptions) -> SessionSource {
+    var source = SessionSource(
+      name: name, options: options,
+      // Not live: a pattern's own times begin with 0, and would have to reach the time since the machine was started.
+      SessionSource.Origin(isLive: false, hasSizes: false) { [asked, gate] _ in
+        asked.continuation.yield()
+        for await _ in gate.stream { break }
+        return try await SourceLocator("pattern:smpte,size=64x48").open()
+      })
+    // Nothing stands in for it meanwhile.
+    source.opensWithin = allTheTimeThereIs
+    return source
+  }
+
+  /// Returns when somebody wants to open it.
+  func isAsked() async { for await _ in asked.stream { break } }
+
+  func open() {
+    gate.continuation.yield()
+    gate.continuation.finish()
   }
 }
 

@@ -125,21 +125,40 @@ struct MQTTServiceTests {
     }
   }
 
-  @Test("a view that is locked while a picture of it is waited for is not published as it was")
+  @Test("a snapshot of before a view was locked is not published any more")
   func lockedMeanwhile() async throws {
     let server = try await Mosquitto()
-    let camera = GatedCamera()
-    let before = Self.configuration(server, [GatedCamera.configuration(isLocked: false)])
-    try await withService(before, makeSource: { camera.source(named: $1, $2) }) { service in
-      let heard = try server.subscribe(to: "glpreview/cam/picture")
-      await camera.isAsked()
+    let topic = "glpreview/door/picture"
+    let configuration: @Sendable (Bool) -> ServerConfiguration = { isLocked in
+      var camera = Self.camera("door", "pattern:counter,size=64x36,fps=20")
+      // The source is the same: another view of it has a crop before and after.
+      camera.views.append(
+        ServedView(ViewConfiguration(name: "other", crop: Rectangle(x: 0, y: 0, width: 8, height: 8))))
+      if isLocked { camera.views[0].view.crop = Rectangle(x: 0, y: 0, width: 60, height: 36) }
+      camera.views[0].isLocked = isLocked
+      return Self.configuration(server, [camera])
+    }
+    try await withService(configuration(false)) { service in
+      let heard = try server.subscribe(to: topic)
+      await heard.hears(topic) { Self.isJPEG($0, width: 64) }
+      let views = try service.inside.registry.served.views(of: "door")
+      let request = SnapshotRequest(.newest(maxAge: .zero), timeout: allTheTimeThereIs)
+      let moment = try await views[0].preview.moment(request)
+      let picture = try #require(try await moment.draw([views[0].preview]).first)
+      let old = Snapshot(
+        camera: "door", sequence: picture.sequence, timestamp: picture.timestamp,
+        pictures: [picture.named("main")])
 
-      try await service.inside.apply(
-        Self.configuration(server, [GatedCamera.configuration(isLocked: true)]))
-      camera.open()
+      try await service.inside.apply(configuration(true))
+      await heard.hears(topic) { Self.isJPEG($0, width: 60) }
+      let count = heard.messages.count
+      // As when it was taken before, and encoded for long.
+      service.inside.events.took(old, of: views)
+      let answer = try await service.send("POST", "/api/cameras/door/snapshots", body: #"{"max_age": 0}"#)
+      #expect(answer.status == 200)
 
-      await heard.hears("glpreview/cam/picture") { Self.isJPEG($0, width: 20) }
-      #expect(heard.messages.allSatisfy { $0.payload.isEmpty || Self.isJPEG($0, width: 20) })
+      await until { heard.messages.count > count }
+      #expect(heard.messages.dropFirst(count).allSatisfy { Self.isJPEG($0, width: 60) })
     }
   }
 

@@ -154,9 +154,13 @@ struct ReplayRouteTests {
       try await camera.took(3)
       let narrow = "\(Self.main)?at=-1ms&width=16"
       budget.overhead = budget.capacity
-      for path in [narrow, "\(Self.main)?best=sharpest&within=3600s"] {
-        let answer = try await service.get(path)
-        #expect(answer.status == 503 && answer.headers["Retry-After"] == ["1"], "\(path): \(answer.text)")
+      for answer in [
+        try await service.get(narrow),
+        try await service.get("/cameras/camera/main.png?at=-1ms"),
+        try await service.get("\(Self.main)?best=sharpest&within=3600s"),
+        try await service.send("POST", Self.post, body: #"{"before": "3600s", "count": 2}"#),
+      ] {
+        #expect(answer.status == 503 && answer.headers["Retry-After"] == ["1"], "\(answer.text)")
       }
       budget.overhead = 0
       let answer = try await service.get(narrow)
