@@ -13,7 +13,11 @@ import Testing
 struct ShutdownTests {
   private struct Serving: Service {
     let server: PreviewServer
-    func run() async throws { try await server.run() }
+    var parts: ServiceParts?
+    func run() async throws {
+      guard let parts else { return try await server.run() }
+      try await server.run(parts)
+    }
   }
 
   /// Ends a service as SIGTERM does, once `work` has returned; returns when it has ended by itself.
@@ -129,6 +133,44 @@ struct ShutdownTests {
     }
     for socket in clients.0 { try? await socket.close() }
     for stream in clients.1 { try? await stream.close() }
+  }
+
+  @Test("clients that come and go while it ends do not hold it up", arguments: ["http", "rtsp"], 0..<5)
+  func arriving(how: String, round: Int) async throws {
+    var configuration = ServerConfiguration(cameras: [Self.large]).patient()
+    configuration.rtsp.listen = .at(host: "127.0.0.1", port: 0)
+    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let validated = try ValidatedConfiguration(configuration)
+    let parts = try await ServiceParts(validated, logger: logger)
+    let (ports, told) = AsyncStream.makeStream(of: Int.self)
+    let server = PreviewServer(validated, logger: logger, onRunning: { told.yield($0 ?? 0) })
+    let group = ServiceGroup(services: [Serving(server: server, parts: parts)], logger: logger)
+    let running = Task { try await group.run() }
+    var iterator = ports.makeAsyncIterator()
+    let httpPort = try #require(await iterator.next())
+    await until { parts.rtsp.port != nil }
+    let port = how == "rtsp" ? try #require(parts.rtsp.port) : httpPort
+    let request =
+      how == "rtsp"
+      ? "OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n" : "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    let answers = Watched(0)
+    let clients = Task {
+      await withDiscardingTaskGroup { group in
+        for _ in 0..<12 {
+          group.addTask {
+            while !Task.isCancelled, let client = try? await RawConnection(to: port, sending: request) {
+              if (try? await client.waits(for: "\r\n\r\n")) != nil { answers.update { $0 += 1 } }
+              try? await client.close()
+            }
+          }
+        }
+      }
+    }
+    _ = try await answers.first { $0 > 50 ? true : nil }
+    await group.triggerGracefulShutdown()
+    try await running.value
+    clients.cancel()
+    await clients.value
   }
 
   @Test("who waits for a picture that does not come is answered")

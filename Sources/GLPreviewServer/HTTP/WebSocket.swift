@@ -156,8 +156,11 @@ extension Request {
 }
 
 /// Stands between the HTTP codec, which sees nothing of a WebSocket, and the socket.
-final class WebSocketHandler: ChannelInboundHandler {
+///
+/// A client that does not read is not read either while an answer to it waits, so that what it sends stays with it.
+final class WebSocketHandler: ChannelDuplexHandler {
   typealias InboundIn = WebSocketFrame
+  typealias OutboundIn = ByteBuffer
 
   private let messages: AsyncStream<String>.Continuation
   private let stalledAfter: Duration
@@ -165,6 +168,15 @@ final class WebSocketHandler: ChannelInboundHandler {
   private let loop: any EventLoop
   private var context: ChannelHandlerContext?
   private var isClosing = false
+  /// Frames that the kernel has not taken yet.
+  private var unwritten = 0
+  /// Ends a connection of which nothing is taken for too long.
+  private var cut: Scheduled<Void>?
+  /// Whether a pong or a close waits for the kernel.
+  private var isAnswering = false
+  /// The newest ping that came meanwhile: it alone must be answered (RFC 6455, 5.5.3).
+  private var unanswered: ByteBuffer?
+  private var wantsRead = false
 
   init(
     _ messages: AsyncStream<String>.Continuation, on loop: any EventLoop, _ stalledAfter: Duration,
@@ -197,7 +209,7 @@ final class WebSocketHandler: ChannelInboundHandler {
     case .text:
       guard let text = String(validating: payload.readableBytesView, as: UTF8.self) else { return end(1007) }
       if case .dropped = messages.yield(text) { end(1008) }
-    case .ping: _ = write(.pong, payload)
+    case .ping: answer(payload)
     case .pong: break
     case .connectionClose: end(1000)
     case .binary: end(1003)
@@ -221,14 +233,40 @@ final class WebSocketHandler: ChannelInboundHandler {
     context.fireUserInboundEventTriggered(event)
   }
 
+  func read(context: ChannelHandlerContext) {
+    guard !isAnswering else { return wantsRead = true }
+    context.read()
+  }
+
   /// Says why, closes the connection and ends the messages.
   func end(_ code: UInt16) {
     guard !isClosing, let context else { return }
+    isAnswering = true
     let isSent = write(.connectionClose, ByteBuffer(integer: code))
     isClosing = true
     messages.finish()
     let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
     isSent.whenComplete { _ in bound.value.close(promise: nil) }
+  }
+
+  /// Answers a ping, after the answer before it.
+  private func answer(_ ping: ByteBuffer) {
+    guard !isAnswering else { return unanswered = ping }
+    isAnswering = true
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    write(.pong, ping).whenComplete { _ in bound.value.answered() }
+  }
+
+  private func answered() {
+    guard !isClosing else { return }
+    isAnswering = false
+    if let ping = unanswered {
+      unanswered = nil
+      answer(ping)
+    }
+    guard !isAnswering, wantsRead else { return }
+    wantsRead = false
+    context?.read()
   }
 
   // MARK: To the client
@@ -239,15 +277,30 @@ final class WebSocketHandler: ChannelInboundHandler {
       return loop.makeFailedFuture(ChannelError.ioOnClosedChannel)
     }
     let written = context.eventLoop.makePromise(of: Void.self)
-    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-    let cut = context.eventLoop.scheduleTask(in: .nanoseconds(Int64(stalledAfter / .nanoseconds(1)))) {
-      [onCutOff] in
+    unwritten += 1
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    written.futureResult.whenComplete { _ in bound.value.wrote() }
+    context.writeAndFlush(NIOAny(Self.frame(opcode, payload)), promise: written)
+    // Most frames are taken at once.
+    if cut == nil { waitForClient() }
+    return written.futureResult
+  }
+
+  private func wrote() {
+    unwritten -= 1
+    waitForClient()
+  }
+
+  /// Begins to wait anew for the client to take what is written, if there is something.
+  private func waitForClient() {
+    cut?.cancel()
+    cut = nil
+    guard unwritten > 0, let context else { return }
+    let bound = NIOLoopBound(context, eventLoop: loop)
+    cut = loop.scheduleTask(in: TimeAmount(stalledAfter)) { [onCutOff] in
       onCutOff()
       bound.value.reset()
     }
-    written.futureResult.whenComplete { _ in cut.cancel() }
-    context.writeAndFlush(NIOAny(Self.frame(opcode, payload)), promise: written)
-    return written.futureResult
   }
 
   /// A whole message in one frame, not masked (RFC 6455, 5.2).

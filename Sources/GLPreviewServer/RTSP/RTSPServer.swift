@@ -5,7 +5,6 @@ internal import Logging
 internal import NIOCore
 internal import NIOPosix
 internal import ServiceLifecycle
-internal import Synchronization
 
 final class RTSPServer: Service, CustomStringConvertible {
   /// What connections share.
@@ -30,11 +29,14 @@ final class RTSPServer: Service, CustomStringConvertible {
   private let parts: Parts
   private let listen: BindAddress?
   private let gate = AdmissionLimit(capacity: 400, subject: "RTSP connections", retryAfter: 5)
-  private let state = Mutex(State())
+  private let state = Watched(State())
 
   private struct State {
     var port: Int?
     var isOver = false
+    /// Connections from their acceptance on, those that will be refused too.
+    var accepted = 0
+    /// Connections that are served.
     var channels: [ObjectIdentifier: any Channel] = [:]
   }
 
@@ -53,14 +55,17 @@ final class RTSPServer: Service, CustomStringConvertible {
   }
 
   /// The port, once it listens.
-  var port: Int? { state.withLock { $0.port } }
+  var port: Int? { state.value.port }
 
   /// The connections.
-  var clientCount: Int { state.withLock { $0.channels.count } }
+  var clientCount: Int { state.value.channels.count }
+
+  /// The most connections of one client.
+  var connectionsPerClient: Int { gate.share }
 
   /// Ends all connections, because what proved their clients' rights is not valid any more.
   func accessChanged() {
-    for channel in state.withLock({ Array($0.channels.values) }) { channel.close(promise: nil) }
+    for channel in state.value.channels.values { channel.close(promise: nil) }
   }
 
   func run() async throws {
@@ -68,44 +73,48 @@ final class RTSPServer: Service, CustomStringConvertible {
       try? await gracefulShutdown()
       return
     }
-    let server: NIOAsyncChannel<Client, Never>
+    let listener: any Channel
     do {
-      server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-        .bind(host: host, port: port) { channel in
-          channel.eventLoop.makeCompletedFuture { try Client(wrappingChannelSynchronously: channel) }
-        }
+        .childChannelInitializer { [self] channel in accept(channel) }
+        .bind(host: host, port: port).get()
     } catch {
       throw ListenError(error, at: listen) ?? error
     }
-    state.withLock { $0.port = server.channel.localAddress?.port }
+    state.update { $0.port = listener.localAddress?.port }
     parts.logger.info("RTSP listens", metadata: ["address": "\(listen)"])
-    await withGracefulShutdownHandler {
-      await serve(server)
-    } onGracefulShutdown: { [self] in
-      server.channel.close(promise: nil)
-      state.withLock { $0.isOver = true }
+    await withTaskCancellationOrGracefulShutdownHandler {
+      try? await listener.closeFuture.get()
+    } onCancelOrGracefulShutdown: { [self] in
+      listener.close(promise: nil)
+      state.update { $0.isOver = true }
       accessChanged()
     }
+    _ = try? await state.first { $0.accepted == 0 ? true : nil }
   }
 
-  private func serve(_ server: NIOAsyncChannel<Client, Never>) async {
-    try? await server.executeThenClose { clients in
-      try await withThrowingDiscardingTaskGroup { group in
-        for try await client in clients { group.addTask { await self.serve(client) } }
+  /// Gives a connection a task of its own at once. NIO ends the process where an accepted `NIOAsyncChannel` is let go of
+  /// without `executeThenClose`; between a listener's sequence and a loop over it some are, when the listener closes.
+  private func accept(_ channel: any Channel) -> EventLoopFuture<Void> {
+    channel.eventLoop.makeCompletedFuture {
+      let client = try Client(wrappingChannelSynchronously: channel)
+      state.update { $0.accepted += 1 }
+      Task {
+        try? await client.executeThenClose { inbound, _ in await serve(channel, inbound) }
+        state.update { $0.accepted -= 1 }
       }
     }
   }
 
-  private func serve(_ client: Client) async {
-    let channel = client.channel
+  private func serve(_ channel: any Channel, _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>) async {
     let address = ClientGroup(channel.remoteAddress?.ipAddress ?? "")
     let sender = RequestClient(address: address)
     let permit = RequestClient.$current.withValue(sender) { try? gate.enter() }
-    guard let permit else { return channel.close(promise: nil) }
+    guard let permit else { return }
     channel.keepLittleUnsent(16 << 10)
     let id = ObjectIdentifier(channel)
-    let isOver = state.withLock { state in
+    let isOver = state.update { state in
       state.channels[id] = channel
       return state.isOver
     }
@@ -113,11 +122,9 @@ final class RTSPServer: Service, CustomStringConvertible {
     if isOver { channel.close(promise: nil) }
     defer {
       withExtendedLifetime(permit) {}
-      state.withLock { $0.channels[id] = nil }
+      state.update { $0.channels[id] = nil }
     }
-    try? await client.executeThenClose { inbound, _ in
-      await RTSPConnection(parts, channel, address).run(inbound)
-    }
+    await RTSPConnection(parts, channel, address).run(inbound)
   }
 }
 

@@ -95,11 +95,14 @@ private struct Player: Sendable {
 
   /// More offers of one connection are no player's.
   private static let mostOffers = 8
+  private static let mostRefusals = 4
+  /// How much of a client's own words an answer to it repeats, in characters.
+  private static let longestQuote = 32
 
   /// Answers until the client leaves.
   func serve(_ socket: WebSocket) async {
     await withDiscardingTaskGroup { group in
-      var (playing, offers): (Set<String>, Int) = ([], 0)
+      var (playing, offers, refusals): (Set<String>, Int, Int) = ([], 0, 0)
       for await text in socket.messages {
         guard let message = try? JSONDecoder().decode(Message.self, from: Data(text.utf8)) else { break }
         switch message.type {
@@ -112,7 +115,10 @@ private struct Player: Sendable {
           group.addTask { await told(message.type, socket) { try await answer(message, on: socket) } }
         // Addresses are learnt from connection checks; those of ours are in the answer.
         case "webrtc/candidate": break
+        // A player tries other kinds. Answers to one that never stops are not kept.
+        case _ where refusals == Self.mostRefusals: socket.end(1008)
         default:
+          refusals += 1
           group.addTask {
             await told(message.type, socket) {
               throw Problem(.badRequest, "is not offered, or plays already")
@@ -132,7 +138,8 @@ private struct Player: Sendable {
       return
     } catch {
       let reason = Problem(error)?.detail ?? "the service has an error"
-      try? await send(Message(type: "error", value: .text("\(type): \(reason)")), on: socket)
+      try? await send(
+        Message(type: "error", value: .text("\(type.prefix(Self.longestQuote)): \(reason)")), on: socket)
     }
   }
 

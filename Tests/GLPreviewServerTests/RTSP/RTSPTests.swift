@@ -295,6 +295,26 @@ struct RTSPTests {
     }
   }
 
+  @Test("one connection more than a client may have is closed, and the others go on")
+  func connectionsPerClient() async throws {
+    try await Self.withServer { service, port in
+      var peers: [RTSPPeer] = []
+      for _ in 0..<service.inside.rtsp.connectionsPerClient {
+        let peer = try await RTSPPeer(to: port)
+        #expect(try await peer.ask("OPTIONS", "*").status == 200)
+        peers.append(peer)
+      }
+      for _ in 0..<20 { try await RTSPPeer(to: port).waitsForEnd() }
+      for peer in peers {
+        #expect(try await peer.ask("OPTIONS", "*").status == 200)
+        try await peer.close()
+      }
+      await until { service.inside.rtsp.clientCount == 0 }
+      let late = try await RTSPPeer(to: port)
+      #expect(try await late.ask("OPTIONS", "*").status == 200)
+    }
+  }
+
   @Test("clients that vanish leave nothing behind")
   func vanishing() async throws {
     try await Self.withServer { service, port in
