@@ -92,6 +92,14 @@ struct WallTests {
     }
   }
 
+  @Test("only those wrap channels who run them: NIO traps where a wrapped one is let go of")
+  func wrappedChannels() throws {
+    let allowed = ["RTSP/RTSPServer.swift", "HTTP/ServiceConnection.swift", "MQTT/Client/MQTTClient.swift"]
+    for file in try SourceFile.all() where !allowed.contains(where: { file.path.hasSuffix($0) }) {
+      #expect(!file.lines.contains { $0.contains("wrappingChannelSynchronously") }, "\(file.path)")
+    }
+  }
+
   @Test("a file opens with what it is for, and fits a few screens")
   func files() throws {
     for file in try SourceFile.all() {
