@@ -16,13 +16,14 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 # Where a process of the tests crashes, the log says in which line.
 export SWIFT_BACKTRACE ?= enable=yes,interactive=no,color=no,threads=all
 
-.PHONY: help setup build render examples api docs test test-starved test-camera test-browser screenshot fuzz sanitize soak cluster \
+.PHONY: help setup build build-tests render examples examples-alone api docs test nightly test-starved test-camera test-browser screenshot fuzz sanitize soak cluster \
   cluster-demo check-pictures verify bench bench-service bench-hostile gpu-kit sbom release-notes deb test-deb format lint golden install install-service \
   clean
 
 help:
 	@echo "make render    install what is missing, build, render the test pattern to several views under out/"
 	@echo "make test      install what is missing, run every test"
+	@echo "make nightly   what takes longer: each stage of scripts/stages whose record in Tests/nightly.json is out of date (STAGE=soak: that one)"
 	@echo "make test-starved  run every test RUNS times beside BUSY busy loops (3 and 4 unless told), until one fails"
 	@echo "make test-camera   the tests that need a camera, in a small machine with a kernel of its own"
 	@echo "make test-browser  the tests of the dashboard, in a headless Chromium"
@@ -32,7 +33,7 @@ help:
 	@echo "make fuzz      the parsers under libFuzzer (FUZZ_SECONDS=60 in sum, FUZZ_TARGETS=\"jpeg png\")"
 	@echo "make sanitize  the tests under sanitizers (SANITIZE=\"address thread\")"
 	@echo "make screenshot    take docs/dashboard.png again"
-	@echo "make examples  build and run Examples/, each leaves what it shows under out/examples/"
+	@echo "make examples  build and run Examples/, each leaves what it shows under out/examples/; make examples-alone builds them as a package"
 	@echo "make api       list the public declarations in docs/api.txt, a configuration's keys in docs/configuration.md"
 	@echo "make docs      build the library's documentation (DocC) under out/docs/"
 	@echo "make build     install what is missing, build $(GLPREVIEW)"
@@ -70,9 +71,14 @@ render: build
 	@$(GLPREVIEW) render pattern:zoneplate,size=1280x720 -o out/zoneplate.png --size 320x180
 	@echo "rendered:" && ls -1 out/whole.jpg out/centre.jpg out/turned.jpg out/letterbox.jpg out/thumbnail.jpg out/zoneplate.png
 
+# In the build of the tests, as targets of the same package.
 examples: setup
+	GLPREVIEW_PROGRAMS=examples $(SWIFT_BUILD)
+	@for example in $(EXAMPLES); do .build/debug/$$example out/examples/$$example || exit 1; done
+
+# As another package that depends on the library, without the trait HTTP.
+examples-alone: setup
 	$(SWIFT_BUILD) --package-path Examples --scratch-path .build/examples
-	@for example in $(EXAMPLES); do .build/examples/debug/$$example out/examples/$$example || exit 1; done
 
 api: setup
 	$(SWIFT_BUILD) --build-tests
@@ -82,9 +88,16 @@ api: setup
 docs: setup
 	@SWIFT="$(SWIFT)" scripts/docs
 
-test: setup
+build-tests: setup
 	$(SWIFT_BUILD) --build-tests
+
+test: build-tests
 	@SWIFT="$(SWIFT)" scripts/run-tests
+
+# One stage, or all whose records are out of date (scripts/stages list).
+STAGE ?=
+nightly:
+	@scripts/stages night $(STAGE)
 
 test-starved:
 	@scripts/prove-tests

@@ -137,16 +137,6 @@ let package = Package(
       ],
       swiftSettings: house),
 
-    .executableTarget(
-      name: "snapshot-latency", dependencies: ["GLPreview"], path: "Benchmarks/SnapshotLatency",
-      swiftSettings: house),
-    .executableTarget(
-      name: "cluster-simulation",
-      dependencies: [
-        "GLPreview", "GLPreviewServer", "NATS", .product(name: "Logging", package: "swift-log"),
-      ],
-      path: "Benchmarks/ClusterSimulation", swiftSettings: house),
-
     .testTarget(name: "PreviewCoreTests", dependencies: ["PreviewCore"], swiftSettings: house),
     .testTarget(
       name: "ReferenceRendererTests", dependencies: ["PreviewCore", "ReferenceRenderer"], swiftSettings: house
@@ -190,6 +180,29 @@ let package = Package(
   ],
   cLanguageStandard: .c2x
 )
+
+// Programs beside the command are built where they are asked for: each would be linked by every build of the tests.
+switch Context.environment["GLPREVIEW_PROGRAMS"] {
+case "examples":
+  package.targets += ["CallSnapshot", "Clip", "MultiPreview", "Replicator", "Still"].map { name in
+    .executableTarget(
+      name: name, dependencies: ["GLPreview"], path: "Examples/\(name)",
+      swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)])
+  }
+case "benchmarks":
+  package.targets += [
+    .executableTarget(
+      name: "snapshot-latency", dependencies: ["GLPreview"], path: "Benchmarks/SnapshotLatency",
+      swiftSettings: house),
+    .executableTarget(
+      name: "cluster-simulation",
+      dependencies: [
+        "GLPreview", "GLPreviewServer", "NATS", .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Benchmarks/ClusterSimulation", swiftSettings: house),
+  ]
+default: break
+}
 
 // Tests/FuzzTests has the entry points of the parsers. A test replays inputs through them; `make fuzz` builds them into a
 // program with libFuzzer, whose archive GLPREVIEW_FUZZER names.

@@ -1,7 +1,7 @@
 // Many nodes of clusters with leases in one process, without cameras, beside real NATS servers: what the store has to do,
 // how soon all cameras have owners again after a third of the nodes is gone, and what it costs.
 //
-//     cluster-simulation nats://127.0.0.1:4222 --nodes 1000 --cluster 50 --cameras 16
+//     GLPREVIEW_PROGRAMS=benchmarks swift run -c release cluster-simulation nats://127.0.0.1:4222 --nodes 1000 --cluster 50 --cameras 16
 //
 // Each cluster has a bucket of its own. All of its nodes can take all of its cameras. `--slower 4` makes all times of the
 // leases four times as long, for more nodes than this machine can run: rates are then a quarter of the true ones.

@@ -1,7 +1,7 @@
 // How long a snapshot of a running session takes, from the call to the handler that holds the JPEG: the newest frame of a
 // camera of 1080p at 30 frames a second, while somebody looks at a preview. Printed beside the time between two frames.
 //
-//     snapshot-latency VIDEO.y4m [COUNT]
+//     GLPREVIEW_PROGRAMS=benchmarks swift run -c release snapshot-latency VIDEO.y4m [COUNT]
 import GLPreview
 import Glibc
 
