@@ -1,4 +1,4 @@
-# make render   build and render the test pattern to several views under out/
+# make demo     build, and serve a moving test picture to look at
 # make test     run every test
 # make help     the rest
 
@@ -21,6 +21,7 @@ export SWIFT_BACKTRACE ?= enable=yes,interactive=no,color=no,threads=all
   clean
 
 help:
+	@echo "make demo      install what is missing, build, serve a moving test picture on this machine until Ctrl-C"
 	@echo "make render    install what is missing, build, render the test pattern to several views under out/"
 	@echo "make test      install what is missing, run every test"
 	@echo "make test-starved  run every test RUNS times beside BUSY busy loops (3 and 4 unless told), until one fails"
@@ -58,6 +59,13 @@ setup:
 
 build: setup
 	$(SWIFT_BUILD) -c release $(BUILD_FLAGS) --product glpreview
+
+# The release build, or `make demo GLPREVIEW=...`.
+.PHONY: demo
+demo:
+	@scripts/setup demo
+	$(if $(filter file,$(origin GLPREVIEW)),$(SWIFT_BUILD) -c release $(BUILD_FLAGS) --product glpreview)
+	@GLPREVIEW="$(GLPREVIEW)" scripts/demo
 
 render: build
 	@mkdir -p out
