@@ -13,8 +13,9 @@ PREFIX ?= /usr/local
 EXAMPLES = CallSnapshot Clip MultiPreview Replicator Still
 # So many tests at a time: all at once, those that wait for something would wait for all others too.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
-# Where a process of the tests crashes, the log says in which line.
-export SWIFT_BACKTRACE ?= enable=yes,interactive=no,color=no,threads=all
+# Where a process of the tests crashes, the log says in which line. The release command has Swift's runtime in it, and would look
+# for swift-backtrace beside itself, and complain: no other target sets this.
+test test-camera test-browser screenshot golden api: export SWIFT_BACKTRACE ?= enable=yes,interactive=no,color=no,threads=all
 
 .PHONY: help setup build render examples api docs test test-starved test-camera test-browser screenshot fuzz sanitize soak cluster \
   cluster-demo check-pictures verify bench bench-service bench-hostile gpu-kit sbom release-notes deb test-deb format lint golden install install-service \
