@@ -47,7 +47,7 @@ help:
 	@echo "make gpu-kit   pack command, tests and libraries for a machine with a GPU but without Swift"
 	@echo "make sbom      say what the command is made of: out/sbom.json (SPDX 2.3)"
 	@echo "make release-notes   that, and out/release-notes.md with all versions"
-	@echo "make deb       pack a Debian package for machines without Swift: out/glpreview_*.deb"
+	@echo "make deb       pack a Debian package for machines without Swift: out/glpreview_*.deb (SUITE=trixie: for that release)"
 	@echo "make test-deb  that, and its life in a fresh Debian, from installation to purge (as root)"
 	@echo "make install   put the command into $(PREFIX)/bin"
 	@echo "make install-service   puts the systemd unit there too, and /etc/glpreview/glpreview.yaml where there is none"
@@ -180,12 +180,19 @@ sbom: build
 release-notes: build
 	@scripts/sbom --notes out/release-notes.md
 
+# The package of another release of Debian.
+ifdef SUITE
+deb:
+	@scripts/setup deb-test
+	@SUITE="$(SUITE)" SWIFT="$(SWIFT)" scripts/deb-suite
+else
 # The release build, or `make deb GLPREVIEW=...`. What writes the man pages is a tool of argument-parser, built with the same
 # flags, so that nothing else is built anew; its plugin (`swift package generate-manual`) has its own.
 deb: $(if $(filter file,$(origin GLPREVIEW)),build)
 	@scripts/setup deb
 	$(SWIFT_BUILD) -c release $(BUILD_FLAGS) --product generate-manual
 	@GLPREVIEW="$(GLPREVIEW)" scripts/deb
+endif
 
 test-deb: deb
 	@scripts/setup deb-test
