@@ -1,4 +1,4 @@
-# make render   build and render the test pattern to several views under out/
+# make demo     build, and serve a moving test picture to look at
 # make test     run every test
 # make help     the rest
 
@@ -13,14 +13,16 @@ PREFIX ?= /usr/local
 EXAMPLES = CallSnapshot Clip MultiPreview Replicator Still
 # So many tests at a time: all at once, those that wait for something would wait for all others too.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
-# Where a process of the tests crashes, the log says in which line.
-export SWIFT_BACKTRACE ?= enable=yes,interactive=no,color=no,threads=all
+# Where a process of the tests crashes, the log says in which line. The release command has Swift's runtime in it, and would look
+# for swift-backtrace beside itself, and complain: no other target sets this.
+test test-camera test-browser screenshot golden api: export SWIFT_BACKTRACE ?= enable=yes,interactive=no,color=no,threads=all
 
 .PHONY: help setup build build-tests render examples examples-alone api docs test nightly test-starved test-camera test-browser screenshot fuzz sanitize soak cluster \
   cluster-demo check-pictures verify bench bench-service bench-hostile gpu-kit sbom release-notes deb test-deb format lint golden install install-service \
   clean
 
 help:
+	@echo "make demo      install what is missing, build, serve a moving test picture on this machine until Ctrl-C"
 	@echo "make render    install what is missing, build, render the test pattern to several views under out/"
 	@echo "make test      install what is missing, run every test"
 	@echo "make nightly   what takes longer: each stage of scripts/stages whose record in Tests/nightly.json is out of date (STAGE=soak: that one)"
@@ -46,7 +48,7 @@ help:
 	@echo "make gpu-kit   pack command, tests and libraries for a machine with a GPU but without Swift"
 	@echo "make sbom      say what the command is made of: out/sbom.json (SPDX 2.3)"
 	@echo "make release-notes   that, and out/release-notes.md with all versions"
-	@echo "make deb       pack a Debian package for machines without Swift: out/glpreview_*.deb"
+	@echo "make deb       pack a Debian package for machines without Swift: out/glpreview_*.deb (SUITE=trixie: for that release)"
 	@echo "make test-deb  that, and its life in a fresh Debian, from installation to purge (as root)"
 	@echo "make install   put the command into $(PREFIX)/bin"
 	@echo "make install-service   puts the systemd unit there too, and /etc/glpreview/glpreview.yaml where there is none"
@@ -59,6 +61,13 @@ setup:
 
 build: setup
 	$(SWIFT_BUILD) -c release $(BUILD_FLAGS) --product glpreview
+
+# The release build, or `make demo GLPREVIEW=...`.
+.PHONY: demo
+demo:
+	@scripts/setup demo
+	$(if $(filter file,$(origin GLPREVIEW)),$(SWIFT_BUILD) -c release $(BUILD_FLAGS) --product glpreview)
+	@GLPREVIEW="$(GLPREVIEW)" scripts/demo
 
 render: build
 	@mkdir -p out
@@ -184,12 +193,19 @@ sbom: build
 release-notes: build
 	@scripts/sbom --notes out/release-notes.md
 
+# The package of another release of Debian.
+ifdef SUITE
+deb:
+	@scripts/setup deb-test
+	@SUITE="$(SUITE)" SWIFT="$(SWIFT)" scripts/deb-suite
+else
 # The release build, or `make deb GLPREVIEW=...`. What writes the man pages is a tool of argument-parser, built with the same
 # flags, so that nothing else is built anew; its plugin (`swift package generate-manual`) has its own.
 deb: $(if $(filter file,$(origin GLPREVIEW)),build)
 	@scripts/setup deb
 	$(SWIFT_BUILD) -c release $(BUILD_FLAGS) --product generate-manual
 	@GLPREVIEW="$(GLPREVIEW)" scripts/deb
+endif
 
 test-deb: deb
 	@scripts/setup deb-test

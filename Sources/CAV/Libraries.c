@@ -1,5 +1,6 @@
 // Loads FFmpeg's libraries on first use: they bring more than a hundred others with them, which whoever renders a JPEG
-// shall not wait for. They are the very versions that the headers are of, by their sonames.
+// shall not wait for. They are the very versions that the headers are of, by their sonames: members of structures are read
+// and set directly, and lie elsewhere in other versions.
 #ifdef GLP_FFMPEG
 #include "Libraries.h"
 
@@ -55,15 +56,48 @@ unsigned glp_av_losses_heard(void) { return losses; }
 
 #define LIBRARY(name, major) "lib" name ".so." AV_STRINGIFY(major)
 #define PACKAGE(name, major) "lib" name AV_STRINGIFY(major)
+/// libavutil's major version is FFmpeg's and this.
+enum { AVUTIL_BEFORE_FFMPEG = 52 };
+
+/// The name of this system, as /etc/os-release has it.
+static void name_system(char name[64]) {
+  snprintf(name, 64, "this system");
+  FILE *file = fopen("/etc/os-release", "re");
+  char line[256];
+  while (file && fgets(line, sizeof line, file)) {
+    if (sscanf(line, "PRETTY_NAME=%*[\"']%63[^\"'\n]", name) == 1) break;
+  }
+  if (file) fclose(file);
+}
+
+/// The version of FFmpeg that is installed instead of ours; 0 where there is none.
+static int find_other_version(void) {
+  for (int major = 55; major < 70; major++) {
+    char name[32];
+    snprintf(name, sizeof name, LIBRARY("avutil", %d), major);
+    if (major != LIBAVUTIL_VERSION_MAJOR && dlopen(name, RTLD_LAZY | RTLD_LOCAL)) return major - AVUTIL_BEFORE_FFMPEG;
+  }
+  return 0;
+}
 
 static void *open_library(const char *name) {
   void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
-  if (!library) {
+  if (library) return library;
+  char here[64];
+  name_system(here);
+  const int other = find_other_version();
+  if (other) {
     snprintf(
-        reason, sizeof reason, "FFmpeg's libraries are not installed (%s): apt-get install %s %s", name,
-        PACKAGE("avformat", LIBAVFORMAT_VERSION_MAJOR), PACKAGE("avcodec", LIBAVCODEC_VERSION_MAJOR));
+        reason, sizeof reason,
+        "FFmpeg %d is installed, and this glpreview was built for FFmpeg %d (%s): install one that was built for %s",
+        other, LIBAVUTIL_VERSION_MAJOR - AVUTIL_BEFORE_FFMPEG, name, here);
+  } else {
+    snprintf(
+        reason, sizeof reason,
+        "FFmpeg's libraries are not installed (%s): apt-get install %s %s, or, if %s has others, a glpreview built for it",
+        name, PACKAGE("avformat", LIBAVFORMAT_VERSION_MAJOR), PACKAGE("avcodec", LIBAVCODEC_VERSION_MAJOR), here);
   }
-  return library;
+  return NULL;
 }
 
 /// Never unloaded: FFmpeg's own threads and the libraries below it don't expect that.

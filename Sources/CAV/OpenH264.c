@@ -12,11 +12,14 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int (*create)(ISVCEncoder **);
 static void (*destroy)(ISVCEncoder *);
+/// Which layout SFrameBSInfo has.
+static bool is_version_8;
 
 /// Never unloaded: encoders may have threads of their own.
 static void load(void) {
-  void *library = dlopen(GLP_OPENH264_SONAME, RTLD_LAZY | RTLD_LOCAL);
-  if (!library) return;
+  void *library = dlopen("libopenh264.so.8", RTLD_LAZY | RTLD_LOCAL);
+  is_version_8 = library;
+  if (!library && !(library = dlopen("libopenh264.so.7", RTLD_LAZY | RTLD_LOCAL))) return;
   destroy = (__typeof__(destroy))dlsym(library, "WelsDestroySVCEncoder");
   if (destroy) create = (__typeof__(create))dlsym(library, "WelsCreateSVCEncoder");
 }
@@ -83,7 +86,7 @@ glp_openh264 *glp_openh264_open(const glp_av_encoding *encoding, glp_av_error *e
   if (!create) {
     fail(
         error, GLP_AV_NO_LIBRARIES,
-        "OpenH264 is not installed (" GLP_OPENH264_SONAME "): apt-get install " GLP_OPENH264_PACKAGE);
+        "OpenH264 is not installed: apt-get install libopenh264-8, or libopenh264-7 where that is not known");
     return NULL;
   }
   glp_openh264 *self = calloc(1, sizeof *self);
@@ -120,14 +123,16 @@ void glp_openh264_close(glp_openh264 *self) {
 
 /// Puts the units of all layers after one another; false without memory.
 static bool gather(glp_openh264 *self, const SFrameBSInfo *info, size_t *count) {
-  if ((size_t)info->iFrameSizeInBytes > self->capacity) {
-    uint8_t *larger = realloc(self->bytes, info->iFrameSizeInBytes);
+  const int size = is_version_8 ? info->v8.iFrameSizeInBytes : info->v7.iFrameSizeInBytes;
+  const int layers = is_version_8 ? info->v8.iLayerNum : info->v7.iLayerNum;
+  if ((size_t)size > self->capacity) {
+    uint8_t *larger = realloc(self->bytes, size);
     if (!larger) return false;
     self->bytes = larger;
-    self->capacity = info->iFrameSizeInBytes;
+    self->capacity = size;
   }
-  for (int i = 0; i < info->iLayerNum; i++) {
-    const SLayerBSInfo *layer = &info->sLayerInfo[i];
+  for (int i = 0; i < layers; i++) {
+    const SLayerBSInfo *layer = is_version_8 ? &info->v8.sLayerInfo[i].layer : &info->v7.sLayerInfo[i];
     size_t length = 0;
     for (int unit = 0; unit < layer->iNalCount; unit++) length += layer->pNalLengthInByte[unit];
     if (length > self->capacity - *count) return false;
@@ -156,8 +161,9 @@ bool glp_openh264_encode(
       .uiTimeStamp = self->pictures++ * 1000 / self->rate,
   };
   if (is_key) (*self->encoder)->ForceIntraFrame(self->encoder, true);
-  SFrameBSInfo info = {0};
-  if ((*self->encoder)->EncodeFrame(self->encoder, &source, &info) != 0 || info.iFrameSizeInBytes <= 0) {
+  SFrameBSInfo info = {.v8 = {0}};
+  const int code = (*self->encoder)->EncodeFrame(self->encoder, &source, &info);
+  if (code != 0 || (is_version_8 ? info.v8.iFrameSizeInBytes : info.v7.iFrameSizeInBytes) <= 0) {
     return fail(error, GLP_AV_FAILED, "OpenH264 could not encode a picture");
   }
   if (!gather(self, &info, count)) return fail(error, GLP_AV_NO_MEMORY, "");

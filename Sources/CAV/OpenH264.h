@@ -1,12 +1,11 @@
-// OpenH264 (Cisco, BSD-2): its binary interface as far as it is used, in the layout of libopenh264.so.7, so that its
-// headers are not needed to build; names are its own, so that they can be looked up. And an encoder of it.
+// OpenH264 (Cisco, BSD-2): its binary interface as far as it is used, so that its headers are not needed to build; names are
+// its own, so that they can be looked up. And an encoder of it.
+//
+// There are two layouts: libopenh264.so.8 (2.5, Debian 13) measures PSNR, which libopenh264.so.7 (2.3, Debian 12) does not.
 #ifndef GLP_OPENH264_H
 #define GLP_OPENH264_H
 
 #include "CAV.h"
-
-#define GLP_OPENH264_SONAME "libopenh264.so.7"
-#define GLP_OPENH264_PACKAGE "libopenh264-7"
 
 enum {
   CAMERA_VIDEO_REAL_TIME = 0,
@@ -67,6 +66,8 @@ typedef struct {
   bool bEnableDenoise, bEnableBackgroundDetection, bEnableAdaptiveQuant, bEnableFrameCroppingFlag;
   bool bEnableSceneChangeDetect, bIsLosslessLink, bFixRCOverShoot;
   int iIdrBitrateRatio;
+  /// Beyond the end for version 7.
+  bool bPsnrY, bPsnrU, bPsnrV;
 } SEncParamExt;
 
 typedef struct {
@@ -79,17 +80,38 @@ typedef struct {
 } SLayerBSInfo;
 
 typedef struct {
-  int iLayerNum;
-  SLayerBSInfo sLayerInfo[128];
-  int eFrameType, iFrameSizeInBytes;
-  long long uiTimeStamp;
+  SLayerBSInfo layer;
+  float rPsnr[3];
+} SLayerBSInfo8;
+
+#define GLP_FRAME_OF(Layer) \
+  struct { \
+    int iLayerNum; \
+    Layer sLayerInfo[128]; \
+    int eFrameType, iFrameSizeInBytes; \
+    long long uiTimeStamp; \
+  }
+
+/// What EncodeFrame writes, by the library's version.
+typedef union {
+  GLP_FRAME_OF(SLayerBSInfo) v7;
+  GLP_FRAME_OF(SLayerBSInfo8) v8;
 } SFrameBSInfo;
+
+#if __SIZEOF_POINTER__ == 8
+// As the libraries' own headers have it (2.3.1, 2.6.0).
+static_assert(sizeof(SEncParamExt) == 924 && offsetof(SEncParamExt, bPsnrY) == 920);
+static_assert(sizeof(((SFrameBSInfo *)NULL)->v7) == 5144 && offsetof(SFrameBSInfo, v7.iFrameSizeInBytes) == 5132);
+static_assert(sizeof(((SFrameBSInfo *)NULL)->v8) == 7192 && offsetof(SFrameBSInfo, v8.iFrameSizeInBytes) == 7180);
+#endif
 
 typedef struct {
   int iColorFormat, iStride[4];
   unsigned char *pData[4];
   int iPicWidth, iPicHeight;
   long long uiTimeStamp;
+  /// Beyond the end for version 7.
+  bool bPsnrY, bPsnrU, bPsnrV;
 } SSourcePicture;
 
 typedef struct {

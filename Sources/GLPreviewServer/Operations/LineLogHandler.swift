@@ -77,7 +77,8 @@ struct LineLogHandler: LogHandler {
 
   // MARK: What is known
 
-  /// The fields besides the message, flattened and sorted by key: `camera.name` for a name inside a camera.
+  /// The fields besides the message, flattened and sorted by key: `camera.name` for a name inside a camera. Empty ones, such as
+  /// the reason of a camera that works, say nothing and are left out.
   private func fields(of event: LogEvent, _ more: Logger.Metadata) -> [(key: String, value: String)] {
     var all = metadata
     if let provided = metadataProvider?.get() { all.merge(provided) { $1 } }
@@ -86,7 +87,7 @@ struct LineLogHandler: LogHandler {
     var fields: [(key: String, value: String)] = []
     for (key, value) in all { Self.flatten(value, key, into: &fields) }
     if let error = event.error { fields.append(("error", "\(error)")) }
-    return fields.sorted { $0.key < $1.key }
+    return fields.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
   }
 
   private static func flatten(
@@ -109,7 +110,7 @@ struct LineLogHandler: LogHandler {
   ) -> String {
     var line = "\(time) \(event.level) \(label): \(message.onOneLine)"
     for (key, value) in fields {
-      let isWord = !value.isEmpty && !value.contains { $0.isWhitespace || $0 == "\"" || $0 == "=" }
+      let isWord = !value.contains { $0.isWhitespace || $0 == "\"" || $0 == "=" }
       line += " \(key.onOneLine)=\(isWord ? value.onOneLine : value.quotedAsJSON)"
     }
     return line + "\n"

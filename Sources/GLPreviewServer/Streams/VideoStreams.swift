@@ -147,12 +147,12 @@ final class VideoStreams: Service, CustomStringConvertible {
     for stream in all where !stream.isPatient { stream.end() }
   }
 
-  /// The clients of a view.
+  /// The clients of a view. A recorder is none.
   func clientCount(of camera: String, _ view: String) -> Int {
-    streams(of: camera, view).reduce(0) { $0 + $1.clients }
+    streams(of: camera, view).reduce(0) { $0 + ($1.isPatient ? 0 : $1.clients) }
   }
 
-  /// The clients of what one preview shows.
+  /// The clients and recorders of what one preview shows.
   func clientCount(of preview: Preview) -> Int {
     all.reduce(0) { $0 + ($1.source.preview === preview ? $1.clients : 0) }
   }

@@ -1,4 +1,4 @@
-// Pipes and commands as live sources: the newest frame for who is slow, all of them for who says so.
+// Pipes and commands as live sources: a slow reader gets the newest frame, or all of them if it asks for that.
 import Foundation
 import Testing
 
@@ -24,7 +24,7 @@ struct PipeTests {
   }
 
   @Test(
-    "who is slow gets the newest frames in order, the last one among them, and is told of those that were dropped"
+    "a slow reader gets the newest frames in order, the last one included, and the report counts those dropped"
   )
   func newest() async throws {
     let result = try await folder.render("-", "-o", "null:png", "--json", input: SourceBytes.y4m(0..<500))

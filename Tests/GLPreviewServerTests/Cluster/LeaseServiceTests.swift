@@ -186,7 +186,7 @@ extension RunningService {
         }
         // It was not the silence of the watch by which they knew.
         for node in records {
-          #expect(node.messages.contains { $0.hasPrefix("the store has lost what it had") })
+          #expect(node.messages.contains { $0.hasPrefix("the lease store was reset") })
         }
         for service in [one, two] { await until { service.inside.node?.isStoreHeard == true } }
         #expect(one.own == before && two.own == all.subtracting(before))

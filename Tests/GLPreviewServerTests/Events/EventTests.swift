@@ -73,7 +73,7 @@ struct EventTests {
     #expect(await Self.read(subscription, kept.count) == kept)
   }
 
-  @Test("who is slow loses the oldest, is told how many, and holds up nobody")
+  @Test("a slow reader loses the oldest events, is told how many, and delays no other")
   func slow() async throws {
     let log = EventLog(capacity: 4, epoch: "e")
     let slow = try log.subscribe()

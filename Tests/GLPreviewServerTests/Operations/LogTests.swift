@@ -60,6 +60,16 @@ struct LogTests {
     #expect(object["error"] == "it \"broke\"")
   }
 
+  @Test("empty fields are left out", arguments: LogFormat.allCases)
+  func empty(format: LogFormat) {
+    let lines = lines(format) { logger in
+      logger[metadataKey: "service"] = ""
+      logger.info("camera state changed", metadata: ["reason": "", "camera": ["name": ""], "state": "live"])
+    }
+    #expect(lines.count == 1 && lines[0].contains("live"))
+    for name in ["reason", "camera.name", "service"] { #expect(!lines[0].contains(name), "\(lines[0])") }
+  }
+
   @Test("a line of text can't be broken by what is in it")
   func text() {
     let lines = lines(.text) { $0.info("a\nb\u{1B}[2J", metadata: ["b": "x y", "a": "plain", "c": "1\n2"]) }

@@ -115,8 +115,9 @@ struct RecordingTests {
       try await withService(configuration(folder)) { service in
         let events = try service.inside.events.log.subscribe(EventLog.Filter(types: ["recording"]))
         // So that there is something before it.
-        await until { service.inside.videos.clientCount(of: "camera", "main") == 1 }
         let watched = try service.inside.registry.view(nil, of: nil)
+        await until { service.inside.videos.clientCount(of: watched.preview) == 1 }
+        #expect(service.inside.videos.clientCount(of: "camera", "main") == 0, "a recorder is no client")
         let video = try service.inside.videos.begin(watched, as: watched.served, watched.served.video)
         for _ in 0..<40 { _ = try await video.next() }
         #expect(try await Self.list(service).isEmpty)
@@ -345,8 +346,8 @@ struct RecordingTests {
     }
     try await withTemporaryFolder { folder in
       try await withService(configuration(folder, false)) { service in
-        await until { service.inside.videos.clientCount(of: "camera", "main") == 1 }
         let watched = try service.inside.registry.view(nil, of: nil)
+        await until { service.inside.videos.clientCount(of: watched.preview) == 1 }
         let video = try service.inside.videos.begin(watched, as: watched.served, watched.served.video)
         var times: [CaptureInstant] = []
         while times.count < 60, let sample = try await video.next() { times.append(sample.timestamp) }

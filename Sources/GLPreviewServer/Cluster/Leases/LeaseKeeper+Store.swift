@@ -42,7 +42,7 @@ extension LeaseKeeper {
     } catch {
       guard error == .streamNotFound else { return }
     }
-    logger.warning("the store has lost what it had: everything is heard again")
+    logger.warning("the lease store was reset: all keys are read again")
     change { state in
       state.forget()
       state.turns += 1

@@ -9,7 +9,7 @@ struct LiveSourceTests {
   private let lost = SourceError(.unavailable, path: "camera", reason: "was unplugged")
   private let everything = LiveOptions.Delivery.every(maximumBytes: 1 << 20)
 
-  @Test("who is slow gets the newest frame, and what was dropped is counted")
+  @Test("a slow reader gets the newest frame, and dropped frames are counted")
   func newest() async throws {
     let device = ScriptedDevice(.picture(1), .picture(2), .picture(3))
     let source = LiveSource(device)

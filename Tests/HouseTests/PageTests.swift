@@ -1,0 +1,229 @@
+// What the pages name exists: files, headings, targets of make, options, keys, addresses, metrics, code, fuzz targets.
+import Foundation
+import Testing
+
+@Suite("Pages")
+struct PageTests {
+  private static func exists(_ path: String) -> Bool {
+    FileManager.default.fileExists(atPath: SourceFile.root.appending(path: path).path)
+  }
+
+  private static func text(_ path: String) throws -> String {
+    try String(contentsOf: SourceFile.root.appending(path: path), encoding: .utf8)
+  }
+
+  // MARK: Files
+
+  @Test("a link leads to a file, and to a heading in it")
+  func links() throws {
+    let pages = try Page.all()
+    let anchors = Dictionary(uniqueKeysWithValues: pages.map { ($0.path, $0.anchors) })
+    for page in pages {
+      for (number, line) in page.lines.enumerated() where line.contains("](") {
+        for link in line.matches(of: /\]\(([^)\s]+)\)/).map(\.1) where !link.contains("://") {
+          let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+          let file = URL(filePath: "/" + page.path).deletingLastPathComponent().appending(
+            path: String(parts[0]))
+          let target = parts[0].isEmpty ? page.path : String(file.standardized.path.dropFirst())
+          #expect(Self.exists(target), "\(page.path):\(number + 1): \(link)")
+          if parts.count == 2, let known = anchors[target] {
+            #expect(known.contains(String(parts[1])), "\(page.path):\(number + 1): \(link)")
+          }
+        }
+      }
+    }
+  }
+
+  @Test("a path of the repository exists")
+  func paths() throws {
+    let folders = [
+      ".ci", "Benchmarks", "Examples", "Resources", "Sources", "Tests", "docs", "packaging", "scripts",
+    ]
+    for page in try Page.current() {
+      for (number, line) in page.lines.enumerated() where line.contains("/") {
+        let words = line.split { !($0.isLetter || $0.isNumber || "/._+-*{".contains($0)) }
+        for word in words where word.contains("/") && !word.contains(/[*{]/) {
+          guard let first = word.split(separator: "/").first, folders.contains(String(first)) else {
+            continue
+          }
+          let path = word.hasSuffix(".") ? word.dropLast() : word
+          #expect(Self.exists(String(path)), "\(page.path):\(number + 1): \(word)")
+        }
+      }
+    }
+  }
+
+  // MARK: Commands
+
+  @Test("a target of make exists")
+  func makeTargets() throws {
+    let rules = try Self.text("Makefile").matches(of: /(?m)^([a-z][a-z -]*):(?!=)/)
+    let targets = Set(rules.flatMap { $0.1.split(separator: " ") })
+    for code in try Page.code() where code.text.contains("make ") {
+      for match in code.text.matches(of: /\bmake (?:[A-Z_]+=\S+ )*([a-z][a-z-]*)/) {
+        #expect(targets.contains(match.1), "\(code.place): make \(match.1)")
+      }
+    }
+  }
+
+  /// The options that the command declares: `var maxBytes` after `@Option` is `max-bytes`.
+  private static func options() throws -> Set<String> {
+    var options: Set = ["help", "version", "generate-completion-script"]
+    for file in try SourceFile.all(below: "Sources/glpreview-cli") {
+      var isNext = false
+      for line in file.lines {
+        if line.contains("@Option") || line.contains("@Flag") { isNext = true }
+        for match in line.matches(of: /customLong\("([^"]+)"\)/) { options.insert(String(match.1)) }
+        if isNext, let name = line.firstMatch(of: /\bvar (\w+)/)?.1 {
+          options.insert(name.map { $0.isUppercase ? "-\($0.lowercased())" : "\($0)" }.joined())
+          isNext = false
+        }
+      }
+    }
+    return options
+  }
+
+  /// Options of other programs that a page names alone.
+  private static let others = ["build-arg", "disable-default-traits"]
+
+  @Test("an option of the command, or of a script, exists")
+  func optionNames() throws {
+    let options = try Self.options()
+    let scripts = try ["Benchmarks", "Tests/Cluster", "Tests/Soak", "Tests/CameraVM", "scripts"].flatMap {
+      folder in
+      try #require(FileManager.default.enumerator(atPath: SourceFile.root.appending(path: folder).path))
+        .compactMap { $0 as? String }.filter { !$0.hasSuffix(".md") }.compactMap {
+          try? Self.text("\(folder)/\($0)")
+        }
+    }.joined()
+    for code in try Page.code() where code.text.contains("--") {
+      for command in Self.commands(in: code) {
+        let words = command.split(separator: " ").drop {
+          $0.contains("=") && !$0.hasPrefix("-") || $0 == "sudo"
+        }
+        guard let first = words.first else { continue }
+        let isOurs = first == "glpreview" || first.hasSuffix("/glpreview")
+        guard isOurs || first.hasPrefix("--") || Self.exists(String(first)) else { continue }
+        for option in command.matches(of: /(?:^|[\s\[])--([a-z][a-z0-9-]*)/).map({ String($0.1) }) {
+          // Benchmarks/matrix makes its options of words.
+          let isOfScript =
+            scripts.contains("--\(option)")
+            || code.place.hasPrefix("Benchmarks/") && scripts.contains("\"\(option)\"")
+          #expect(
+            options.contains(option) || !isOurs && isOfScript || Self.others.contains(option),
+            "\(code.place): --\(option)")
+        }
+      }
+    }
+  }
+
+  /// The commands of a line, without what is quoted, for another program (behind ` -- `), or a comment.
+  private static func commands(in code: Page.Code) -> [Substring] {
+    guard code.isBlock else { return [code.text[...]] }
+    let text = code.text.replacing(/'[^']*'|"[^"]*"/, with: "").replacing(#/ (#|--) .*/#, with: "")
+    return text.split { "|;&(".contains($0) }
+  }
+
+  // MARK: The service
+
+  /// The keys in docs/configuration.md, which ConfigurationKeyTests holds; each also without what has a name of its own.
+  private static func keys() throws -> Set<String> {
+    var keys: Set<String> = []
+    var section = ""
+    for line in try text("docs/configuration.md").split(separator: "\n") {
+      if let name = line.firstMatch(of: /<!-- keys: (\S+) -->/)?.1 { section = String(name) }
+      guard line.hasPrefix("| `") else { continue }
+      let cell = line.split(separator: "|").first ?? ""
+      for key in cell.matches(of: /`([^`]+)`/).map({ $0.1.replacing("[]", with: "") }) {
+        let parts = key.split(separator: ".")
+        for count in 1...parts.count {
+          let part = parts.prefix(count).joined(separator: ".")
+          keys.formUnion(section.contains("NAME") ? [part, "\(section).\(part)"] : [part])
+        }
+      }
+    }
+    return keys
+  }
+
+  /// Members of `/api/cameras` that look like keys.
+  private static let members = ["video.running"]
+
+  @Test("a key of the configuration exists")
+  func keyNames() throws {
+    let keys = try Self.keys()
+    let groups = Set(keys.map { $0.prefix { $0 != "." } })
+    for code in try Page.code() where !code.isBlock && !Self.members.contains(code.text) {
+      let word = code.text.prefix { $0 != ":" }.description.replacing("*", with: "NAME").replacing(
+        "[]", with: "")
+      guard let match = word.wholeMatch(of: /([a-z-]+)(?:\.[A-Za-z-]+)+/), groups.contains(match.1),
+        ![".js", ".md"].contains(where: word.hasSuffix)
+      else { continue }
+      #expect(keys.contains(word), "\(code.place): \(code.text)")
+    }
+  }
+
+  @Test("an address is one that the service has")
+  func addresses() throws {
+    let folders = ["Access", "Routes"].map { "Sources/GLPreviewServer/\($0)" }
+    let routes = try folders.flatMap { try SourceFile.all(below: $0) }.flatMap(\.lines).flatMap { line in
+      line.matches(of: /"\/?([a-z][A-Za-z0-9.:\/]*)"/).map { $0.1.split(separator: "/") }
+    }
+    for code in try Page.code() where code.text.contains("/") {
+      let addresses = code.text.matches(
+        of:
+          /(?:^|[\s'"(]|https?:\/\/[\w.:-]+)\/((?:api|cameras|recordings)\/[\w{}.\/-]*|healthz|readyz|metrics)/
+      )
+      for address in addresses.map(\.1) {
+        let parts = address.split(separator: "/")
+        let isServed = routes.contains { route in
+          route.count == parts.count && zip(route, parts).allSatisfy { $0.hasPrefix(":") || $0 == $1 }
+        }
+        #expect(isServed, "\(code.place): /\(address)")
+      }
+    }
+  }
+
+  // MARK: Code
+
+  @Test("metrics and types that are named exist")
+  func names() throws {
+    let files = try ["Sources", "Tests", "Benchmarks"].flatMap { try SourceFile.all(below: $0) }
+    var wanted: [String: [String]] = [:]
+    for code in try Page.code() {
+      let metrics = code.text.matches(of: /\bglpreview_[a-z_]*[a-z]\b/).map { String($0.0) }
+      // A capital after a small letter: other words are no types, or may be.
+      let types = code.text.matches(of: /(?:^|[^\w.\/{$-])([A-Z]\w*[a-z]\w*[A-Z]\w+(?:\+\w+)?)/).map {
+        String($0.1)
+      }
+      for name in metrics + (code.isBlock ? [] : types) { wanted[name, default: []].append(code.place) }
+    }
+    for file in files {
+      for part in file.path.split(separator: "/") { wanted[String(part).replacing(".swift", with: "")] = nil }
+      for line in file.lines {
+        for word in line.utf8.split(whereSeparator: { !Self.isOfName($0) }) where word.count > 4 {
+          wanted[String(Substring(word))] = nil
+        }
+      }
+    }
+    for (name, places) in wanted.sorted(by: { $0.key < $1.key }) {
+      Issue.record("\(places[0]): \(name)")
+    }
+  }
+
+  private static func isOfName(_ byte: UInt8) -> Bool {
+    byte == 95 || (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
+  }
+
+  @Test("every fuzz target is in the table of docs/reliability.md")
+  func fuzzTargets() throws {
+    let targets = try SourceFile.all(below: "Tests/FuzzTests/Targets").flatMap { file in
+      file.lines.joined(separator: "\n").matches(of: /FuzzTarget\(\s*name: "([^"]+)"/).map { String($0.1) }
+    }
+    let page = try Self.text("docs/reliability.md")
+    let table = try #require(page.firstMatch(of: /\| target \| input \| promise \|\n\|[-|]+\n((?:\|.*\n)+)/))
+      .1
+    let rows = table.matches(of: /(?m)^\| `([^`]+)`/).map { String($0.1) }
+
+    #expect(Set(rows) == Set(targets) && rows.count == targets.count)
+  }
+}
