@@ -5,7 +5,10 @@
 SWIFT ?= swift
 # SwiftPM names a package's traits to the compiler in the order of a hash table. Where that is another one each time, every
 # second build begins anew.
-SWIFT_BUILD = SWIFT_DETERMINISTIC_HASHING=1 $(SWIFT) build
+export SWIFT_DETERMINISTIC_HASHING = 1
+# What only computes is optimised where tests are built too: PreviewCore's tests take a tenth of the time.
+export GLPREVIEW_OPTIMISED = 1
+SWIFT_BUILD = $(SWIFT) build
 # All symbols are bound at the start and then are read-only (-z relro -z now); no library is looked for beside the command.
 BUILD_FLAGS ?= --static-swift-stdlib --disable-local-rpath -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
 GLPREVIEW = .build/release/glpreview
