@@ -267,6 +267,7 @@ struct ServiceParts: Sendable {
     let streamRoutes = StreamRoutes(
       registry: registry, streams: streams,
       guests: { [peerStreams] in try peerStreams.view($0, of: $1, $2) }, moves: moves)
+    group.add(middleware: QueryMiddleware())
     let videoRoutes = VideoRoutes(
       registry: registry, streams: videos, clips: clips,
       guests: { [peerStreams] in try peerStreams.view($0, of: $1, as: .video, $2) }, moves: moves)
