@@ -97,6 +97,7 @@ final class RTSPConnection {
     }
   }
 
+    if let features = request.required { return try await send(551, request, [("Unsupported", features)]) }
   private func admitted(_ request: RTSPRequest) async throws {
     switch request.method {
     case "DESCRIBE": try await describe(request)
@@ -150,7 +151,8 @@ final class RTSPConnection {
     let target = try target(request.url)
     let stream = try parts.videos.begin(target, as: target.served, target.served.video)
     let first = try await RTSPSession.first(of: stream, within: parts.firstPicture)
-    let base = request.url.hasSuffix("/") ? request.url : request.url + "/"
+    let url = RTSPTarget.withoutQuery(request.url)
+    let base = url.hasSuffix("/") ? url : url + "/"
     try await send(
       200, request, [("Content-Base", base), ("Content-Type", "application/sdp")],
       RTSPDescription.text(first.format, name: "\(target.camera)/\(target.name)"))
@@ -189,7 +191,7 @@ final class RTSPConnection {
     405: "Method Not Allowed", 413: "Request Entity Too Large", 451: "Parameter Not Understood",
     454: "Session Not Found", 459: "Aggregate Operation Not Allowed", 461: "Unsupported Transport",
     500: "Internal Server Error", 501: "Not Implemented", 503: "Service Unavailable",
-    505: "RTSP Version Not Supported",
+    505: "RTSP Version Not Supported", 551: "Option not supported",
   ]
 
   private func send(

@@ -139,7 +139,9 @@ struct RTSPTests {
     arguments: [
       ("DESCRIBE", "camera/none", [], 404), ("DESCRIBE", "none/main", [], 404),
       ("DESCRIBE", "a/b/c", [], 404),
-      ("DESCRIBE", "camera/main?fps=1", [], 400), ("SETUP", "camera/main", [], 461),
+      ("DESCRIBE", "camera/none?camera/main", [], 404), ("SETUP", "camera/main", [], 461),
+      ("DESCRIBE", "camera/main", [("Require", "onvif-replay")], 551),
+      ("OPTIONS", "camera/main", [("Proxy-Require", "gradual")], 551),
       ("SETUP", "camera/main", [("Transport", "RTP/AVP;multicast")], 461), ("SETUP", "none", tcp, 404),
       ("PLAY", "camera/main", [], 454), ("PLAY", "camera/main", [("Session", "1")], 454),
       ("TEARDOWN", "camera/main", [("Session", "1")], 454), ("PAUSE", "camera/main", [], 405),
@@ -150,7 +152,9 @@ struct RTSPTests {
   func refusals(method: String, path: String, fields: [(String, String)], status: Int) async throws {
     try await Self.withServer { _, port in
       let peer = try await RTSPPeer(to: port)
-      #expect(try await peer.ask(method, Self.url(port, path), fields).status == status)
+      let answer = try await peer.ask(method, Self.url(port, path), fields)
+      #expect(answer.status == status)
+      #expect(answer.fields["unsupported"] == (status == 551 ? fields[0].1 : nil))
       #expect(try await peer.ask("OPTIONS", "*").status == 200)
       try await peer.close()
     }
@@ -158,6 +162,22 @@ struct RTSPTests {
 
   @Test("a view that is switched off is refused, and ends for those who watch; so does one that is removed")
   func ends() async throws {
+  @Test("what other servers take after a question mark means nothing")
+  func query() async throws {
+    try await Self.withServer { service, port in
+      let (peer, url) = (try await RTSPPeer(to: port), Self.url(port) + "?video&audio")
+      let description = try await peer.ask("DESCRIBE", url)
+      #expect(description.status == 200 && description.fields["content-base"] == Self.url(port) + "/")
+      // Clients put the track behind the URL, or behind the base.
+      let answer = try await peer.ask("SETUP", url + "/trackID=0", Self.tcp)
+      #expect(answer.status == 200)
+      let session = ("Session", String(try #require(answer.fields["session"]).prefix { $0 != ";" }))
+      #expect(try await peer.ask("PLAY", url, [session]).status == 200)
+      _ = try await peer.packet(channel: 0)
+      try await peer.close()
+    }
+  }
+
     try await Self.withServer { service, port in
       var peers: [RTSPPeer] = []
       for name in ["main", "main"] {
