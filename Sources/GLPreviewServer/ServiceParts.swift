@@ -26,6 +26,8 @@ struct ServiceParts: Sendable {
   let webRTC: WHEPSessions
   let rtsp: RTSPServer
   let access: AccessControl
+  /// Of all requests, by HTTP and RTSP.
+  private let limiter: RateLimiter
   let peers: PeerCatalogue
   let peerStreams: PeerStreams
   private let assignment: CameraAssignment
@@ -93,6 +95,7 @@ struct ServiceParts: Sendable {
     snapshots = SnapshotProvider(
       gate: AdmissionLimit(capacity: limits.adHocViews), within: registry.budget, counting: metrics)
     access = AccessControl(configuration.access)
+    limiter = RateLimiter(requestsPerSecond: limits.requestsPerSecond)
     peers = try PeerCatalogue(
       configuration.cluster, name: name, patience: configuration.patience, logger: logger
     ) { [registry] in registry.served.names }
@@ -107,7 +110,7 @@ struct ServiceParts: Sendable {
       onFollow: { webRTC.followViews() })
     self.peerStreams = peerStreams
     rtsp = RTSPServer(
-      registry, videos, access, configuration,
+      registry, videos, access, limiter, configuration,
       guests: { try peerStreams.view($0, of: $1, as: .video) }, logger: logger)
     peerEvents = PeerEvents(
       peers, events.log, counting: metrics, limit: configuration.patience.peerAnswer, logger: logger)
@@ -261,8 +264,10 @@ struct ServiceParts: Sendable {
     node?.list { [cameraRoutes] in cameraRoutes.listing() }
     let router = Router(context: ServiceContext.self, options: [.autoGenerateHeadEndpoints])
     router.add(middleware: RequestCountMiddleware(metrics: metrics))
-    AccessMiddlewares(configuration: configuration.configuration, control: access).add(to: router)
+    AccessMiddlewares(configuration: configuration.configuration, control: access, limiter: limiter).add(
+      to: router)
     let group = router.group("").add(middleware: ReloadMiddleware(registry: registry))
+    group.add(middleware: QueryMiddleware())
     let moves = { @Sendable [peers] (camera: String) in peers.moves(camera) }
     let streamRoutes = StreamRoutes(
       registry: registry, streams: streams,

@@ -18,14 +18,15 @@ extension DashboardTests {
     .enabled(
       if: hasWebRTC && hasAIORTC,
       "libssl3, libsrtp2-1 or python3-aiortc is missing here: scripts/setup browser"),
-    arguments: [0, 10, 30])
-  func aiortc(percent: Int) async throws {
+    arguments: [(0, "audio video"), (0, "video audio data"), (0, "data video"), (10, "video"), (30, "video")])
+  func aiortc(percent: Int, kinds: String) async throws {
     let script = URL(filePath: #filePath).deletingLastPathComponent().appending(
       path: "Support/webrtc_client.py")
     try await withService(Self.cameras) { service in
       let client = try LocalProcess(
         "/usr/bin/python3",
-        [script.path, service.address.absoluteString + "cameras/bars/main/whep", "40", "\(percent)"])
+        [script.path, service.address.absoluteString + "cameras/bars/main/whep", "40", "\(percent)"]
+          + kinds.split(separator: " ").map(String.init))
       let seen = try await client.said(/(pictures=.*)/)
       #expect(seen.hasPrefix("pictures=40 size=640x360 left=yellow right=red lost="))
       #expect(seen.hasSuffix("lost=0") == (percent == 0))
@@ -38,7 +39,15 @@ extension DashboardTests {
     .enabled(if: hasWebRTC, "libssl3 or libsrtp2-1 is missing here: scripts/setup"))
   func webRTC() async throws {
     try await withBrowser(Self.cameras) { browser, _ in
-      _ = try await browser.run(Self.player)
+      // As WHEP wants it (RFC 9725, 4.4): all by one transport, audio and data beside video, in any order.
+      for kinds in ["['audio', 'video', 'data']", "['video', 'video', 'audio']"] {
+        _ = try await browser.run(Self.player(of: kinds, "{bundlePolicy: 'max-bundle'}"))
+        try await browser.wait(
+          "pictures of \(kinds)", until: "window.seen?.frames > 5 && window.seen.left === 'yellow'")
+        _ = try await browser.run("window.connection.close()")
+      }
+
+      _ = try await browser.run(Self.player(of: "['audio', 'video']", "{}"))
 
       // The sixth bar is red, and the second yellow.
       try await browser.wait("pictures", until: "window.seen?.frames > 20 && window.seen.left === 'yellow'")
@@ -64,12 +73,14 @@ extension DashboardTests {
   }
 
   /// Plays `bars/main` as a page of somebody's own would, and keeps what it sees in `seen`.
-  private static let player =
+  private static func player(of kinds: String, _ configuration: String) -> String {
     WatchedVideo.element + """
-      const connection = window.connection = new RTCPeerConnection();
-      connection.addTransceiver('audio', {direction: 'recvonly'});
-      connection.addTransceiver('video', {direction: 'recvonly'});
-      connection.ontrack = ({track}) => { video.srcObject = new MediaStream([track]); };
+      const connection = window.connection = new RTCPeerConnection(\(configuration));
+      for (const kind of \(kinds)) {
+        if (kind === 'data') connection.createDataChannel('data');
+        else connection.addTransceiver(kind, {direction: 'recvonly'});
+      }
+      connection.ontrack = ({track}) => { if (track.kind === 'video') video.srcObject ??= new MediaStream([track]); };
       (async () => {
         await connection.setLocalDescription(await connection.createOffer());
         const answer = await fetch('cameras/bars/main/whep', {method: 'POST',
@@ -78,4 +89,5 @@ extension DashboardTests {
         await connection.setRemoteDescription({type: 'answer', sdp: await answer.text()});
       })();
       """
+  }
 }

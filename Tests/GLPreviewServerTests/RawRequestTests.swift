@@ -179,7 +179,10 @@ struct RawRequestTests {
   @Test(
     "requests that are said in another way are answered",
     arguments: [
-      "GET http://elsewhere/snapshot HTTP/1.1\r\n\(host)Connection: close\r\n\r\n",
+      // The host of the target counts (RFC 9112, 3.2.2).
+      "GET http://127.0.0.1:80/snapshot HTTP/1.1\r\nHost: nowhere.example\r\nConnection: close\r\n\r\n",
+      "GET http://127.0.0.1?action=snapshot HTTP/1.1\r\n\(host)Connection: close\r\n\r\n",
+      "GET http://127.0.0.1/snapshot HTTP/1.0\r\nConnection: close\r\n\r\n",
       "GET /snapshot HTTP/1.0\r\nConnection: close\r\n\r\n",
     ])
   func lenient(text: String) async throws {

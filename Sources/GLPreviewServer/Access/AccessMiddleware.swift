@@ -53,16 +53,11 @@ struct AccessMiddleware: ServiceMiddleware {
         return Sender(role: role, secret: presented.hashValue)
       }
     } catch {
-      context.logger.notice("too many wrong credentials", metadata: ["client": "\(context.clientAddress)"])
+      context.logger.notice("too many wrong credentials", metadata: context.metadata(ofRefused: request))
       guard known.role == nil else { return known }
       throw error
     }
-    context.logger.warning(
-      "wrong credentials",
-      metadata: [
-        "client": "\(context.clientAddress)",
-        "request": "\(request.method) \(URLToken.redacted(request.uri.string))",
-      ])
+    context.logger.warning("wrong credentials", metadata: context.metadata(ofRefused: request))
     return known
   }
 
@@ -103,6 +98,13 @@ extension Request {
     var head = head
     head.path = removed
     return Request(head: head, body: body)
+  }
+}
+
+extension ServiceContext {
+  /// What the log says of a client that was refused. Each protocol's lines have these fields, for fail2ban and the like.
+  func metadata(ofRefused request: Request) -> Logger.Metadata {
+    ["client": "\(clientAddress)", "request": "\(request.method) \(URLToken.redacted(request.uri.string))"]
   }
 }
 

@@ -6,6 +6,8 @@ struct AccessMiddlewares: Sendable {
   let configuration: ServerConfiguration
   /// The secrets, which can be updated later.
   let control: AccessControl
+  /// Counts requests, beside those by RTSP.
+  let limiter: RateLimiter
 
   /// Adds the middlewares and the login routes. Routes added later are behind them.
   func add(to router: Router<ServiceContext>) {
@@ -16,8 +18,8 @@ struct AccessMiddlewares: Sendable {
     router.add(middleware: CrossOriginMiddleware(control: control))
     router.add(middleware: ProblemMiddleware())
     // Cheapest first. Rate limits count an attempt to guess a secret before the secret is checked.
-    let limiter = RateLimiter(requestsPerSecond: limits.requestsPerSecond)
-    router.add(middleware: RateLimitMiddleware(limiter: limiter))
+    let probes = RateLimiter(requestsPerSecond: limits.requestsPerSecond)
+    router.add(middleware: RateLimitMiddleware(limiter: limiter, probes: probes))
     router.add(middleware: HostMiddleware(control: control, rule: HostRule(configuration.bind)))
     router.add(middleware: BodyMiddleware(maximumBytes: limits.requestBytes))
     router.add(middleware: AccessMiddleware(control: control))

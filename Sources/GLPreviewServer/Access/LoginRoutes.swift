@@ -33,8 +33,8 @@ struct LoginRoutes: Sendable {
   private func logIn(_ request: Request, _ context: ServiceContext) async throws -> Response {
     guard control.asksForCredentials else { return Response(status: .noContent) }
     let secret = try await secret(in: request)
-    guard let role = try control.role(for: context.client, secret.presented) else {
-      context.logger.warning("wrong login", metadata: ["client": "\(context.clientAddress)"])
+    guard let role = try role(secret.presented, request, context) else {
+      context.logger.warning("wrong login", metadata: context.metadata(ofRefused: request))
       throw Problem(
         .unauthorized, "wrong token, or wrong user name or password",
         headers: ["WWW-Authenticate": #"Bearer realm="glpreview""#])
@@ -42,6 +42,15 @@ struct LoginRoutes: Sendable {
     context.logger.info("login", metadata: ["client": "\(context.clientAddress)", "role": "\(role)"])
     return answer(
       request, cookie: control.sessions.begin(role), seconds: Int(LoginSessions.lifetime / .seconds(1)))
+  }
+
+  private func role(
+    _ presented: PresentedCredentials, _ request: Request, _ context: ServiceContext
+  ) throws(Problem) -> Role? {
+    do throws(Problem) { return try control.role(for: context.client, presented) } catch {
+      context.logger.notice("too many wrong credentials", metadata: context.metadata(ofRefused: request))
+      throw error
+    }
   }
 
   private func logOut(_ request: Request) -> Response {

@@ -76,9 +76,14 @@ final class RateLimiter: Sendable {
 /// Rejects clients with too many requests: 429 with `Retry-After`.
 struct RateLimitMiddleware: ServiceMiddleware {
   let limiter: RateLimiter
+  /// Counts the requests of supervisors, which may come from the address of a busy client: 429 would read as a service that is down.
+  let probes: RateLimiter
+
+  private static let probed: Set<String> = ["/healthz", "/health", "/readyz"]
 
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     // All clients of a proxy come through a local socket; the proxy can tell them apart, we can't.
+    let limiter = Self.probed.contains(request.uri.path) ? probes : limiter
     if !context.client.isLocal, let seconds = limiter.secondsToWait(context.client) {
       throw Problem.busy(.tooManyRequests, "too many requests from this client", retryAfter: seconds)
     }

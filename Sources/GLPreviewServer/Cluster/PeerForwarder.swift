@@ -220,8 +220,7 @@ final class PeerForwarder: Sendable {
   ) async throws -> PeerClient.Call {
     let path = request.uri.path
     guard path.hasPrefix("/") else { throw Problem(.badRequest, "a path begins with a slash") }
-    // What only makes a URL different from others would keep equal requests from sharing one.
-    let words = QueryWords.counting(in: request.uri.query ?? "").joined(separator: "&")
+    let words = request.uri.query ?? ""
     var call = PeerClient.Call(
       method: HTTPMethod(rawValue: request.method.rawValue), peer: url,
       target: words.isEmpty ? path : "\(path)?\(words)", role: context.role ?? .read)

@@ -58,7 +58,7 @@ final class PeerStreams: Service, CustomStringConvertible {
   private static let longestWords = 2048
   /// The parameters that are of this connection alone.
   private static let others: Set<String> = [
-    "view", "src", "key", "extra_headers", "advance_headers", "dual_final_frames", "zero_data",
+    "view", "src", "key", "token", "extra_headers", "advance_headers", "dual_final_frames", "zero_data",
   ]
   /// Of video, also these.
   private static let othersOfVideo = others.union(["duration", "download"])
@@ -133,8 +133,10 @@ final class PeerStreams: Service, CustomStringConvertible {
 
   /// The parameters that the peer gets, in one order.
   static func words(in query: String, of kind: Kind = .jpegs) -> String {
-    QueryWords.counting(in: query, without: kind == .video ? othersOfVideo : others).sorted()
-      .joined(separator: "&")
+    let others = kind == .video ? othersOfVideo : others
+    return CacheBuster.removed(from: query).filter { word in
+      !others.contains(String(word.prefix { $0 != "=" }).percentDecoded)
+    }.sorted().joined(separator: "&")
   }
 
   private func source(_ key: Key) throws -> ServedPreview {

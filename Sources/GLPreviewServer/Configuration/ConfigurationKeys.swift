@@ -107,7 +107,8 @@ enum ConfigurationKeys {
       "connections from one address; further ones are closed"),
     .init(
       "requests-per-second", .number(0.01...1_000_000), \.requestsPerSecond, "`200`",
-      "requests a second from one address on average; bursts may have twice as many"),
+      "requests a second from one address on average, by HTTP and RTSP; bursts may have twice as many; `/healthz` and `/readyz` are counted by themselves"
+    ),
     .init(
       "request-bytes", .bytes(1024...64 << 20), \.requestBytes, "`64KiB`", "the largest body of a request"),
     .init(

@@ -1,4 +1,4 @@
-// The query parameters of a URL. Each is taken by name, and those left over are rejected.
+// The query parameters of a URL, as `QueryMiddleware` leaves them. Each is taken by name, and those left over are rejected.
 internal import GLPreview
 internal import Hummingbird
 
@@ -6,21 +6,9 @@ internal import Hummingbird
 struct QueryWords {
   private var words: [(key: String, value: String)]
 
-  /// Parameters that clients add to bypass caches or to authenticate; ignored here.
-  static let ignored: Set<String> = ["_", "t", "ts", "cb", "cacheBust", "cachebust", "token"]
-
-  /// The parameters of a query without those that are ignored. Their names may be percent-encoded.
-  static func counting(in query: String, without others: Set<String> = []) -> [Substring] {
-    query.split(separator: "&").filter { word in
-      let name = String(word.prefix { $0 != "=" }).percentDecoded
-      return !ignored.contains(name) && !others.contains(name)
-    }
-  }
-
   /// - Throws: `Problem` if a parameter is given twice.
   init(_ request: Request) throws(Problem) {
     words = request.uri.queryParameters.map { (key: String($0.key), value: String($0.value)) }
-      .filter { !Self.ignored.contains($0.key) }
     for (index, word) in words.enumerated()
     where words[..<index].contains(where: { $0.key == word.key }) && !Self.repeatable.contains(word.key) {
       throw .badParameter(word.key, "'\(word.key)' is given twice")

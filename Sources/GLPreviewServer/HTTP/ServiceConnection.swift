@@ -45,18 +45,30 @@ struct ServiceConnection: HTTPChannelHandler {
   }
 }
 
-/// Adds an empty Host to an HTTP/1.1 request that has none; `HostMiddleware` then rejects it (RFC 9112, 3.2). It runs
-/// here because the version is not available later.
+/// Adds an empty Host to an HTTP/1.1 request that has none; `HostMiddleware` then rejects it (RFC 9112, 3.2). The host of a target in
+/// absolute form replaces the Host (3.2.2). It runs here because the version is not available later.
 final class HostFieldHandler: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    guard case .head(var head) = unwrapInboundIn(data), head.version == .http1_1,
-      !head.headers.contains(name: "host")
-    else { return context.fireChannelRead(data) }
-    head.headers.add(name: "Host", value: "")
+    guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
+    if head.version == .http1_1, !head.headers.contains(name: "host") {
+      head.headers.add(name: "Host", value: "")
+    } else if let (host, path) = Self.parts(ofAbsolute: head.uri), head.headers["host"].count < 2 {
+      head.uri = path
+      head.headers.replaceOrAdd(name: "Host", value: host)
+    }
     context.fireChannelRead(wrapInboundOut(.head(head)))
+  }
+
+  /// `scheme://host/path`; nil for a target that is a path.
+  private static func parts(ofAbsolute target: String) -> (host: String, path: String)? {
+    guard !target.hasPrefix("/"), let mark = target.firstRange(of: "://") else { return nil }
+    let rest = target[mark.upperBound...]
+    let host = rest.prefix { !"/?#".contains($0) }
+    let path = rest[host.endIndex...]
+    return (String(host), path.hasPrefix("/") ? String(path) : "/" + path)
   }
 }
 

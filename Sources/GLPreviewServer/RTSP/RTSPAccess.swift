@@ -17,29 +17,33 @@ struct RTSPAccess: Sendable {
   enum Answer: Sendable, Hashable {
     /// With a hash of the secret, if one was needed.
     case allowed(Int?)
-    /// With the value of `WWW-Authenticate`.
-    case refused(String)
+    /// With the value of `WWW-Authenticate`; `isWrong` if a password was, and not only the nonce of another connection.
+    case refused(String, isWrong: Bool)
   }
 
   /// - Throws: `Problem` 429 after too many wrong passwords.
   func check(_ request: RTSPRequest) throws(Problem) -> Answer {
     guard control.asksForCredentials else { return .allowed(nil) }
     guard let field = request.fields["authorization"], field.lowercased().hasPrefix("digest ") else {
-      return refused(isStale: false)
+      // Only Digest is spoken: any other scheme proves nothing.
+      return refused(isStale: false, isWrong: request.fields["authorization"] != nil)
     }
     let values = Self.parameters(field.dropFirst(7))
-    guard values["nonce"] == nonce else { return refused(isStale: true) }
+    guard values["nonce"] == nonce else { return refused(isStale: true, isWrong: false) }
     // The user whose password it is, checked and counted as everywhere else; none for a wrong one.
     let user = control.configuration.users.last { user in
       user.name == values["username"] && isRight(values, request.method, password: user.password)
     }
     let presented = user.map { PresentedCredentials.user($0.name, password: $0.password) } ?? .nothing
-    guard try control.role(for: client, presented) != nil else { return refused(isStale: false) }
+    guard try control.role(for: client, presented) != nil else {
+      return refused(isStale: false, isWrong: true)
+    }
     return .allowed(presented.hashValue)
   }
 
-  private func refused(isStale: Bool) -> Answer {
-    .refused("Digest realm=\"\(Self.realm)\", nonce=\"\(nonce)\"" + (isStale ? ", stale=TRUE" : ""))
+  private func refused(isStale: Bool, isWrong: Bool) -> Answer {
+    let challenge = "Digest realm=\"\(Self.realm)\", nonce=\"\(nonce)\""
+    return .refused(challenge + (isStale ? ", stale=TRUE" : ""), isWrong: isWrong)
   }
 
   static let realm = "glpreview"

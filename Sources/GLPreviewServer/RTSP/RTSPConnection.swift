@@ -10,17 +10,25 @@ final class RTSPConnection {
   private let parts: RTSPServer.Parts
   private let channel: any Channel
   private let client: ClientGroup
+  /// As logs have it.
+  private let address: String
   private let access: RTSPAccess
   private let heard = Watched(CaptureClock.now)
   private var parser = RTSPParser()
   private var session: RTSPSession?
+  private var keptAliveAt: CaptureInstant?
 
   init(_ parts: RTSPServer.Parts, _ channel: any Channel, _ client: ClientGroup) {
     (self.parts, self.channel, self.client) = (parts, channel, client)
+    address = channel.remoteAddress?.ipAddress ?? "unix"
     access = RTSPAccess(parts.access, client)
   }
 
   static let timeout = 60
+  /// How long a client with too many requests is not read.
+  private static let pause = Duration.seconds(1)
+  /// How often the client of a session may ask beside all others of its address, so that these do not end it.
+  private static let keepsAliveEvery = Duration.seconds(1)
   private static let methods = "OPTIONS, DESCRIBE, SETUP, PLAY, GET_PARAMETER, TEARDOWN"
 
   /// Answers until the client is gone or makes no sense.
@@ -37,10 +45,13 @@ final class RTSPConnection {
         heard.update { $0 = CaptureClock.now }
         parser.append(bytes)
         while let message = try parser.next() {
+          let wait = secondsToWait
           switch message {
-          case .request(let request): try await answer(request)
+          case .request(let request) where wait == nil: try await answer(request)
+          case .request(let request): try await refuse(request, for: wait)
           case .packet(let number, let packet): session?.receive(packet, channel: number)
           }
+          if wait != nil { try await Task.sleep(for: Self.pause) }
           let isStreamed = session?.isStreamed == true
           let silence = session == nil ? parts.idle : .seconds(Self.timeout)
           let allowed = isStreamed ? nil : silence
@@ -52,6 +63,20 @@ final class RTSPConnection {
     } catch {
       parts.logger.debug("RTSP connection ended", metadata: ["reason": "\(error)"])
     }
+  }
+
+  /// Counts a message with the requests over HTTP from the client's address; nil if it is allowed.
+  private var secondsToWait: Int? {
+    let now = CaptureClock.now
+    if session != nil, keptAliveAt.map({ now - $0 >= Self.keepsAliveEvery }) ?? true {
+      keptAliveAt = now
+      return nil
+    }
+    return parts.limiter.secondsToWait(client)
+  }
+
+  private func refuse(_ request: RTSPRequest, for seconds: Int?) async throws {
+    try await send(503, request, [("Retry-After", "\(seconds ?? 1)")], "too many requests from this client")
   }
 
   /// Closes the connection when its client has been silent for too long.
@@ -72,15 +97,14 @@ final class RTSPConnection {
     guard request.sequenceNumber != nil else {
       return try await send(400, request, [], "a request has a number: CSeq")
     }
+    if let features = request.required { return try await send(551, request, [("Unsupported", features)]) }
     do {
       guard request.method != "OPTIONS" else {
         return try await send(200, request, [("Public", Self.methods)])
       }
-      switch try access.check(request) {
-      case .refused(let challenge):
-        if request.fields["authorization"] != nil {
-          parts.logger.warning("wrong credentials", metadata: ["client": "\(client)", "request": "RTSP"])
-        }
+      switch try check(request) {
+      case .refused(let challenge, let isWrong):
+        if isWrong { parts.logger.warning("wrong credentials", metadata: metadata(of: request)) }
         try await send(401, request, [("WWW-Authenticate", challenge)])
       case .allowed(let secret):
         let client = RequestClient(address: client, secret: secret)
@@ -95,6 +119,19 @@ final class RTSPConnection {
       let status = [400, 401, 403, 404, 500, 501].contains(problem.status.code) ? problem.status.code : 503
       try await send(status, request, [], problem.detail)
     }
+  }
+
+  private func check(_ request: RTSPRequest) throws(Problem) -> RTSPAccess.Answer {
+    do throws(Problem) { return try access.check(request) } catch {
+      parts.logger.notice("too many wrong credentials", metadata: metadata(of: request))
+      throw error
+    }
+  }
+
+  /// Who was refused, with the names of HTTP's log lines.
+  private func metadata(of request: RTSPRequest) -> Logger.Metadata {
+    let url = Redaction.source(RTSPTarget.withoutQuery(request.url))
+    return ["client": "\(address)", "request": "\(request.method) \(url)"]
   }
 
   private func admitted(_ request: RTSPRequest) async throws {
@@ -150,7 +187,8 @@ final class RTSPConnection {
     let target = try target(request.url)
     let stream = try parts.videos.begin(target, as: target.served, target.served.video)
     let first = try await RTSPSession.first(of: stream, within: parts.firstPicture)
-    let base = request.url.hasSuffix("/") ? request.url : request.url + "/"
+    let url = RTSPTarget.withoutQuery(request.url)
+    let base = url.hasSuffix("/") ? url : url + "/"
     try await send(
       200, request, [("Content-Base", base), ("Content-Type", "application/sdp")],
       RTSPDescription.text(first.format, name: "\(target.camera)/\(target.name)"))
@@ -189,7 +227,7 @@ final class RTSPConnection {
     405: "Method Not Allowed", 413: "Request Entity Too Large", 451: "Parameter Not Understood",
     454: "Session Not Found", 459: "Aggregate Operation Not Allowed", 461: "Unsupported Transport",
     500: "Internal Server Error", 501: "Not Implemented", 503: "Service Unavailable",
-    505: "RTSP Version Not Supported",
+    505: "RTSP Version Not Supported", 551: "Option not supported",
   ]
 
   private func send(

@@ -11,6 +11,12 @@ struct RTSPRequest: Sendable, Hashable {
 
   var sequenceNumber: Int? { fields["cseq"].flatMap { Int($0) } }
 
+  /// What the client wants this server to know (RFC 2326, 12.32 and 12.27); nil if that is nothing.
+  var required: String? {
+    let features = ["require", "proxy-require"].compactMap { fields[$0] }.filter { !$0.isEmpty }
+    return features.isEmpty ? nil : features.joined(separator: ", ")
+  }
+
   /// The session's name, without its parameters.
   var session: String? { fields["session"].map { String($0.prefix { $0 != ";" }).trimmed } }
 }
@@ -119,13 +125,14 @@ struct RTSPTarget: Sendable, Hashable {
     guard url.lowercased().hasPrefix("rtsp://") else {
       throw RTSPError(status: 400, reason: "a URL is rtsp://HOST/CAMERA/VIEW")
     }
-    guard !url.contains("?") else {
-      throw RTSPError(
-        status: 400, reason: "RTSP shows views as they are configured: the URL must not have a query")
+    var names = Self.withoutQuery(url).dropFirst(7).split(separator: "/").dropFirst().map {
+      String($0).percentDecoded
     }
-    var names = url.dropFirst(7).split(separator: "/").dropFirst().map { String($0).percentDecoded }
     if names.last == Self.track { names.removeLast() }
     guard names.count < 3 else { throw RTSPError(status: 404, reason: "a URL is rtsp://HOST/CAMERA/VIEW") }
     (camera, view) = (names.first, names.dropFirst().first)
   }
+
+  /// The URL up to `?`: players add what other servers take. Here a view is shown as it is configured.
+  static func withoutQuery(_ url: String) -> String { String(url.prefix { $0 != "?" }) }
 }

@@ -13,6 +13,8 @@ final class RTSPServer: Service, CustomStringConvertible {
     let videos: VideoStreams
     let guests: Guests
     let access: AccessControl
+    /// HTTP's too.
+    let limiter: RateLimiter
     let sessions: AdmissionLimit
     let firstPicture: Duration
     let idle: Duration
@@ -43,12 +45,12 @@ final class RTSPServer: Service, CustomStringConvertible {
   private typealias Client = NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
   init(
-    _ registry: CameraRegistry, _ videos: VideoStreams, _ access: AccessControl,
+    _ registry: CameraRegistry, _ videos: VideoStreams, _ access: AccessControl, _ limiter: RateLimiter,
     _ configuration: ValidatedConfiguration, guests: @escaping Guests, logger: Logger
   ) {
     listen = configuration.rtsp.address
     parts = Parts(
-      registry: registry, videos: videos, guests: guests, access: access,
+      registry: registry, videos: videos, guests: guests, access: access, limiter: limiter,
       sessions: AdmissionLimit(capacity: 200, subject: "RTSP sessions", retryAfter: 5),
       firstPicture: registry.patience.firstPicture, idle: configuration.limits.idleConnection,
       stalled: configuration.limits.stalledClient, logger: logger)

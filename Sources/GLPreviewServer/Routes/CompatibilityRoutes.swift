@@ -15,6 +15,25 @@ struct CompatibilityRoutes: Sendable {
   let videos: VideoRoutes
   let registeredStreams: StreamRegistry
 
+  private static let pictureKeys = known(SnapshotQuery.keys)
+  private static let streamKeys = known(StreamRoutes.keys)
+  private static let fileKeys = known(VideoRoutes.keys + VideoRoutes.clipKeys)
+  private static let socketKeys = known(VideoRoutes.socketKeys)
+
+  private static func known(_ keys: [String]) -> Set<String> { Set(keys + ["w", "h", "q", "src", "action"]) }
+
+  /// The parameters that a URL of another server takes here; nil for URLs of our own.
+  static func keys(at path: String, _ words: [Substring]) -> Set<String>? {
+    if path == "/" {
+      let action = words.first { $0.hasPrefix("action=") }
+      return action.map { $0.hasPrefix("action=stream") ? streamKeys : pictureKeys }
+    }
+    if snapshots.contains(path) { return pictureKeys }
+    if streams.contains(path) { return streamKeys }
+    return ["/api/stream.mp4": fileKeys, "/api/ws": socketKeys, "/api/webrtc": ["src"], "/state": ["src"]][
+      path]
+  }
+
   private static let snapshots = ["/snapshot", "/snapshot.jpg", "/api/frame.jpeg"]
   private static let streams = ["/stream", "/stream.mjpg", "/stream.mjpeg", "/api/stream.mjpeg"]
   private static let others = ["/state", "/api/stream.mp4", "/api/webrtc", "/api/ws"]

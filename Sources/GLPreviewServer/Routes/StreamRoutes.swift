@@ -15,7 +15,7 @@ struct StreamRoutes: Sendable {
   /// Whether a camera moves between nodes.
   var moves: @Sendable (_ camera: String) -> Bool = { _ in false }
 
-  private static let keys =
+  static let keys =
     ViewConfiguration.keys + [
       "quality", "fps", "key", "extra_headers", "advance_headers", "dual_final_frames", "zero_data",
     ]
@@ -118,6 +118,12 @@ struct StreamRoutes: Sendable {
       }
       let target = try registry.view(parts[1], of: parts[0])
       guard target.served.isEnabled else { continue }
+      // Alone it is refused what it does not take, as by its own URL. Another node asks as for one of several.
+      if names.count == 1, !request.isFromPeer {
+        var (rest, base) = (words, target.served)
+        base.isLocked = base.isLocked || target.isScene
+        _ = try takeStream(from: &rest, over: base)
+      }
       subscriptions.append(try await oneOfSeveral(target, words, context))
     }
     // A connection that nothing is ever written to would never be detected as dead.

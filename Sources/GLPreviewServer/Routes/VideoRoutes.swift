@@ -19,6 +19,7 @@ struct VideoRoutes: Sendable {
   /// What only video has.
   static let encodingKeys = ["bitrate", "keyframe", "duration", "download"]
   static let keys = ViewConfiguration.keys + ["quality"] + encodingKeys
+  static let socketKeys = ViewConfiguration.keys + ["quality", "bitrate", "keyframe"]
 
   func mp4(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws -> Response {
     var words = try QueryWords(request)

@@ -17,21 +17,17 @@ struct SDPAnswer: Sendable, Hashable {
   /// The view's name in streams.
   let name: String
 
-  /// The text of the answer. m-lines that are not the accepted one are rejected by port 0 (RFC 3264, 6).
+  /// The text of the answer. Of the m-lines that are not served, those in the video's group are inactive, and share its transport; others
+  /// are rejected by port 0 (RFC 3264, 6).
   func text(to offer: SDPOffer) -> String {
     var lines = ["v=0", "o=- \(ssrc) 1 IN IP4 127.0.0.1", "s=-", "t=0 0", "a=ice-lite"]
-    let accepted = offer.lines[offer.accepted]
-    if offer.isBundled, let mid = accepted.mid { lines.append("a=group:BUNDLE \(mid)") }
+    let mids = offer.bundle.compactMap { offer.lines[$0].mid }
+    if !mids.isEmpty { lines.append("a=group:BUNDLE \(mids.joined(separator: " "))") }
     lines.append("a=msid-semantic: WMS *")
     for (index, line) in offer.lines.enumerated() {
-      if index == offer.accepted {
-        lines += video(line, offer)
-      } else {
-        lines.append("m=\(line.kind) 0 \(line.transport) \(line.formats.joined(separator: " "))")
-        lines.append("c=IN IP4 0.0.0.0")
-        if let mid = line.mid { lines.append("a=mid:\(mid)") }
-        lines.append("a=inactive")
-      }
+      lines +=
+        index == offer.accepted
+        ? video(line, offer) : unserved(line, isBundled: offer.bundle.contains(index))
     }
     return lines.map { $0 + "\r\n" }.joined()
   }
@@ -44,12 +40,7 @@ struct SDPAnswer: Sendable, Hashable {
       "m=video \(first?.port ?? 9) \(line.transport) \(payloadType)",
       "c=IN \(family) \(first?.address ?? "0.0.0.0")",
     ]
-    if let mid = line.mid { lines.append("a=mid:\(mid)") }
-    lines += [
-      "a=sendonly", "a=ice-ufrag:\(fragment)", "a=ice-pwd:\(password)",
-      "a=fingerprint:sha-256 " + fingerprint.map(Self.hexadecimal).joined(separator: ":"),
-      "a=setup:passive", "a=rtcp-mux", "a=rtcp-rsize",
-    ]
+    lines += ["a=sendonly"] + transport(of: line) + ["a=rtcp-rsize"]
     if let id = offer.playoutDelay { lines.append("a=extmap:\(id) \(SDPOffer.playoutDelayURI)") }
     let profile = offer.format.profile.map { ";profile-level-id=\($0)" } ?? ""
     lines += [
@@ -57,14 +48,31 @@ struct SDPAnswer: Sendable, Hashable {
       "a=fmtp:\(payloadType) level-asymmetry-allowed=1;packetization-mode=1\(profile)",
     ]
     lines += SDPOffer.knownFeedback.filter(offer.feedback.contains).map { "a=rtcp-fb:\(payloadType) \($0)" }
-    lines += ["a=msid:\(name) video", "a=ssrc:\(ssrc) cname:\(name)"]
-    for (index, candidate) in candidates.enumerated() {
-      // RFC 8445, 5.1.2: host candidates, the first preferred.
+    return lines + ["a=msid:\(name) video", "a=ssrc:\(ssrc) cname:\(name)"]
+  }
+
+  /// An m-line that gets nothing: inactive in the video's group, rejected outside it.
+  private func unserved(_ line: SDPOffer.Line, isBundled: Bool) -> [String] {
+    let port = isBundled ? 9 : 0
+    return ["m=\(line.kind) \(port) \(line.transport) \(line.format)", "c=IN IP4 0.0.0.0"]
+      + (line.isRTP ? ["a=inactive"] : []) + transport(of: line) + line.attributes.map { "a=\($0)" }
+  }
+
+  /// How this side is reached. All m-lines say it, rejected ones too: clients may read it from any (aiortc from the last).
+  private func transport(of line: SDPOffer.Line) -> [String] {
+    let fingerprint = fingerprint.map(Self.hexadecimal).joined(separator: ":")
+    return (line.mid.map { ["a=mid:\($0)"] } ?? []) + [
+      "a=ice-ufrag:\(fragment)", "a=ice-pwd:\(password)", "a=fingerprint:sha-256 \(fingerprint)",
+      "a=setup:passive",
+    ] + (line.isRTP ? ["a=rtcp-mux"] : []) + candidateLines
+  }
+
+  /// RFC 8445, 5.1.2: host candidates, the first preferred.
+  private var candidateLines: [String] {
+    candidates.enumerated().map { index, candidate in
       let priority = 126 << 24 | (65535 - index) << 8 | 255
-      lines.append(
-        "a=candidate:\(index + 1) 1 udp \(priority) \(candidate.address) \(candidate.port) typ host")
-    }
-    return lines + ["a=end-of-candidates"]
+      return "a=candidate:\(index + 1) 1 udp \(priority) \(candidate.address) \(candidate.port) typ host"
+    } + ["a=end-of-candidates"]
   }
 
   private static func hexadecimal(_ byte: UInt8) -> String {

@@ -13,25 +13,35 @@ struct SDPOffer: Sendable, Hashable {
   struct Line: Sendable, Hashable {
     let kind: String
     let transport: String
-    let formats: [String]
+    /// The one format that an answer names if the line is not served, and the attributes that say what it is.
+    let format: String
+    let attributes: [String]
     let mid: String?
+    /// False for a line that the client has rejected itself, by port 0.
+    let isOffered: Bool
+
+    /// Whether it can be inactive: a data channel can't.
+    var isRTP: Bool { transport.contains("RTP/") }
   }
 
   /// All m-lines, in their order.
   let lines: [Line]
   /// Which of them gets the video.
   let accepted: Int
+  /// The m-lines that share a transport with the video, and the video's, in the order of their group; empty if it is in no group. The
+  /// first carries the transport (RFC 9143, 7.3.1).
+  let bundle: [Int]
   let format: Format
   /// What the client's connection checks name it by.
   let fragment: String
+  /// What proves that an answer to a connection check is the client's.
+  let password: String
   /// The SHA-256 of its certificate.
   let fingerprint: [UInt8]
   /// The number of the `playout-delay` extension; nil if the client has none.
   let playoutDelay: UInt8?
   /// The RTCP feedback that it may send.
   let feedback: Set<String>
-  /// Whether the video's m-line is one of a group that shares a port.
-  let isBundled: Bool
 
   static let playoutDelayURI = "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay"
   static let knownFeedback = ["nack", "nack pli", "ccm fir"]
@@ -40,39 +50,77 @@ struct SDPOffer: Sendable, Hashable {
   init(_ text: String) throws(SDPError) {
     let description = try SessionDescription(text)
     guard !description.media.isEmpty else { throw SDPError("the offer has no m-line") }
-    lines = description.media.map { media in
-      Line(
-        kind: String(media.kind), transport: String(media.transport), formats: media.formats.map(String.init),
-        mid: media.values(of: "mid").first.flatMap(Self.token))
+    let groups = description.bundles
+    let grouped = Set(groups.joined())
+    lines = description.media.map { Self.line($0, grouped) }
+    (accepted, format) = try Self.video(in: description, lines)
+    let media = description.media[accepted]
+    bundle = Self.bundle(of: accepted, lines, groups)
+    // In a group only the first m-line has to say how the client is reached.
+    let carrier = bundle.first.map { description.media[$0] } ?? media
+    func value(_ name: String) -> Substring? {
+      description.value(of: name, in: carrier) ?? description.value(of: name, in: media)
     }
+    fragment = try Self.word(value("ice-ufrag"), "ice-ufrag")
+    password = try Self.word(value("ice-pwd"), "ice-pwd")
+    let fingerprints = description.values(of: "fingerprint", in: carrier)
+    fingerprint = try Self.fingerprint(
+      fingerprints.isEmpty ? description.values(of: "fingerprint", in: media) : fingerprints)
+    guard value("setup") != "passive" else {
+      throw SDPError("the offer says a=setup:passive, as this side does; actpass or active will do")
+    }
+    playoutDelay = Self.playoutDelay(of: media)
+    feedback = Self.feedback(of: media, for: format.payloadType)
+  }
+
+  // MARK: m-lines
+
+  /// A line of port 0 in a group is offered if it says `bundle-only` (RFC 9143, 6).
+  private static func line(_ media: SessionDescription.Media, _ grouped: Set<Substring>) -> Line {
+    let mid = media.values(of: "mid").first.flatMap(Self.token)
+    let mapped = Set(media.values(of: "rtpmap").map { $0.prefix { $0 != " " } })
+    let format = media.formats.first(where: mapped.contains) ?? media.formats.first ?? "0"
+    let attributes = ["rtpmap", "fmtp", "sctp-port", "sctpmap"].compactMap { name -> String? in
+      let values = media.values(of: name)
+      let isOfFormat = name == "rtpmap" || name == "fmtp"
+      let value = isOfFormat ? values.first { $0.prefix { $0 != " " } == format } : values.first
+      guard let value, value.allSatisfy({ $0.isPrintableASCII || $0 == " " }) else { return nil }
+      return "\(name):\(value)"
+    }
+    let isBundleOnly =
+      !media.values(of: "bundle-only").isEmpty && mid.map { grouped.contains($0[...]) } == true
+    return Line(
+      kind: String(media.kind), transport: String(media.transport), format: String(format),
+      attributes: attributes, mid: mid, isOffered: media.port != "0" || isBundleOnly)
+  }
+
+  private static func video(
+    in description: SessionDescription, _ lines: [Line]
+  ) throws(SDPError) -> (Int, Format) {
     var refusal = SDPError("the offer asks for no video", isRefusal: true)
     for (index, media) in description.media.enumerated() where media.kind == "video" {
-      guard media.port != "0", media.transport.hasPrefix("UDP/TLS/RTP/SAVP") else { continue }
+      guard lines[index].isOffered, media.transport.hasPrefix("UDP/TLS/RTP/SAVP") else { continue }
       let directions = ["sendonly", "inactive"]
       guard !media.attributes.contains(where: { directions.contains(String($0.name)) }) else { continue }
-      guard let format = Self.format(of: media) else {
-        refusal = SDPError(
-          "the offer has no H.264 with packetization-mode=1, and there is nothing else here", isRefusal: true)
-        continue
-      }
-      (accepted, self.format) = (index, format)
-      fragment = try Self.fragment(description.value(of: "ice-ufrag", in: media))
-      fingerprint = try Self.fingerprint(description.values(of: "fingerprint", in: media))
-      guard description.value(of: "setup", in: media) != "passive" else {
-        throw SDPError("the offer says a=setup:passive, as this side does; actpass or active will do")
-      }
-      playoutDelay = Self.playoutDelay(of: media)
-      feedback = Self.feedback(of: media, for: format.payloadType)
-      let mid = lines[index].mid
-      isBundled =
-        mid != nil
-        && description.attributes.contains { attribute in
-          attribute.name == "group" && attribute.value.hasPrefix("BUNDLE")
-            && attribute.value.split(separator: " ").dropFirst().contains { $0 == mid.map { $0[...] } }
-        }
-      return
+      if let format = Self.format(of: media) { return (index, format) }
+      refusal = SDPError(
+        "the offer has no H.264 with packetization-mode=1, and there is nothing else here", isRefusal: true)
     }
     throw refusal
+  }
+
+  /// All that is offered stays in the group, data channels too: some clients (aiortc) connect a rejected one as another transport.
+  private static func bundle(of index: Int, _ lines: [Line], _ groups: [[Substring]]) -> [Int] {
+    let named = lines.enumerated().compactMap { index, line in line.mid.map { ($0[...], index) } }
+    let indices = Dictionary(named) { first, _ in first }
+    for group in groups {
+      var known: Set<Int> = []
+      let members = group.compactMap { indices[$0] }.filter {
+        lines[$0].isOffered && known.insert($0).inserted
+      }
+      if members.contains(index) { return members }
+    }
+    return []
   }
 
   // MARK: H.264
@@ -126,10 +174,10 @@ struct SDPOffer: Sendable, Hashable {
 
   // MARK: The client
 
-  private static func fragment(_ value: Substring?) throws(SDPError) -> String {
-    guard let value else { throw SDPError("the offer has no a=ice-ufrag") }
+  private static func word(_ value: Substring?, _ name: String) throws(SDPError) -> String {
+    guard let value else { throw SDPError("the offer has no a=\(name)") }
     guard (4...256).contains(value.utf8.count), value.allSatisfy(\.isPrintableASCII), !value.contains(":")
-    else { throw SDPError("a=ice-ufrag has 4 to 256 letters, digits, + and /") }
+    else { throw SDPError("a=\(name) has 4 to 256 letters, digits, + and /") }
     return String(value)
   }
 
@@ -170,6 +218,6 @@ struct SDPOffer: Sendable, Hashable {
   }
 
   private static func token(_ value: Substring) -> String? {
-    (1...32).contains(value.utf8.count) && value.allSatisfy(\.isPrintableASCII) ? String(value) : nil
+    (1...256).contains(value.utf8.count) && value.allSatisfy(\.isPrintableASCII) ? String(value) : nil
   }
 }

@@ -26,6 +26,10 @@ struct STUNMessage: Sendable, Hashable {
   /// Whether the sender has chosen this pair of addresses.
   var nominates = false
   var mappedAddress: Address?
+  /// What a check would be worth as a candidate.
+  var priority: UInt32?
+  /// Of a sender that lets the other side choose: what decides if both do.
+  var controlled: UInt64?
   /// The bytes before MESSAGE-INTEGRITY with the length that its HMAC expects, and the HMAC; nil without one.
   private var sealed: Seal?
 
@@ -38,8 +42,10 @@ struct STUNMessage: Sendable, Hashable {
     case username = 0x0006
     case integrity = 0x0008
     case xorMappedAddress = 0x0020
+    case priority = 0x0024
     case useCandidate = 0x0025
     case fingerprint = 0x8028
+    case controlled = 0x8029
   }
 
   private static let cookie: [UInt8] = [0x21, 0x12, 0xA4, 0x42]
@@ -72,6 +78,12 @@ struct STUNMessage: Sendable, Hashable {
       switch Attribute(rawValue: type) {
       case .username where sealed == nil && username == nil: username = Array(value)
       case .useCandidate where sealed == nil: nominates = true
+      case .priority where sealed == nil && priority == nil:
+        guard length == 4 else { return nil }
+        priority = value.reduce(0) { $0 << 8 | UInt32($1) }
+      case .controlled where sealed == nil && controlled == nil:
+        guard length == 8 else { return nil }
+        controlled = value.reduce(0) { $0 << 8 | UInt64($1) }
       case .xorMappedAddress where sealed == nil && mappedAddress == nil:
         guard let address = Self.address(Array(value), transaction) else { return nil }
         mappedAddress = address
@@ -105,6 +117,8 @@ struct STUNMessage: Sendable, Hashable {
     message.append(word: kind.rawValue)
     message += [0, 0] + Self.cookie + transaction
     if let username { Self.append(.username, username, to: &message) }
+    if let priority { Self.append(.priority, Self.bytes(of: priority), to: &message) }
+    if let controlled { Self.append(.controlled, Self.bytes(of: controlled), to: &message) }
     if nominates { Self.append(.useCandidate, [], to: &message) }
     if let mappedAddress { Self.append(.xorMappedAddress, xored(mappedAddress), to: &message) }
     Self.set(length: message.count + 4 + Self.codeBytes, in: &message)
@@ -122,6 +136,10 @@ struct STUNMessage: Sendable, Hashable {
     message.append(word: UInt16(value.count))
     message += value
     while message.count % 4 != 0 { message.append(0) }
+  }
+
+  private static func bytes(of number: some FixedWidthInteger) -> [UInt8] {
+    stride(from: number.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> $0) }
   }
 
   private static func set(length: Int, in message: inout [UInt8]) {

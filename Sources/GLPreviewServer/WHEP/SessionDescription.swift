@@ -62,6 +62,12 @@ struct SessionDescription: Sendable, Hashable {
     return Media(kind: words[0], port: words[1], transport: words[2], formats: Array(words[3...]))
   }
 
+  /// The groups of m-lines that share a transport, by their `mid`s (RFC 9143).
+  var bundles: [[Substring]] {
+    attributes.filter { $0.name == "group" }.map { $0.value.split(separator: " ") }
+      .filter { $0.first == "BUNDLE" }.map { Array($0.dropFirst()) }
+  }
+
   /// The first attribute of a name: of the section, or else of the session.
   func value(of name: String, in media: Media) -> Substring? {
     let isNamed = { (attribute: Attribute) in attribute.name == name }

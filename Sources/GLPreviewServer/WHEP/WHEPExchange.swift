@@ -143,7 +143,12 @@ final class WHEPExchange: ChannelInboundHandler {
   private func entry(at address: SocketAddress) -> Entry? { addresses[address].flatMap { sessions[$0] } }
 
   private func check(_ bytes: [UInt8], from address: SocketAddress, at now: CaptureInstant) {
-    guard let message = STUNMessage(bytes), let name = message.username,
+    guard let message = STUNMessage(bytes) else { return }
+    if message.kind == .bindingSuccess, let entry = entry(at: address) {
+      entry.session.receive(answer: message, from: address, at: now)
+      return settle(entry, at: now)
+    }
+    guard let name = message.username,
       let id = fragments[String(decoding: name.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)],
       let entry = sessions[id]
     else { return }

@@ -32,11 +32,7 @@ final class WHEPSession {
   private var checkedAt: CaptureInstant
   private var reportedAt: CaptureInstant?
   private var keys = KeyNeeds()
-  /// The addresses that have proved the password; the newest last.
-  private(set) var addresses: [SocketAddress] = []
-  /// Where pictures go to.
-  private(set) var path: DatagramPath?
-  private var isNominated = false
+  private var paths: WHEPPaths
   private var dtls: DTLSEndpoint?
   private(set) var srtp: SRTPContext?
   private var pictures: SentPictures
@@ -60,7 +56,6 @@ final class WHEPSession {
   /// How long a client may take to connect, and how long the last connection check is good for.
   private let consent: Duration
   private static let reportsEvery = Duration.seconds(1)
-  private static let mostAddresses = 8
   /// How much of the past a client gets when it connects.
   private static let preparesFor = Duration.seconds(1)
 
@@ -73,6 +68,7 @@ final class WHEPSession {
     (self.terms, self.target, self.identity) = (terms, target, identity)
     (self.client, self.permit, self.counters) = (client, permit, counters)
     (createdAt, checkedAt) = (now, now)
+    paths = WHEPPaths(terms, consent: consent)
     pictures = SentPictures(
       RTPPacketizer(
         payloadType: terms.offer.format.payloadType, ssrc: terms.ssrc, playoutDelay: terms.offer.playoutDelay)
@@ -81,6 +77,9 @@ final class WHEPSession {
 
   var isConnected: Bool { srtp != nil && end == nil }
 
+  /// The addresses that have proved the password.
+  var addresses: [SocketAddress] { paths.addresses }
+
   /// The datagrams that are to be sent.
   func takeOutbox() -> [Datagram] {
     defer { outbox = [] }
@@ -88,7 +87,7 @@ final class WHEPSession {
   }
 
   private func send(_ bytes: ByteBuffer) {
-    guard let path else { return }
+    guard let path = paths.path else { return }
     outbox.append(Datagram(bytes: bytes, path: path))
   }
 
@@ -103,22 +102,28 @@ final class WHEPSession {
       message.isSealed(with: Array(terms.password.utf8)), let mapped = STUNMessage.Address(address)
     else { return false }
     checkedAt = now
-    addresses.removeAll { $0 == address }
-    addresses.append(address)
-    // The client chooses; what it has not chosen will do until then.
-    let path = path.flatMap { $0.address == address ? $0 : nil } ?? DatagramPath(address)
-    if message.nominates || !isNominated { self.path = path }
-    if addresses.count > Self.mostAddresses,
-      let oldest = addresses.firstIndex(where: { $0 != self.path?.address })
-    {
-      addresses.remove(at: oldest)
-    }
-    if message.nominates { isNominated = true }
+    let path = paths.checked(from: address, nominates: message.nominates, at: now)
     var answer = STUNMessage(.bindingSuccess, transaction: message.transaction)
     answer.mappedAddress = mapped
     let bytes = answer.bytes(sealedWith: Array(terms.password.utf8))
     outbox.append(Datagram(bytes: ByteBuffer(bytes: bytes), path: path))
+    sendChecks(at: now)
     return true
+  }
+
+  /// Takes an answer to a check of this side.
+  func receive(answer message: STUNMessage, from address: SocketAddress, at now: CaptureInstant) {
+    guard end == nil else { return }
+    paths.answered(message, from: address, at: now)
+    // The handshake may have been waiting for it.
+    if let dtls { flush(dtls) }
+  }
+
+  private func sendChecks(at now: CaptureInstant) {
+    for check in paths.due(at: now) {
+      let bytes = check.message.bytes(sealedWith: Array(terms.offer.password.utf8))
+      outbox.append(Datagram(bytes: ByteBuffer(bytes: bytes), path: check.path))
+    }
   }
 
   // MARK: Keys
@@ -148,6 +153,7 @@ final class WHEPSession {
   }
 
   private func flush(_ dtls: DTLSEndpoint) {
+    guard paths.path != nil else { return }
     for datagram in dtls.takeDatagrams() { send(ByteBuffer(bytes: datagram)) }
   }
 
@@ -179,11 +185,11 @@ final class WHEPSession {
   }
 
   /// Whether there are packets to be written.
-  var hasPackets: Bool { isConnected && pictures.isWaiting }
+  var hasPackets: Bool { isConnected && paths.path != nil && pictures.isWaiting }
 
   /// Writes the packets that may be sent now. Others may have to wait for `PacketPace.step`.
   func write(into outbox: DatagramOutbox, at now: CaptureInstant) {
-    guard end == nil, let srtp, let path else { return }
+    guard end == nil, let srtp, let path = paths.path else { return }
     let sent = pictures.write(into: outbox, by: srtp, to: path, at: now)
     counters.count(packets: sent.packets, bytes: sent.bytes, repeated: sent.repeated)
   }
@@ -222,6 +228,7 @@ final class WHEPSession {
       end = isConnected ? "the client has gone" : "the client did not connect"
       return
     }
+    sendChecks(at: now)
     if let dtls, srtp == nil {
       do throws(WebRTCError) { try dtls.tick() } catch { end = error.description }
       if now - createdAt > consent { end = "the DTLS handshake took too long" }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Plays a view by WHEP with aiortc, through a relay that loses packets, and says what it saw.
 
-    webrtc_client.py URL PICTURES PERCENT
+    webrtc_client.py URL PICTURES PERCENT [KIND ...]
 
-Offers to URL, reads so many pictures, and prints one line: `pictures=40 size=640x360 left=yellow right=red lost=123`. The
+Offers KINDs to URL (`video`, `audio` or `data`, in this order; video unless told), reads so many pictures, and prints one line: `pictures=40 size=640x360 left=yellow right=red lost=123`. The
 relay stands between both on loopback. It loses so many in a hundred of the media packets that the service sends, the same
 ones in each run as far as they come in the same order.
 """
@@ -68,11 +68,15 @@ def offered(url, sdp):
     return urllib.request.urlopen(request).read().decode()
 
 
-async def play(url, count, percent):
+async def play(url, count, percent, kinds):
     connection = RTCPeerConnection()
-    connection.addTransceiver("video", direction="recvonly")
+    for kind in kinds:
+        if kind == "data":
+            connection.createDataChannel("data")
+        else:
+            connection.addTransceiver(kind, direction="recvonly")
     tracks = asyncio.Queue()
-    connection.on("track", tracks.put_nowait)
+    connection.on("track", lambda track: track.kind == "video" and tracks.put_nowait(track))
     await connection.setLocalDescription(await connection.createOffer())
     answer = await asyncio.to_thread(offered, url, connection.localDescription.sdp)
     address, port = re.search(r"a=candidate:\S+ \d+ udp \d+ (127\.0\.0\.1) (\d+) typ host", answer, re.I).groups()
@@ -89,4 +93,4 @@ async def play(url, count, percent):
     await connection.close()
 
 
-asyncio.run(play(sys.argv[1], int(sys.argv[2]), float(sys.argv[3])))
+asyncio.run(play(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4:] or ["video"]))

@@ -34,7 +34,8 @@ struct FuzzTarget: Sendable {
   static let all: [FuzzTarget] =
     [.jpeg, .passable, .exif, .png, .y4m, .mjpeg, .multipart, .fragments, .httpAddress, .httpHead, .h264]
     + streams + [
-      .view, .scene, .mask, .configuration, .query, .json, .webhook, .access, .stun, .sdp, .rtsp, .webSocket,
+      .view, .scene, .mask, .configuration, .query, .json, .webhook, .access, .stun, .sdp, .rtcp, .rtsp,
+      .webSocket,
       .nats, .broker, .eventStream, .zone, .motionRecording, .mqtt,
     ]
 

@@ -71,13 +71,15 @@ extension FuzzTarget {
       [
         "size=64x48&quality=70", "crop=16x16%2B8%2B8&rotate=90&max_bytes=5000&encoding=dataurl",
         "at=-2s&width=8", "at=1700000000.123456", "max_age=0&timeout=100&offline=last&exif=no&download",
-        "w=5&h=6&filter=area&_=1&t=2&token=x",
+        "w=5&h=6&filter=area&_=1&t=2&1595805826022&bypassCache=1?0.5",
       ].inputs
     },
     body: .atOnce { (input) throws(FuzzFault) in
       let query = String(decoding: input.filter { $0 > 0x20 && $0 < 0x7F }, as: UTF8.self)
       let head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/cameras/a/main.jpg?" + query)
-      let request = Request(head: head, body: RequestBody(buffer: ByteBuffer()))
+      let request = QueryMiddleware.meaningful(Request(head: head, body: RequestBody(buffer: ByteBuffer())))
+      try must(
+        QueryMiddleware.meaningful(request).uri.query == request.uri.query, "something meaningless is left")
       guard let words = try? QueryWords(request) else { return }
       for (isLocked, format) in [(false, EncodedPicture.Format.jpeg), (true, .png)] {
         var served = ServedView(ViewConfiguration(crop: Rectangle(x: 1, y: 2, width: 3, height: 4)))

@@ -40,7 +40,9 @@ extension FuzzTarget {
       "v=0\r\n", "m=video 9 UDP/TLS/RTP/SAVPF ", "a=rtpmap:", " H264/90000", "a=fmtp:",
       "packetization-mode=1",
       "profile-level-id=42e01f", "a=ice-ufrag:", "a=fingerprint:sha-256 ", "a=setup:", "actpass", "passive",
-      "a=mid:", "a=group:BUNDLE ", "a=extmap:", "a=rtcp-fb:", "nack pli", "a=sendonly", "\r\n",
+      "a=mid:", "a=group:BUNDLE ", "a=bundle-only\r\n", "m=video 0 ", "m=audio 9 UDP/TLS/RTP/SAVPF 111\r\n",
+      "m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\n", "a=sctp-port:5000\r\n", "a=ice-pwd:",
+      "a=extmap:", "a=rtcp-fb:", "nack pli", "a=sendonly", "\r\n",
     ],
     seeds: {
       let fingerprint = [String](repeating: "AB", count: 32).joined(separator: ":")
@@ -65,7 +67,29 @@ extension FuzzTarget {
         a=rtcp-fb:102 nack pli
         a=fmtp:102 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f
 
+        """,
         """
+        v=0
+        a=group:BUNDLE d a v w
+        a=fingerprint:sha-256 \(fingerprint)
+        m=application 9 UDP/DTLS/SCTP webrtc-datachannel
+        a=ice-ufrag:abcd
+        a=ice-pwd:abcdefghijklmnopqrstuvwx
+        a=mid:d
+        a=sctp-port:5000
+        m=audio 0 UDP/TLS/RTP/SAVPF 111 0
+        a=mid:a
+        a=bundle-only
+        a=rtpmap:111 opus/48000/2
+        m=video 0 UDP/TLS/RTP/SAVPF 102
+        a=mid:v
+        a=bundle-only
+        a=rtpmap:102 H264/90000
+        a=fmtp:102 packetization-mode=1
+        m=video 0 UDP/TLS/RTP/SAVPF 102
+        a=mid:x
+
+        """,
       ].map { Array($0.utf8) }
     },
     body: .atOnce { (input) throws(FuzzFault) in
@@ -84,12 +108,51 @@ extension FuzzTarget {
         // An offer near the limits may have an answer beyond them.
         return try must(input.count > 2000, "the answer is no SDP")
       }
-      let ports = read.media.map(\.port)
-      try must(ports.count == offer.lines.count, "m-lines get lost")
-      for (index, port) in ports.enumerated() {
-        try must((port != "0") == (index == offer.accepted), "another m-line is accepted")
+      try must(read.media.count == offer.lines.count, "m-lines get lost")
+      for (index, media) in read.media.enumerated() {
+        let isServed = index == offer.accepted
+        try must(
+          (media.port != "0") == (isServed || offer.bundle.contains(index)), "another m-line is accepted")
+        try must(media.values(of: "sendonly").isEmpty != isServed, "another m-line is served")
+        try must(
+          media.formats.count == 1 && !media.values(of: "ice-pwd").isEmpty, "an m-line lacks something")
       }
+      let mids = offer.bundle.compactMap { offer.lines[$0].mid.map { $0[...] } }
+      try must(Set(mids).count == mids.count && mids == read.bundles.first ?? [], "another group")
+      try must(mids.isEmpty || offer.bundle.contains(offer.accepted), "a group without the video")
       try must(!text.contains("\r\n\r\n"), "an offer makes an answer of two parts")
+    })
+
+  /// What a receiver says of what it got, once it is decrypted; by RTSP as it comes.
+  static let rtcp = FuzzTarget(
+    name: "rtcp", longest: 1500,
+    words: [
+      "\u{81}\u{C9}\0\u{7}", "\u{80}\u{C9}\0\u{1}", "\u{81}\u{CD}\0\u{3}", "\u{81}\u{CE}\0\u{2}",
+      "\u{84}\u{CE}\0\u{4}", "\u{81}\u{CB}\0\u{1}", "\u{FF}\u{FF}",
+    ],
+    seeds: {
+      let report: [UInt8] =
+        [0x81, 201, 0, 7, 0, 0, 0, 1, 0, 0, 0, 7, 25, 0xFF, 0xFF, 0xFE] + .init(repeating: 0, count: 16)
+      let lost: [UInt8] = [0x81, 205, 0, 3, 0, 0, 0, 1, 0, 0, 0, 7, 0xFF, 0xFF, 0x80, 1]
+      return [
+        report + lost, [0x81, 206, 0, 2, 0, 0, 0, 1, 0, 0, 0, 7] + report,
+        [0x84, 206, 0, 4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7, 1, 0, 0, 0] + [0x81, 203, 0, 1, 0, 0, 0, 1],
+      ]
+    },
+    body: .atOnce { (input) throws(FuzzFault) in
+      for feedback in RTCPFeedback.all(in: input) {
+        switch feedback {
+        case .lost(let numbers):
+          // Seventeen in four bytes, and no more than are ever repeated at once.
+          try must(numbers.count <= min(528, 17 * input.count / 4), "\(numbers.count) lost packets")
+        case .missing(let count, _): try must(abs(count) <= 1 << 23, "\(count) missing packets")
+        case .keyRequest, .goodbye: break
+        }
+      }
+      try must(RTCPFeedback.all(in: input).count <= input.count / 4, "more feedback than bytes")
+      // What is cut says less, and nothing else.
+      let cut = RTCPFeedback.all(in: Array(input.dropLast()))
+      try must(cut.count <= RTCPFeedback.all(in: input).count, "a cut packet says more")
     })
 
   /// What an RTSP client sends, whole and byte by byte.
@@ -99,7 +162,7 @@ extension FuzzTarget {
       "DESCRIBE ", "SETUP ", "PLAY ", "rtsp://h/a/b", " RTSP/1.0\r\n", "CSeq: 1\r\n", "Transport: ",
       "RTP/AVP/TCP;",
       "interleaved=0-1", "client_port=5000-5001", "Content-Length: ", "Authorization: Digest ", "username=\"",
-      "\r\n\r\n", "$\0\0\u{4}", "trackID=0",
+      "\r\n\r\n", "$\0\0\u{4}", "trackID=0", "Require: ", "?video&audio",
     ],
     seeds: {
       [
@@ -117,7 +180,9 @@ extension FuzzTarget {
         {
           try must(min(rtp, rtcp) >= 1024 && max(rtp, rtcp) < 65536, "a port that no client has")
         }
-        _ = try? RTSPTarget(request.url)
+        let target = try? RTSPTarget(request.url)
+        let isSame = target == (try? RTSPTarget(RTSPTarget.withoutQuery(request.url)))
+        try must(isSame, "a query changes what a URL names")
         _ = RTSPAccess.parameters((request.fields["authorization"] ?? "")[...])
       }
     })

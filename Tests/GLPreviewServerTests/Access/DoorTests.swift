@@ -18,11 +18,14 @@ struct DoorTests {
     _ test: @escaping @Sendable (LiveServer) async throws -> Void
   ) async throws {
     let router = Router(context: ServiceContext.self)
-    AccessMiddlewares(configuration: configuration, control: AccessControl(configuration.access))
-      .add(to: router)
+    AccessMiddlewares(
+      configuration: configuration, control: AccessControl(configuration.access),
+      limiter: RateLimiter(requestsPerSecond: configuration.limits.requestsPerSecond)
+    ).add(to: router)
     router.get("/") { _, _ in Response(status: .ok, headers: [.contentType: "text/html; charset=utf-8"]) }
     router.get("/cameras/a/main.jpg") { _, _ in Response(status: .ok, headers: [.contentType: "image/jpeg"]) }
     router.get("/api/cameras") { _, _ in Response(json: ["cameras": 1]) }
+    router.get("/healthz") { _, _ in Response(status: .ok) }
     router.get("/broken") { _, _ -> Response in throw TLSError("/secret/path") }
     router.patch("/api/views") { request, _ in
       "\(try await request.body.collect(upTo: .max).readableBytes)"
@@ -144,8 +147,10 @@ struct DoorTests {
     var configuration = ServerConfiguration()
     configuration.limits.requestBytes = 1 << 20
     let router = Router(context: ServiceContext.self)
-    AccessMiddlewares(configuration: configuration, control: AccessControl(configuration.access))
-      .add(to: router)
+    AccessMiddlewares(
+      configuration: configuration, control: AccessControl(configuration.access),
+      limiter: RateLimiter(requestsPerSecond: configuration.limits.requestsPerSecond)
+    ).add(to: router)
     router.patch("/") { request, context in
       "\(try await request.body.collect(upTo: context.maxUploadSize).readableBytes)"
     }
@@ -289,6 +294,10 @@ struct DoorTests {
       for _ in 0..<2 { _ = try await client.execute(uri: "/api/cameras", method: .get) }
       let refused = try await client.execute(uri: "/api/cameras", method: .get)
       #expect(refused.status == .tooManyRequests)
+      // Supervisors are counted by themselves.
+      for status in [HTTPResponse.Status.ok, .ok, .tooManyRequests] {
+        #expect(try await client.execute(uri: "/healthz", method: .get).status == status)
+      }
       #expect(Int(refused.headers[.retryAfter] ?? "") ?? 0 > 900)
     }
   }

@@ -55,13 +55,21 @@ struct PeerFaultTests {
   func shares() async throws {
     let asked = Mutex<[String]>([])
     try await withFakePeer { peer, request in
-      guard request.uri.path.hasPrefix("/cameras/") else { return Self.json(Self.list) }
+      guard ["/cameras/", "/stream", "/snapshot"].contains(where: request.uri.path.hasPrefix) else {
+        return Self.json(Self.list)
+      }
       asked.withLock { $0.append(request.head.path ?? "") }
       return Self.json("{}", .conflict)
     } _: { address, peer in
       try await withService(edgeConfiguration(of: address)) { edge in
         await until { edge.inside.peers.cluster.peers.first?.state == .up }
-        for words in ["_=1&width=32&t=5", "c%62=2&width=32", "width=32&cacheBust=x"] {
+        for words in [
+          "_=1&width=32&t=5", "c%62=2&width=32", "width=32&cacheBust=x", "1595&width=32&bypassCache=1",
+          "width=32?0.5",
+        ] {
+          for url in ["stream?\(words)&foo=\(words.count)", "snapshot?bar=\(words.count)&\(words)"] {
+            #expect(try await edge.get("/\(url)&src=door").status == 409)
+          }
           for file in ["jpg?\(words)", "mjpeg?\(words)&key=\(words.count)", "mp4?duration=3&\(words)"] {
             let answer = try await edge.get("/cameras/door/main.\(file)")
             #expect(answer.status == 409)
@@ -70,7 +78,8 @@ struct PeerFaultTests {
       }
     }
     let paths = ["jpg?width=32", "mjpeg?width=32", "mp4?duration=3&width=32"]
-    #expect(Set(asked.withLock { $0 }) == Set(paths.map { "/cameras/door/main.\($0)" }))
+    let others = ["/stream?width=32&src=door", "/snapshot?width=32&src=door"]
+    #expect(Set(asked.withLock { $0 }) == Set(paths.map { "/cameras/door/main.\($0)" } + others))
   }
 
   @Test(
@@ -142,7 +151,9 @@ struct PeerFaultTests {
   @Test("a peer's answers bring only what a service of this kind sends")
   func answers() async throws {
     try await withFakePeer { peer, request in
-      guard request.uri.path != "/api/cameras" else { return Self.json(Self.list) }
+      guard ["/cameras/", "/stream", "/snapshot"].contains(where: request.uri.path.hasPrefix) else {
+        return Self.json(Self.list)
+      }
       #expect(request.headers[.authorization] == nil && request.headers[.cookie] == nil)
       #expect(!(request.uri.query ?? "").contains("token"))
       var response = Self.json(#"{"a": 1}"#)
@@ -177,7 +188,9 @@ struct PeerFaultTests {
     let gate = Watched(false)
     let asked = Atomic(0)
     try await withFakePeer { peer, request in
-      guard request.uri.path != "/api/cameras" else { return Self.json(Self.list) }
+      guard ["/cameras/", "/stream", "/snapshot"].contains(where: request.uri.path.hasPrefix) else {
+        return Self.json(Self.list)
+      }
       if request.uri.queryParameters["hang"] != nil { try await peer.hangs() }
       asked.add(1, ordering: .relaxed)
       _ = try await gate.first { $0 ? true : nil }

@@ -41,7 +41,9 @@ struct RTSPRequestTests {
     #expect(try Self.messages(bytes.indices.map { bytes[$0...$0] }) == expected)
     for cut in bytes.indices { #expect(try Self.messages([bytes[..<cut], bytes[cut...]]) == expected) }
     guard case .request(let last) = expected[3] else { return }
-    #expect(last.session == "ab" && last.sequenceNumber == 3)
+    #expect(last.session == "ab" && last.sequenceNumber == 3 && last.required == nil)
+    guard case .request(let first) = expected[0] else { return }
+    #expect(first.required == "a,b")
   }
 
   @Test(
@@ -66,7 +68,8 @@ struct RTSPRequestTests {
     arguments: [
       ("rtsp://host/door/main", "door", "main"), ("RTSP://u:p@host:8554/door/main/trackID=0", "door", "main"),
       ("rtsp://[::1]:8554/door/", "door", nil), ("rtsp://host", nil, nil), ("rtsp://host/", nil, nil),
-      ("rtsp://host//d%20r//m", "d r", "m"),
+      ("rtsp://host//d%20r//m", "d r", "m"), ("rtsp://host/door/main?video&audio", "door", "main"),
+      ("rtsp://host/door?token=a/b/c/trackID=0", "door", nil), ("rtsp://host/?fps=1", nil, nil),
     ] as [(String, String?, String?)])
   func urls(url: String, camera: String?, view: String?) throws {
     let target = try RTSPTarget(url)
@@ -76,7 +79,7 @@ struct RTSPRequestTests {
   @Test(
     "a URL of another kind is refused",
     arguments: [
-      "*", "http://host/door", "rtsp:door", "rtsp://host/a/b/c", "rtsp://host/a?fps=1",
+      "*", "http://host/door", "rtsp:door", "rtsp://host/a/b/c", "rtsp://host/a/b/c?fps=1",
     ])
   func otherURLs(url: String) { #expect(throws: RTSPError.self) { try RTSPTarget(url) } }
 

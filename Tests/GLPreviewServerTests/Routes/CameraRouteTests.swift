@@ -79,6 +79,11 @@ struct CameraRouteTests {
         ("/snapshot", "320x180"), ("/?action=snapshot", "320x180"), ("/?action=snapshot&width=64", "64x36"),
         ("/?action=snapshot_0", "320x180"), ("/api/frame.jpeg?src=camera", "320x180"),
         ("/api/frame.jpeg?src=camera/face&w=45", "45x45"), ("/snapshot.jpg?_=123", "320x180"),
+        ("/?action=snapshot&1595805826022", "320x180"), ("/?action=snapshot?1595805826022", "320x180"),
+        ("/snapshot?resolution=640x480&width=64&width2=5", "64x36"),
+        ("/api/frame.jpeg?src=camera/face&cache=5s&hw=cuda&w=45&fps=5", "45x45"),
+        ("/cameras/camera/main.jpg?bypassCache=1595805826022&width=64", "64x36"),
+        ("/cameras/camera/main.jpg?0.5234&&no-cache&TimeStamp=1&width=64?_=5", "64x36"),
       ] {
         let answer = try await service.get(path)
         #expect(answer.status == 200 && answer.headers["X-View-Size"] == [size], "\(path)")
@@ -86,12 +91,24 @@ struct CameraRouteTests {
 
       for path in [
         "/stream", "/stream?key=me&extra_headers=1", "/?action=stream", "/api/stream.mjpeg?src=camera",
+        "/?action=stream?1595805826022", "/?action=stream&max_age=5&1595805826022&user=a&user=b",
+        "/api/stream.mjpeg?src=camera&video=h264&1595", "/cameras/camera/main.mjpeg?1595805826022",
+        "/api/stream?view=camera/main&1595805826022",
       ] {
         #expect(try await service.parts(path, 1).parts.first?.size == "320x180", "\(path)")
       }
 
       #expect(try await service.get("/?action=snapshot_7").status == 400)
       #expect(try await service.get("/?action=reboot").status == 400)
+      // What is known has to be right, and our own URLs refuse what is mistyped.
+      for path in [
+        "/snapshot?width=wide", "/stream?fps=-1", "/cameras/camera/main.jpg?widht=5",
+        "/cameras/camera/main.mjpeg?timestamps=1", "/cameras/camera/main.jpg?5=6",
+        "/api/stream?view=camera/main&bypass=1", "/cameras/camera/main.jpg?width=5?6",
+      ] {
+        let isSize = path.hasSuffix("width=5?6")
+        #expect(try await service.get(path).status == (isSize ? 200 : 400), "\(path)")
+      }
       #expect(try await service.get("/api/frame.jpeg?src=nobody").status == 404)
 
       let state = try await service.get("/state")

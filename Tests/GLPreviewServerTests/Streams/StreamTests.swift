@@ -150,6 +150,24 @@ struct StreamTests {
   }
 
   @Test(
+    "a locked view alone is refused what it does not take, whatever the URL, and cache busters change nothing"
+  )
+  func lockedAlone() async throws {
+    var door = ServedView(ViewConfiguration(name: "door", width: 96))
+    door.isLocked = true
+    try await withService(Self.configuration([door])) { service in
+      for path in [
+        "/api/stream?view=camera/door&", "/cameras/camera/door.mjpeg?", "/stream?", "/?action=stream&",
+      ] {
+        let answer = try await service.get(path + "width=64")
+        #expect(answer.status == 403 && answer.text.contains("\"parameter\":\"width\""), "\(path)")
+        let words = "1595805826022&_=width&t=5&fps=10?rand=1"
+        #expect(try await service.parts(path + words, 1).parts.first?.size == "96x54", "\(path)")
+      }
+    }
+  }
+
+  @Test(
     "what makes no sense is refused before anything is drawn, with the word that is at fault",
     arguments: [
       ("/cameras/camera/main.mjpeg?rotate=45", 400, "rotate"),

@@ -4,10 +4,15 @@ import Synchronization
 
 /// What was logged.
 final class LogRecords: Sendable {
-  private let records = Mutex<[String]>([])
+  private let records = Mutex<[(message: String, fields: [String])]>([])
 
   /// The messages, without their metadata.
-  var messages: [String] { records.withLock { $0 } }
+  var messages: [String] { records.withLock { $0.map(\.message) } }
+
+  /// The messages with their metadata, `message: key=value key=value` by names.
+  var lines: [String] {
+    records.withLock { $0.map { "\($0.message): \($0.fields.joined(separator: " "))" } }
+  }
 
   /// A logger that writes here.
   var logger: Logger { Logger(label: "test") { _ in Handler(records: self) } }
@@ -22,6 +27,9 @@ final class LogRecords: Sendable {
       set { metadata[key] = newValue }
     }
 
-    func log(event: LogEvent) { records.records.withLock { $0.append("\(event.message)") } }
+    func log(event: LogEvent) {
+      let fields = (event.metadata ?? [:]).map { "\($0)=\($1)" }.sorted()
+      records.records.withLock { $0.append(("\(event.message)", fields)) }
+    }
   }
 }

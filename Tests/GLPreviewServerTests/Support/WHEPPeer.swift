@@ -16,6 +16,8 @@ actor WHEPPeer {
     var fingerprint: [UInt8]?
     /// Instead of the password of the answer.
     var password: String?
+    /// Whether connection checks of the service are not answered.
+    var isMute = false
   }
 
   struct Answer: Sendable {
@@ -48,6 +50,8 @@ actor WHEPPeer {
   private var checks: RepeatedTask?
 
   private static let fragment = "Peer"
+  /// As in `SDPTests.transport`.
+  private static let password = Array("P2uYro0UCOQ4zxjKXaWCBui1".utf8)
 
   init(_ faults: Faults = Faults()) async throws {
     self.faults = faults
@@ -58,7 +62,7 @@ actor WHEPPeer {
       .channelOption(.socketOption(.so_rcvbuf), value: 4 << 20)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(Receiver(continuation))
+          try channel.pipeline.syncOperations.addHandler(Receiver(continuation, isMute: faults.isMute))
         }
       }
       .bind(host: "127.0.0.1", port: 0).get()
@@ -67,11 +71,26 @@ actor WHEPPeer {
   private final class Receiver: ChannelInboundHandler {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
     private let continuation: AsyncStream<[UInt8]>.Continuation
+    private let isMute: Bool
 
-    init(_ continuation: AsyncStream<[UInt8]>.Continuation) { self.continuation = continuation }
+    init(_ continuation: AsyncStream<[UInt8]>.Continuation, isMute: Bool) {
+      (self.continuation, self.isMute) = (continuation, isMute)
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-      continuation.yield(Array(unwrapInboundIn(data).data.readableBytesView))
+      let envelope = unwrapInboundIn(data)
+      let bytes = Array(envelope.data.readableBytesView)
+      guard let check = STUNMessage(bytes), check.kind == .bindingRequest else {
+        return _ = continuation.yield(bytes)
+      }
+      #expect(check.username?.starts(with: Array("\(fragment):".utf8)) == true)
+      #expect(check.isSealed(with: password) && check.priority != nil && check.controlled != nil)
+      guard !isMute, let address = STUNMessage.Address(envelope.remoteAddress) else { return }
+      var answer = STUNMessage(.bindingSuccess, transaction: check.transaction)
+      answer.mappedAddress = address
+      let reply = ByteBuffer(bytes: answer.bytes(sealedWith: password))
+      let datagram = AddressedEnvelope(remoteAddress: envelope.remoteAddress, data: reply)
+      context.channel.writeAndFlush(datagram, promise: nil)
     }
     func channelInactive(context: ChannelHandlerContext) { continuation.finish() }
   }

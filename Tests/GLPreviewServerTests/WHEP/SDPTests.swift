@@ -98,7 +98,8 @@ struct SDPTests {
     #expect(offer.fingerprint == Array(0..<32))
     #expect(offer.playoutDelay == 5)
     #expect(offer.feedback == ["nack", "nack pli", "ccm fir"])
-    #expect(offer.accepted == 0 && offer.lines.count == 2 && offer.isBundled)
+    #expect(offer.password == "P2uYro0UCOQ4zxjKXaWCBui1")
+    #expect(offer.accepted == 0 && offer.lines.count == 2 && offer.bundle == [0, 1])
   }
 
   @Test("lines may end as they end on any system")
@@ -107,20 +108,25 @@ struct SDPTests {
     #expect(try SDPOffer(text) == SDPOffer(Self.session + Self.video))
   }
 
-  @Test("the answer takes the video alone, over one port, and rejects the rest")
-  func answered() throws {
-    let offer = try SDPOffer(Self.session + Self.audio + Self.video)
+  /// The m-lines of an answer to the client of `text`, and its group.
+  private static func lines(_ text: String) throws -> (media: [SessionDescription.Media], group: [Substring])
+  {
+    let description = try SessionDescription(answer().text(to: try SDPOffer(text)))
+    return (description.media, description.bundles.first ?? [])
+  }
 
-    let text = Self.answer().text(to: offer)
+  @Test("the answer takes the video alone; what shares its transport stays, and is inactive")
+  func answered() throws {
+    let text = Self.answer().text(to: try SDPOffer(Self.session + Self.audio + Self.video))
 
     let lines = text.split(separator: "\r\n").map(String.init)
     #expect(
       lines.filter { $0.hasPrefix("m=") } == [
-        "m=audio 0 UDP/TLS/RTP/SAVPF 111", "m=video 8189 UDP/TLS/RTP/SAVPF 109",
+        "m=audio 9 UDP/TLS/RTP/SAVPF 111", "m=video 8189 UDP/TLS/RTP/SAVPF 109",
       ])
     for line in [
-      "a=ice-lite", "a=group:BUNDLE 0", "a=mid:0", "a=mid:1", "a=sendonly", "a=setup:passive", "a=rtcp-mux",
-      "a=ice-ufrag:ours", "a=ice-pwd:secret", "a=fingerprint:sha-256 \(Self.fingerprint)",
+      "a=ice-lite", "a=group:BUNDLE 0 1", "a=mid:0", "a=mid:1", "a=inactive", "a=sendonly",
+      "a=rtpmap:111 opus/48000/2",
       "a=extmap:5 http://www.webrtc.org/experiments/rtp-hdrext/playout-delay", "a=rtpmap:109 H264/90000",
       "a=fmtp:109 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f",
       "a=rtcp-fb:109 nack pli", "a=ssrc:7 cname:glpreview",
@@ -128,9 +134,74 @@ struct SDPTests {
     ] {
       #expect(lines.contains(line), "\(line) is missing:\n\(text)")
     }
+    for line in [
+      "a=setup:passive", "a=rtcp-mux", "a=ice-ufrag:ours", "a=ice-pwd:secret",
+      "a=fingerprint:sha-256 \(Self.fingerprint)",
+    ] {
+      #expect(lines.count { $0 == line } == 2, "\(line) is not in each m-line:\n\(text)")
+    }
     #expect(text.hasSuffix("\r\n"))
     // What is answered is SDP itself.
     #expect(throws: Never.self) { try SessionDescription(text) }
+  }
+
+  private static let data = """
+    m=application 9 UDP/DTLS/SCTP webrtc-datachannel
+    \(transport)a=mid:2
+    a=sctp-port:5000
+
+    """
+
+  /// Firefox's: only the first m-line of a group has a transport, and the others port 0 (RFC 8829, 5.2.1).
+  private static func bundleOnly(_ media: String) -> String {
+    media.replacing(transport, with: "c=IN IP4 0.0.0.0\na=bundle-only\n").replacing(" 9 ", with: " 0 ")
+  }
+
+  @Test("m-lines that share a transport are answered in any order, also where only the first has one")
+  func bundles() throws {
+    let session = Self.session.replacing("BUNDLE 0 1", with: "BUNDLE 1 0 2")
+    let second = Self.video.replacing("a=mid:0", with: "a=mid:2")
+    for text in [
+      session + Self.audio + Self.video + second,
+      session + Self.audio + Self.bundleOnly(Self.video) + Self.bundleOnly(second),
+    ] {
+      let (media, group) = try Self.lines(text)
+      #expect(group == ["1", "0", "2"])
+      #expect(media.map(\.port) == ["9", "8189", "9"])
+      #expect(media.allSatisfy { $0.values(of: "candidate").count == 1 })
+      #expect(media.map { $0.values(of: "inactive").count } == [1, 0, 1])
+      #expect(media[2].formats == ["96"] && media[2].values(of: "rtpmap") == ["96 VP8/90000"])
+    }
+    // The first of the group tells how the client is reached, whatever the others say.
+    let other = Self.video.replacing("EsAw", with: "else").replacing(
+      "P2uYro0UCOQ4zxjKXaWCBui1", with: "elsewhere")
+    let offer = try SDPOffer(session + Self.audio + other)
+    #expect(offer.fragment == "EsAw" && offer.password == "P2uYro0UCOQ4zxjKXaWCBui1")
+    let alone = try SDPOffer("v=0\n" + Self.audio + other)
+    #expect(alone.fragment == "else" && alone.bundle.isEmpty)
+  }
+
+  @Test("what shares no transport with the video is rejected; port 0 outside of a group is")
+  func rejected() throws {
+    let (media, group) = try Self.lines("v=0\n" + Self.audio + Self.video)
+    #expect(media.map(\.port) == ["0", "8189"] && group.isEmpty)
+    let off = Self.audio.replacing("m=audio 9", with: "m=audio 0")
+    let (switched, one) = try Self.lines(Self.session + off + Self.video)
+    #expect(switched.map(\.port) == ["0", "8189"] && one == ["0"])
+    let ungrouped = Self.session.replacing("a=group:BUNDLE 0 1\n", with: "")
+    #expect(throws: SDPError.self) { try SDPOffer(ungrouped + Self.bundleOnly(Self.video)) }
+  }
+
+  @Test("a data channel keeps its place in the group, and has no direction")
+  func dataChannel() throws {
+    for order in ["2 0 1", "0 1 2"] {
+      let session = Self.session.replacing("BUNDLE 0 1", with: "BUNDLE \(order)")
+      let (media, group) = try Self.lines(session + Self.data + Self.video + Self.audio)
+      #expect(group.joined(separator: " ") == order && media.map(\.port) == ["9", "8189", "9"])
+      #expect(media[0].formats == ["webrtc-datachannel"] && media[0].values(of: "sctp-port") == ["5000"])
+      #expect(media[0].values(of: "inactive").isEmpty && media[0].values(of: "rtcp-mux").isEmpty)
+      #expect(media[0].values(of: "mid") == ["2"] && media[0].values(of: "ice-ufrag") == ["ours"])
+    }
   }
 
   @Test("what a client does not know is not in its answer")
@@ -141,7 +212,7 @@ struct SDPTests {
 
     let text = Self.answer([.init(address: "2001:db8::1", port: 9000)]).text(to: offer)
 
-    for word in ["rtcp-fb", "extmap", "BUNDLE"] { #expect(!text.contains(word)) }
+    for word in ["rtcp-fb", "extmap", "BUNDLE", "a=inactive"] { #expect(!text.contains(word)) }
     #expect(text.contains("c=IN IP6 2001:db8::1\r\n"))
   }
 
@@ -187,6 +258,7 @@ struct SDPTests {
     Sample("no fragment", full.replacing("ice-ufrag", with: "ice-other")),
     Sample("a fragment with a colon", full.replacing("EsAw", with: "Es:Aw")),
     Sample("a short fragment", full.replacing("EsAw", with: "E")),
+    Sample("no password", full.replacing("ice-pwd", with: "ice-other")),
     Sample("no fingerprint", full.replacing("sha-256", with: "sha-1")),
     Sample("half a fingerprint", full.replacing(":1F", with: "")),
     Sample("a fingerprint of signs", full.replacing("0A:", with: "+A:")),

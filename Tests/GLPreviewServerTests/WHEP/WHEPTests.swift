@@ -158,6 +158,24 @@ struct WHEPTests {
     }
   }
 
+  @Test("pictures go to no address that does not answer a check, whoever names it with the right password")
+  func otherAddress() async throws {
+    try await withService(Self.configuration()) { service in
+      let (peer, other) = (try await WHEPPeer(), try await WHEPPeer(.init(isMute: true)))
+      let answer = try await service.offer(peer).answer
+      try await peer.connect(answer)
+      _ = try await peer.packet()
+
+      // Nominated again and again, and answered with nothing but connection checks.
+      try await other.prove(answer)
+      for _ in 0..<20 { _ = try await peer.packet() }
+
+      try await other.vanish()
+      await #expect(throws: CancellationError.self) { try await other.datagram { $0 >= 4 } }
+      try await peer.close()
+    }
+  }
+
   @Test("a client whose certificate is not that of its offer gets nothing")
   func fingerprint() async throws {
     try await withService(Self.configuration()) { service in
