@@ -22,7 +22,8 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
 
   /// Opens the source and reads its first bytes. For a pipe, this may wait for the writer.
   ///
-  /// The first bytes identify JPEG, PNG and Y4M. A file with no known signature is tried as a video. A JPEG file named
+  /// The first bytes identify JPEG, PNG and Y4M. Pipes and files named `.mjpeg` may begin with other bytes: their first
+  /// MiB is searched for a picture. A file with no known signature is tried as a video. A JPEG file named
   /// `.jpg` or `.jpeg` is one picture. Other JPEGs are a sequence of frames, unless the first one declares a still of
   /// several parts. With `inputFormat`, everything is read as raw frames.
   ///

@@ -32,7 +32,11 @@ struct FuzzTarget: Sendable {
 
   /// All targets.
   static let all: [FuzzTarget] =
-    [.jpeg, .passable, .exif, .png, .y4m, .mjpeg, .multipart, .fragments, .httpAddress, .httpHead, .h264]
+    [
+      .jpeg, .passable, .exif, .png, .y4m, .mjpeg, .multipart, .fragments, .httpAddress, .httpResponse,
+      .httpHead,
+      .h264,
+    ]
     + streams + [
       .view, .scene, .mask, .configuration, .query, .json, .webhook, .access, .stun, .sdp, .rtcp, .rtsp,
       .webSocket,

@@ -7,7 +7,8 @@ extension FuzzTarget {
     name: "multipart", longest: 2048,
     words: [
       "--frame", "\r\n", "\r\n\r\n", "Content-Type: image/jpeg", "Content-Length: 12", "X-Timestamp: 1.5",
-      "\u{FF}\u{D8}\u{FF}", "\u{FF}\u{D9}", "--", "99999999999999999999",
+      "\u{FF}\u{D8}\u{FF}", "\u{FF}\u{D9}", "--", "99999999999999999999", "\u{89}PNG\r\n\u{1A}\n", "IEND",
+      "image/png",
     ],
     seeds: {
       var (parts, bare) = ([UInt8](), [UInt8]())
@@ -34,10 +35,10 @@ extension FuzzTarget {
           switch event {
           case .picture(let picture):
             try must(
-              (1...limit).contains(picture.jpeg.count), "a picture of \(picture.jpeg.count) bytes")
-            try must(picture.jpeg.starts(with: [0xFF, 0xD8, 0xFF]), "a picture that is no JPEG")
+              (1...limit).contains(picture.bytes.count), "a picture of \(picture.bytes.count) bytes")
+            try must(PictureStart.isAtStart(of: picture.bytes[...]) == true, "a picture that is none")
           case .damaged(let reason): try must(!reason.isEmpty, "damage without a reason")
-          case .ended, .hopeless: hasEnded = true
+          case .hopeless: hasEnded = true
           case .sample: throw FuzzFault("JPEGs became video")
           }
         }
@@ -89,13 +90,74 @@ extension FuzzTarget {
             try must(sample.bytes.count <= 2 * options.pictureLimit, "\(sample.bytes.count) bytes")
           case .damaged(let reason): try must(!reason.isEmpty, "damage without a reason")
           case .hopeless: return
-          case .picture, .ended: throw FuzzFault("video became JPEGs")
+          case .picture: throw FuzzFault("video became JPEGs")
           }
         }
         let waiting = stream.waitingByteCount
         try must(waiting <= FragmentedMP4Reader.boxLimit + piece, "\(waiting) bytes wait")
       }
     })
+
+  /// The first byte says how the rest, a camera's responses, is cut into pieces.
+  static let httpResponse = FuzzTarget(
+    name: "http-response", longest: 1024,
+    words: [
+      "HTTP/1.1 200 OK\r\n", "HTTP/1.0 401 ", "HTTP/1.1 100 Continue\r\n\r\n", "ICY 200 OK\n",
+      "Content-Length: ",
+      "Transfer-Encoding: chunked\r\n", "Connection: close\r\n", "\r\n\r\n", "\n\n", "\r\n ", "0\r\n\r\n",
+      "99999999999999999999",
+      ": ", ",", "-1",
+    ],
+    seeds: {
+      [
+        "\u{7}HTTP/1.1 200 OK\r\nContent-Type: image/jpeg\r\nContent-Length: 7\r\n\r\npictureHTTP/1.1 304 No\r\n\r\n",
+        "\u{1}ICY 200 OK\nTue, 12 Jun 2012 01:56:34 GMT\nContent-Length: -1\nX:\n y\n\npicture",
+        "\0HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4;a=b\r\npict\r\n3\nure\r\n0\r\nX: y\r\n\r\n",
+      ].inputs
+    },
+    body: .atOnce { (input) throws(FuzzFault) in
+      var input = FuzzInput(input)
+      let piece = Int(input.byte()) + 1
+      let bytes = input.bytes
+      let whole = try responses(in: bytes, piece: max(bytes.count, 1))
+      let cut = try responses(in: bytes, piece: piece)
+      try must(whole == cut, "what is read depends on how it is cut")
+    })
+
+  /// The responses in `bytes`; bodies in one piece.
+  private static func responses(in bytes: [UInt8], piece: Int) throws(FuzzFault) -> [HTTPResponseParser.Event]
+  {
+    var parser = HTTPResponseParser()
+    var found: [HTTPResponseParser.Event] = []
+    var (bodyCount, hasFailed) = (0, false)
+    for start in stride(from: 0, to: bytes.count, by: piece) {
+      for event in parser.take(bytes[start..<min(start + piece, bytes.count)]) {
+        try must(!hasFailed, "something comes after a failure")
+        switch event {
+        case .head(let head):
+          let isPlain = head.fields.allSatisfy { field in
+            field.name.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+              && field.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+          }
+          try must(isPlain, "a field with control characters: \(head.fields)")
+          try must(head.fields.count { $0.name == "content-length" } <= 1, "several lengths: \(head.fields)")
+        case .body(let more):
+          bodyCount += more.count
+          try must(!more.isEmpty && bodyCount <= bytes.count, "\(bodyCount) bytes of \(bytes.count)")
+          if case .body(let last)? = found.last {
+            found[found.count - 1] = .body(last + more)
+            continue
+          }
+        case .failed(let reason):
+          try must(!reason.isEmpty, "a failure without a reason")
+          hasFailed = true
+        case .end: break
+        }
+        found.append(event)
+      }
+    }
+    return found + parser.finish()
+  }
 
   /// An address, and in a second line where it is redirected to.
   static let httpAddress = FuzzTarget(
@@ -152,7 +214,7 @@ extension FuzzTarget {
     },
     body: .atOnce { (input) throws(FuzzFault) in
       var input = FuzzInput(input)
-      // A head has no control characters: the client refuses them.
+      // A head has no control characters: the parser leaves them out.
       let lines = input.lines().map { $0.filter { !$0.unicodeScalars.contains { $0.value < 0x20 } } }
       if case .multipart(let boundary?) = HTTPContent(contentType: lines.first) {
         try must(!boundary.isEmpty, "an empty boundary")

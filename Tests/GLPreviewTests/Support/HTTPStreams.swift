@@ -12,6 +12,12 @@ func markersOnly(_ number: UInt8, scan: Int = 4) -> [UInt8] {
   return start + [0xFF, 0xDA, 0, 4, 1, number] + data + [0xFF, 0xD0, number, 0xFF, 0xD9]
 }
 
+/// A PNG as far as its chunks go, with the ends of JPEGs and of PNGs in its data. Decodes to nothing.
+func chunksOnly(_ number: UInt8) -> [UInt8] {
+  let end = TestPNG.chunk("IEND", [])
+  return TestPNG.signature + TestPNG.chunk("IDAT", [number, 0xFF, 0xD8, 0xFF, 0xD9] + end) + end
+}
+
 /// How a server writes its stream, and what is to be read out of it.
 struct ServedStream: Sendable, CustomTestStringConvertible {
   let manner: String
@@ -20,20 +26,17 @@ struct ServedStream: Sendable, CustomTestStringConvertible {
   let bytes: [UInt8]
   let pictures: [[UInt8]]
   var damagedCount = 0
-  var isEnded = false
 
   var testDescription: String { manner }
 
   init(
-    _ manner: String, boundary: String?, _ pieces: [Piece], pictures: [[UInt8]] = standard, damaged: Int = 0,
-    isEnded: Bool = false
+    _ manner: String, boundary: String?, _ pieces: [Piece], pictures: [[UInt8]] = standard, damaged: Int = 0
   ) {
     self.manner = manner
     self.boundary = boundary
     bytes = pieces.flatMap { $0.bytes }
     self.pictures = pictures
     damagedCount = damaged
-    self.isEnded = isEnded
   }
 
   /// Text or a picture.
@@ -124,8 +127,7 @@ struct ServedStream: Sendable, CustomTestStringConvertible {
       }),
     ServedStream(
       "an end that is said", boundary: "frame",
-      parts { ["--frame\r\nContent-Type: image/jpeg\r\n\r\n", .data($1), "\r\n"] } + ["--frame--\r\n"],
-      isEnded: true),
+      parts { ["--frame\r\nContent-Type: image/jpeg\r\n\r\n", .data($1), "\r\n"] } + ["--frame--\r\n"]),
   ]
 
   /// Something is left out.
@@ -203,11 +205,50 @@ struct ServedStream: Sendable, CustomTestStringConvertible {
           "--frame\r\nContent-Type: text/plain\r\n\r\nhello -- you\r\n--frame\r\nContent-Type: image/jpeg\r\n\r\n",
           .data($1), "\r\n",
         ]
-      }, damaged: 3),
+      }),
+    ServedStream(
+      "parts that are called pictures and are none", boundary: "frame",
+      parts { ["--frame\r\nContent-Type: image/jpeg\r\n\r\nhello\r\n--frame\r\n\r\n", .data($1), "\r\n"] },
+      damaged: 3),
     ServedStream(
       "a part that begins with dashes", boundary: "frame",
-      ["--frame\r\n\r\n--flame\r\n--frame\r\n\r\n", .data(standard[0]), "\r\n--frame\r\n"],
+      [
+        "--frame\r\nContent-Type: image/jpeg\r\n\r\n--flame\r\n--frame\r\n\r\n", .data(standard[0]),
+        "\r\n--frame\r\n",
+      ],
       pictures: [standard[0]], damaged: 1),
+    ServedStream(
+      "the last boundary after each part", boundary: "frame",
+      parts {
+        ["--frame\r\nContent-Length: \($1.count)\r\n\r\n", .data($1), "\r\n--frame--\r\n"]
+      }),
+    ServedStream(
+      "the last boundary before each part", boundary: "frame",
+      parts { ["--frame--\r\nContent-Length: \($1.count)\r\n\r\n", .data($1), "\r\n"] }),
+    ServedStream(
+      "an empty line before the fields", boundary: "frame",
+      parts {
+        ["--frame\r\n\r\nContent-Type: image/jpeg\r\nContent-Length: \($1.count)\r\n\r\n", .data($1), "\r\n"]
+      }),
+    ServedStream(
+      "other bytes before pictures", boundary: "frame",
+      parts {
+        [
+          "--frame\r\nContent-Length: \($1.count + 7)\r\n\r\n", .data([1, 2, 0xFF, 0xFF, 0xD8, 0xFF, 0]),
+          .data($1), "\r\n",
+        ]
+      }),
+    ServedStream(
+      "PNGs", boundary: "frame",
+      parts { index, _ in
+        ["--frame\r\nContent-Type: image/png\r\n\r\n", .data(chunksOnly(UInt8(index)) + [0, 13]), "\r\n"]
+      }, pictures: (0..<3).map { chunksOnly($0) }),
+    ServedStream(
+      "PNGs with their lengths", boundary: "frame",
+      parts { index, _ in
+        let png = chunksOnly(UInt8(index))
+        return ["--frame\r\nContent-Length: \(png.count)\r\n\r\n", .data(png), "\r\n"]
+      }, pictures: (0..<3).map { chunksOnly($0) }),
     ServedStream(
       "a picture cut short between others", boundary: "frame",
       [

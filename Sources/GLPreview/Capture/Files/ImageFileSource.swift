@@ -23,6 +23,7 @@ actor ImageFileSource: FrameSource {
 
   init(_ format: Format, _ bytes: [UInt8], name: String, _ options: SourceOptions) throws(SourceError) {
     self.name = name
+    let bytes = PictureStart.trimmed(bytes)
     do throws(CodecError) {
       let decoded =
         switch format {

@@ -23,17 +23,28 @@ actor SourceOpener {
     guard try !stream.peek(1).isEmpty else { throw SourceError(.badData, path: path, reason: "is empty") }
     if let format = options.inputFormat { return try openRaw(stream, format) }
 
-    let start = try stream.peek(16)
-    if start.starts(with: PNGDecoder.signature) { return try ImageFileSource(.png, stream, options) }
-    if start.starts(with: Y4MHeader.signature) { return try Y4MSource(stream, options) }
-    let isPicture = start.starts(with: JPEGDecoder.signature)
-    if isNamed(".mjpeg", ".mjpg"), try isPicture || hasPicture(stream.peek(4096)) {
-      return MJPEGSource(MJPEGReader(stream, options), options)
+    if try stream.peek(16).starts(with: Y4MHeader.signature) { return try Y4MSource(stream, options) }
+    guard let picture = try findPicture(in: &stream) else {
+      return try openVideo(isFile: stream.isRegularFile)
     }
-    guard isPicture else { return try openVideo(isFile: stream.isRegularFile) }
+    stream.skip(picture.offset)
+    if picture.format == .png { return try ImageFileSource(.png, stream, options) }
+    if isNamed(".mjpeg", ".mjpg") { return MJPEGSource(MJPEGReader(stream, options), options) }
     // Data after the picture in such a file is not another frame.
     if isNamed(".jpg", ".jpeg"), stream.isRegularFile { return try ImageFileSource(.jpeg, stream, options) }
     return try openJPEGs(stream)
+  }
+
+  /// The first picture. Streams may begin in the midst of one or with the head of a part, and so may what was saved of
+  /// them. Pictures may have stray bytes before them. Other files may be videos, with pictures anywhere in them.
+  private func findPicture(in stream: inout ByteStream) throws -> PictureStart? {
+    let first = try stream.peek(16)
+    if PictureStart.isAtStart(of: first[...]) == true { return PictureStart(in: first[...]) }
+    let isRun = !stream.isRegularFile || isNamed(".mjpeg", ".mjpg")
+    guard isRun || isNamed(".jpg", ".jpeg", ".png") else { return nil }
+    return try stream.search(limit: isRun ? PictureStart.searchLimit : 4096) { bytes, seen in
+      PictureStart.search(in: bytes, from: max(seen - PictureStart.overlap, 0))
+    }
   }
 
   /// Opens data without a known signature: as a video, or not at all.
@@ -84,10 +95,5 @@ actor SourceOpener {
   private func isNamed(_ endings: String...) -> Bool {
     let name = path.lowercased()
     return endings.contains { name.hasSuffix($0) }
-  }
-
-  /// Whether a picture begins in `bytes`; saved multipart streams begin with a boundary.
-  private func hasPicture(_ bytes: [UInt8]) -> Bool {
-    bytes.indices.dropLast(2).contains { bytes[$0...].starts(with: JPEGDecoder.signature) }
   }
 }

@@ -56,6 +56,9 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
       rest.dropFirst(2).unicodeScalars.firstIndex { "/?#".unicodeScalars.contains($0) } ?? rest.endIndex
     let authority = rest[..<end].dropFirst(2)
     let place = authority.lastIndex(of: "@")
+    if place == nil, rest[end...].hasPrefix("#"), rest[end...].contains("@") {
+      throw WordError("has a '#' before its '@' (in a password it is written %23)")
+    }
     let (host, port) = try Self.hostAndPort(
       place.map { authority[authority.index(after: $0)...] } ?? authority)
     self.scheme = scheme
@@ -125,7 +128,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     guard let port, !port.isEmpty else { return (host.lowercased(), nil) }
     guard port.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(port),
       (1...65535).contains(number)
-    else { throw WordError("has an invalid port (a '/' in a password is written %2F)") }
+    else { throw WordError("has an invalid port (in a password '/' is written %2F, '?' %3F)") }
     return (host.lowercased(), number)
   }
 

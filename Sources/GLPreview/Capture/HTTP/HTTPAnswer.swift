@@ -20,6 +20,8 @@
       var headTime = CaptureInstant.start
       var chunks: [HTTPChunk] = []
       var byteCount = 0
+      /// The number of bytes that `sniff` has looked at.
+      var sniffedCount = 0
       /// Called when there is room again; nil while there is.
       var onRoom: (@Sendable () -> Void)?
       var end: Result<Void, any Error>?
@@ -54,6 +56,22 @@
       }
       onRoom?()
       return chunk
+    }
+
+    /// Waits until `look` tells what the body is from its first bytes, which stay unread. At the end, and where no
+    /// more bytes are taken before some are read, it must tell.
+    func sniff<Kind: Sendable>(_ look: (_ start: [UInt8], _ isEnd: Bool) -> Kind?) async throws -> Kind {
+      try await wait { state in
+        let isEnd = state.end != nil || state.byteCount >= Self.capacity
+        // Looked at in doubling steps, because each begins at the first byte.
+        guard isEnd || state.byteCount >= 2 * state.sniffedCount else { return nil }
+        state.sniffedCount = max(state.byteCount, 1)
+        if case .failure(let error) = state.end {
+          guard let kind = look(state.chunks.flatMap(\.bytes), false) else { throw error }
+          return kind
+        }
+        return look(state.chunks.flatMap(\.bytes), isEnd)
+      }
     }
 
     /// All bytes; nil if there are more than `limit`.

@@ -24,6 +24,8 @@
     private var way: Way
     /// Parses the bytes of a stream. Changed in place, because it may hold a large part of a picture.
     private var stream: any PictureStream
+    /// Whether the end of `stream` was told.
+    private var isFinished = false
     private var intake: StreamIntake
 
     private enum Way {
@@ -41,40 +43,25 @@
       guard reply.head.status == .ok else {
         throw SourceError.http(reply.head, address, name: name)
       }
-      let limit = options.pictureLimit
       var content = HTTPContent(contentType: reply.head.headers.first(name: "content-type"))
-      var start: [UInt8] = []
-      var began: CaptureInstant?
-      while content == .unknown {
-        try Task.checkCancellation()
-        let chunk = try await reply.answer.next()
-        start += chunk?.bytes ?? []
-        began = began ?? chunk?.time
-        content = HTTPContent.sniff(start, isEnd: chunk == nil) ?? .unknown
+      if content == .unknown || (content == .video && !options.takesVideo) {
+        content = try await reply.answer.sniff { HTTPContent.sniff($0, isEnd: $1) }
       }
-      var stream: any PictureStream = JPEGRun(pictureLimit: limit)
+      let limit = options.pictureLimit
       switch content {
       case .multipart(let boundary): stream = MultipartParser(boundary: boundary, pictureLimit: limit)
-      case .video where options.takesVideo: stream = FragmentStream(options)
-      case .video: throw SourceError(.unavailable, path: name, reason: "sends video/mp4, no JPEG")
-      case .pictures, .unknown, .picture: break
-      case .other(let what):
-        throw SourceError(.unavailable, path: name, reason: "sends \(what), no JPEG")
+      case .video: stream = FragmentStream(options)
+      case .pictures, .unknown, .picture: stream = JPEGRun(pictureLimit: limit)
+      case .other(let what): throw SourceError.noPicture(what, reply.head, name: name)
       }
       let isStill = content == .picture
-      if isStill {
-        way = .polling(PicturePoll(first: reply))
-      } else {
-        let events = stream.take(start[...], at: began ?? CaptureClock.now)
-        way = .stream(reply, waiting: events, pictureCount: 0)
-      }
+      way = isStill ? .polling(PicturePoll(first: reply)) : .stream(reply, waiting: [], pictureCount: 0)
       video = content == .video ? ReceivedVideo(options) : nil
       let format = video != nil ? "h264" : isStill ? "JPEG" : "MJPEG"
       mode = SourceStatus.Mode(format: format, transport: address.scheme.rawValue)
       queue = ReadingQueue(named: name)
       intake = StreamIntake(options)
       memory = options.memory ?? FramePool()
-      self.stream = stream
       (self.server, self.address, self.name, self.options) = (server, address, name, options)
     }
 
@@ -91,7 +78,6 @@
             if let capture = video?.capture(sample) { return capture }
           case .damaged(let reason): throw DamagedCapture(reason)
           case .hopeless(let reason): throw SourceError(.unavailable, path: name, reason: reason)
-          case .ended: throw SourceError(.unavailable, path: name, reason: "ended the stream")
           case nil: if case .stream = way { return nil }
           }
         }
@@ -104,11 +90,13 @@
     }
 
     private func capture(_ picture: ReceivedPicture) -> Capture {
-      if let header = try? JPEGDecoder.header(of: picture.jpeg) { mode.size = header.size }
+      let bytes = PictureStart.trimmed(picture.bytes)
+      let size = (try? JPEGDecoder.header(of: bytes).size) ?? (try? PNGDecoder.header(of: bytes).size)
+      if let size { mode.size = size }
       let time = ServerTime.captureTime(
         picture.serverTime, received: picture.time,
         receivedSince1970: CaptureClock.timeSince1970(picture.time))
-      return Capture(jpeg: picture.jpeg, timestamp: time, options, memory: memory)
+      return Capture(picture: bytes, timestamp: time, options, memory: memory)
     }
 
     // MARK: Streams
@@ -117,7 +105,7 @@
     private func nextEvent() async throws -> PictureEvent? {
       guard case .stream(let reply, var waiting, var count) = way else { return nil }
       while waiting.isEmpty {
-        guard let chunk = try await reply.answer.next() else { return try endOfStream(reply, count) }
+        guard let chunk = try await nextChunk(reply, count) else { return try endOfStream(reply, count) }
         waiting = stream.take(chunk.bytes[...], at: chunk.time)
         try await account(
           for: chunk, waiting: stream.waitingByteCount, foundPicture: waiting.contains(where: \.isPicture))
@@ -126,6 +114,16 @@
       if event.isPicture { count += 1 }
       way = .stream(reply, waiting: waiting, pictureCount: count)
       return event
+    }
+
+    /// Nil at the end of the stream. A single picture is whole although its server promised more.
+    private func nextChunk(_ reply: HTTPServer.Reply, _ count: Int) async throws -> HTTPChunk? {
+      do {
+        return try await reply.answer.next()
+      } catch  where stream is JPEGRun && count == 1 && stream.waitingByteCount == 0 {
+        try Task.checkCancellation()
+        return nil
+      }
     }
 
     /// Between two chunks: checks for cancellation, gives other calls a turn, and pauses a server that sends too much.
@@ -137,7 +135,8 @@
 
     /// Handles a regular end: a file of a declared length is over; a single picture is polled from now on.
     private func endOfStream(_ reply: HTTPServer.Reply, _ count: Int) throws -> PictureEvent? {
-      let left = stream.finish()
+      let left = isFinished ? [] : stream.finish()
+      isFinished = true
       guard left.isEmpty else {
         way = .stream(reply, waiting: Array(left.dropFirst()), pictureCount: count)
         return left.first
@@ -167,12 +166,12 @@
         }
         let picture = try await picture(reply, &poll)
         let isDue = poll.last == nil || reply.time - poll.lastGiven >= repeatInterval
-        let isNew = picture != nil && picture?.jpeg != poll.last
-        if let picture { poll.last = picture.jpeg }
+        let isNew = picture != nil && picture?.bytes != poll.last
+        if let picture { poll.last = picture.bytes }
         if isNew || isDue { poll.lastGiven = reply.time }
         way = .polling(poll)
         if let last = poll.last, isNew || isDue {
-          return picture ?? ReceivedPicture(jpeg: last, time: reply.time)
+          return picture ?? ReceivedPicture(bytes: last, time: reply.time)
         }
       }
       throw SourceError(.unavailable, path: name, reason: "ended the stream")
@@ -189,27 +188,40 @@
       guard reply.head.status == .ok else {
         throw SourceError.http(reply.head, address, name: name)
       }
+      var received = ReceivedPicture(bytes: [], time: reply.time)
+      do {
+        try await receive(&received, reply)
+      } catch {
+        // The server promised more than it had: a picture that is whole is a picture.
+        try Task.checkCancellation()
+        var walk = PictureWalk()
+        let isOurs = error is SourceError || error is MemoryBudget.Exceeded
+        guard !isOurs, walk.end(in: PictureStart.trimmed(received.bytes)[...]) != nil else { throw error }
+      }
+      guard let start = PictureStart(in: received.bytes[...]) else {
+        throw SourceError.noPicture(HTTPContent.description(of: received.bytes), reply.head, name: name)
+      }
+      mode.format = start.format == .jpeg ? "JPEG" : "PNG"
+      poll.validate(reply.head.headers)
+      received.serverTime = reply.head.headers.first(name: "x-timestamp").flatMap { ServerTime.parsed($0) }
+      return received
+    }
+
+    /// Reads the body of a single picture: up to its end, or if that is not declared, to the picture's own.
+    private func receive(_ picture: inout ReceivedPicture, _ reply: HTTPServer.Reply) async throws {
       let limit = options.pictureLimit
-      var bytes: [UInt8] = []
-      var began: CaptureInstant?
+      let isOpen = !["content-length", "transfer-encoding"].contains { reply.head.headers.contains(name: $0) }
+      var walk = PictureWalk()
       while let chunk = try await reply.answer.next() {
-        began = began ?? chunk.time
-        bytes += chunk.bytes
-        try await account(for: chunk, waiting: bytes.count, foundPicture: true)
-        guard bytes.count <= limit else {
+        if picture.bytes.isEmpty { picture.time = chunk.time }
+        picture.bytes += chunk.bytes
+        try await account(for: chunk, waiting: picture.bytes.count, foundPicture: true)
+        guard picture.bytes.count <= limit else {
           throw SourceError(
             .unavailable, path: name, reason: "sends a picture larger than \(limit >> 20) MiB")
         }
+        if isOpen, walk.end(in: picture.bytes[...]) != nil { return }
       }
-      guard bytes.starts(with: JPEGDecoder.signature) else {
-        let type = reply.head.headers.first(name: "content-type") ?? "data of an unknown kind"
-        throw SourceError(
-          .unavailable, path: name,
-          reason: "sends \(bytes.isEmpty ? "nothing" : String(type.prefix(60))), no JPEG")
-      }
-      poll.validate(reply.head.headers)
-      let serverTime = reply.head.headers.first(name: "x-timestamp").flatMap { ServerTime.parsed($0) }
-      return ReceivedPicture(jpeg: bytes, time: began ?? reply.time, serverTime: serverTime)
     }
 
     private var interval: Duration {

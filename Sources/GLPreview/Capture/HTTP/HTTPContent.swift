@@ -1,10 +1,10 @@
-// Detects what a server sends, from its Content-Type and its first bytes.
+// Detects what a server sends, from its first bytes more than from its Content-Type, which is often wrong.
 internal import PreviewCore
 
 enum HTTPContent: Sendable, Hashable {
   /// Pictures in parts; nil if the boundary is not declared.
   case multipart(boundary: String?)
-  /// One JPEG.
+  /// One JPEG or PNG.
   case picture
   /// One or more JPEGs, one after another.
   case pictures
@@ -15,31 +15,45 @@ enum HTTPContent: Sendable, Hashable {
   /// Not a picture that can be read; describes what it is instead.
   case other(String)
 
-  /// From the `Content-Type` field.
+  /// From the `Content-Type` field, which is believed only where the bytes are looked at later: in parts, and in a
+  /// single picture.
   init(contentType: String?) {
     let fields = Self.split(contentType ?? "")
     let type = fields.first?.trimmed.lowercased() ?? ""
-    switch type {
-    case let type where type.hasPrefix("multipart/"):
+    if type.hasPrefix("multipart/") {
       self = .multipart(boundary: Self.boundary(fields.dropFirst()))
-    case "image/jpeg", "image/jpg", "image/pjpeg", "image/x-jpeg": self = .picture
-    case "video/mp4": self = .video
-    case "", "application/octet-stream", "binary/octet-stream", "text/plain": self = .unknown
-    case let type where type.contains("jpeg") || type.contains("jpg"): self = .unknown
-    default: self = .other(String(type.prefix(60)))
+    } else {
+      self = type.hasPrefix("image/") ? .picture : type == "video/mp4" ? .video : .unknown
     }
   }
 
-  /// From the first bytes of a body; nil if more are needed.
-  static func sniff(_ bytes: some Collection<UInt8>, isEnd: Bool) -> HTTPContent? {
-    let start = bytes.drop { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }.prefix(3)
-    if start.count == 3 || isEnd {
-      if start.elementsEqual(JPEGDecoder.signature) { return .pictures }
-      if start.starts(with: "--".utf8) { return .multipart(boundary: nil) }
-      return .other(
-        start.isEmpty ? "nothing" : start.first == UInt8(ascii: "<") ? "a page" : "data of an unknown kind")
-    }
-    return nil
+  /// From the first bytes of a body, whatever it is called; nil if more are needed.
+  static func sniff(_ bytes: [UInt8], isEnd: Bool) -> HTTPContent? {
+    let start = bytes.drop { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
+    if start.starts(with: "--".utf8) { return .multipart(boundary: nil) }
+    if let found = PictureStart(in: bytes[...]) { return found.format == .jpeg ? .pictures : .picture }
+    // Text and videos can't become a picture; other bytes may stand before one.
+    let isDecided = isEnd || bytes.count >= PictureStart.searchLimit || isText(start) || isVideo(start)
+    guard isDecided else { return nil }
+    return .other(description(of: bytes))
+  }
+
+  /// What a body is that is no picture.
+  static func description(of bytes: [UInt8]) -> String {
+    let start = bytes.drop { $0 == 0x20 || (0x09...0x0D).contains($0) }
+    if start.isEmpty { return "nothing" }
+    if start.first == UInt8(ascii: "<") { return "a page" }
+    return isText(start) ? "text" : isVideo(start) ? "a video" : "data"
+  }
+
+  /// Whether it is MP4 or what is made like it.
+  private static func isVideo(_ bytes: ArraySlice<UInt8>) -> Bool {
+    bytes.dropFirst(4).starts(with: "ftyp".utf8)
+  }
+
+  private static func isText(_ bytes: ArraySlice<UInt8>) -> Bool {
+    let start = bytes.prefix(8)
+    return start.count == 8 && start.allSatisfy { (0x20...0x7E).contains($0) || (0x09...0x0D).contains($0) }
   }
 
   /// Splits at semicolons outside quotes.

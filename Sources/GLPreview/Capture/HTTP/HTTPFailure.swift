@@ -27,19 +27,27 @@
       return SourceError(.unavailable, path: name, reason: reason)
     }
 
+    /// For a response without a picture; `what` it is instead.
+    static func noPicture(_ what: String, _ head: HTTPResponseHead, name: String) -> SourceError {
+      let type =
+        head.headers.first(name: "content-type").map { $0.prefix { $0 != ";" }.prefix(60).trimmed } ?? ""
+      return SourceError(
+        .unavailable, path: name, reason: "sends \(what)\(type.isEmpty ? "" : " (\(type))"), no picture")
+    }
+
     static func http(_ error: any Error, name: String) -> SourceError {
       (error as? SourceError) ?? SourceError(.unavailable, path: name, reason: words(error))
     }
 
     private static func words(_ error: any Error) -> String {
       switch error {
-      case is HTTPConnectionClosed, HTTPParserError.invalidEOFState: "closed the connection"
+      case is HTTPConnectionClosed: "closed the connection"
       case let error as IOError: system(error.errnoCode)
       case ChannelError.connectTimeout: "does not answer"
       case let error as NIOSSLError: words(error)
       case let error as BoringSSLError: "TLS fails: \(error)"
       case let error as NIOSSLExtraError: "TLS fails: \(error.description)"
-      case is HTTPParserError: "does not speak HTTP: \(error)"
+      case is HTTPResponseFailure: "does not speak HTTP: \(error)"
       case is NIOHTTPDecompression.DecompressionError: "sends data that can't be decompressed: \(error)"
       default: "the connection broke: \(error)"
       }

@@ -93,7 +93,9 @@
         try pipeline.addHandler(try NIOSSLClientHandler(context: tls, serverHostname: name))
         try pipeline.addHandler(HandshakeWatch(ready))
       }
-      try pipeline.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)
+      try pipeline.addHandler(HTTPRequestEncoder())
+      try pipeline.addHandler(NIOHTTPRequestHeadersValidator())
+      try pipeline.addHandler(HTTPResponseReader())
       try pipeline.addHandler(NIOHTTPResponseDecompressor(limit: .ratio(Self.compressionLimit)))
       try pipeline.addHandler(AnswerReader())
     }
@@ -134,8 +136,10 @@
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
       switch unwrapInboundIn(data) {
       case .head(let head):
+        // Nothing was asked: what this answers is not known, and neither is what the next response will.
+        guard let answer else { return context.close(promise: nil) }
         isKeptAlive = head.isKeepAlive
-        answer?.begin(head)
+        answer.begin(head)
       case .body(let bytes):
         let loop = context.eventLoop
         let bound = NIOLoopBound((reader: self, context: context), eventLoop: loop)
@@ -158,6 +162,8 @@
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+      // The compressed bytes end early, or others follow them: what came before is what there is.
+      if error is NIOHTTPDecompression.ExtraDecompressionError { answer?.end(.success(())) }
       fail(error)
       context.close(promise: nil)
     }

@@ -1,12 +1,14 @@
 // Parses multipart/x-mixed-replace as servers really send it: boundaries with too many dashes or another name, lengths
 // that are wrong or missing, missing newlines. A part ends at its length if a JPEG ends there, otherwise at the JPEG's
-// own end, and at the next boundary in any case.
+// own end, and at the next boundary in any case. A last boundary is the end only if nothing follows it.
 internal import PreviewCore
 
 struct MultipartParser: PictureStream {
   static let headerLimit = 16 << 10
   /// The most bytes before the first boundary; after them the stream is given up.
-  static let preambleLimit = 1 << 20
+  static let preambleLimit = PictureStart.searchLimit
+  /// The most bytes before the picture in a part.
+  static let strayLimit = 64 << 10
 
   /// The capacity that is kept between pictures, in bytes.
   private static let keptRoom = 8 << 20
@@ -17,8 +19,11 @@ struct MultipartParser: PictureStream {
     case header
     /// In a body that may be a picture.
     case body
+    /// In a body that begins with other bytes; a picture may follow.
+    case searching
     /// After a picture, or in a part that is not a picture.
     case skipping
+    /// Given up.
     case ended
   }
 
@@ -32,11 +37,13 @@ struct MultipartParser: PictureStream {
   /// The number of bytes that are known to hold no boundary.
   private var scanned = 0
   private var preambleCount = 0
+  /// The bytes of the part that were searched and dropped.
+  private var strayCount = 0
   private var header = PartHeader()
   /// When the part's first byte arrived.
   private var began: CaptureInstant?
   /// Finds a picture's own end if its length is unknown.
-  private var walk: JPEGWalk?
+  private var walk: PictureWalk?
   /// Whether the part began without a boundary.
   private var isImplicit = false
   /// Lengths are trusted until one is wrong.
@@ -53,10 +60,7 @@ struct MultipartParser: PictureStream {
     buffer += bytes
     var events: [PictureEvent] = []
     while position < buffer.count, advance(at: time, &events) {}
-    if state == .ended {
-      position = buffer.count
-      if case .hopeless = events.last {} else { events.append(.ended) }
-    }
+    if state == .ended { position = buffer.count }
     if position > 0 {
       buffer.removeFirst(position)
       position = 0
@@ -82,7 +86,7 @@ struct MultipartParser: PictureStream {
     case .preamble: readPreamble(&events)
     case .header: readHeader(&events)
     case .body: readBody(at: time, &events)
-    case .skipping: skip()
+    case .searching, .skipping: skip(&events)
     case .ended: false
     }
   }
@@ -90,7 +94,7 @@ struct MultipartParser: PictureStream {
   // MARK: Between pictures
 
   private mutating func readPreamble(_ events: inout [PictureEvent]) -> Bool {
-    guard let isPicture = startsPicture else { return false }
+    guard let isPicture = PictureStart.isAtStart(of: rest) else { return false }
     if isPicture { return beginBody(isImplicit: true) }
     guard let line = nextLine(limit: Self.headerLimit) else {
       guard rest.count >= Self.headerLimit else { return false }
@@ -122,12 +126,12 @@ struct MultipartParser: PictureStream {
     header = PartHeader()
     began = nil
     walk = nil
-    state = isEnd ? .ended : .header
+    state = isEnd ? .preamble : .header
   }
 
   private mutating func readHeader(_ events: inout [PictureEvent]) -> Bool {
     // A picture here means that the empty line is missing.
-    guard let isPicture = startsPicture else { return false }
+    guard let isPicture = PictureStart.isAtStart(of: rest) else { return false }
     if isPicture { return beginBody(isImplicit: false) }
     let room = Self.headerLimit - header.byteCount
     guard let line = nextLine(limit: room) else {
@@ -136,17 +140,15 @@ struct MultipartParser: PictureStream {
       state = .skipping
       return true
     }
-    if line.text.isEmpty {
-      position += line.count
-      return beginBody(isImplicit: false)
-    }
     if let found = boundary.match(line.text) {
       begin(after: line.count, isEnd: found == .end)
-    } else {
-      header.add(line.text, byteCount: line.count)
-      position += line.count
+      return true
     }
-    return state != .ended
+    // An empty line before the first field does not end the header.
+    let isEnd = line.text.isEmpty && header.byteCount > 0
+    header.add(line.text, byteCount: line.count)
+    position += line.count
+    return isEnd ? beginBody(isImplicit: false) : true
   }
 
   private mutating func beginBody(isImplicit: Bool) -> Bool {
@@ -155,30 +157,42 @@ struct MultipartParser: PictureStream {
     began = nil
     self.isImplicit = isImplicit
     if isImplicit { header = PartHeader() }
-    walk = header.contentLength == nil || !trustsLength ? JPEGWalk() : nil
+    walk = header.contentLength == nil || !trustsLength ? PictureWalk() : nil
     return true
   }
 
-  /// Drops everything up to the next boundary.
-  private mutating func skip() -> Bool {
-    switch boundary.find(in: rest, from: scanned) {
+  /// Drops everything up to the next boundary, or up to a picture that other bytes stand before.
+  private mutating func skip(_ events: inout [PictureEvent]) -> Bool {
+    let found = boundary.find(in: rest, from: scanned)
+    if state == .searching {
+      var limit = rest.count
+      if case .found(let start, _, _) = found { limit = start }
+      let searched = max(scanned - PictureStart.overlap, 0)
+      if let start = PictureStart.search(in: rest.prefix(limit), from: searched),
+        strayCount + start.offset <= Self.strayLimit
+      {
+        position += start.offset
+        header.contentLength = nil
+        return beginBody(isImplicit: false)
+      }
+    }
+    switch found {
     case .found(_, let end, let isEnd):
+      if state == .searching { giveNoPicture(&events) }
       begin(after: end, isEnd: isEnd)
-      return state != .ended
+      return true
     case .none(let searched):
       // The bytes before a boundary are needed to recognise it.
       let gone = max(searched - MultipartBoundary.lookback, 0)
       position += gone
       scanned = searched - gone
+      strayCount += gone
+      if state == .searching, strayCount > Self.strayLimit {
+        giveNoPicture(&events)
+        state = .skipping
+      }
       return false
     }
-  }
-
-  /// Whether a JPEG begins here; nil if more bytes are needed to tell.
-  private var startsPicture: Bool? {
-    let start = JPEGDecoder.signature
-    if rest.count < start.count, start.starts(with: rest) { return nil }
-    return rest.starts(with: start)
   }
 
   private func nextLine(limit: Int) -> (text: ArraySlice<UInt8>, count: Int)? {
@@ -216,7 +230,7 @@ struct MultipartParser: PictureStream {
     if case .found(let start, let end, let isEnd) = found {
       // A length beyond the boundary is wrong, or the picture before it is truncated.
       if walk == nil { trustsLength = false }
-      var walk = walk ?? JPEGWalk()
+      var walk = walk ?? PictureWalk()
       give(walk.end(in: rest.prefix(start)) ?? withoutNewline(start), &events)
       begin(after: end, isEnd: isEnd)
       return state != .ended
@@ -246,7 +260,7 @@ struct MultipartParser: PictureStream {
       }
       return false
     }
-    guard let isPicture = startsPicture else { return nil }
+    guard let isPicture = PictureStart.isAtStart(of: rest) else { return nil }
     guard isPicture else {
       skipPart(&events)
       return false
@@ -255,9 +269,24 @@ struct MultipartParser: PictureStream {
     return true
   }
 
+  /// Passes over the bytes of a part that do not begin a picture. Only where there should be one they are damage.
   private mutating func skipPart(_ events: inout [PictureEvent]) {
-    events.append(.damaged("a part of type \(header.contentType ?? "unknown") is no JPEG"))
-    state = boundary.isUnknown ? .preamble : .skipping
+    strayCount = 0
+    scanned = 0
+    state = isCalledPicture ? .searching : .skipping
+    guard boundary.isUnknown else { return }
+    if state == .searching { giveNoPicture(&events) }
+    state = .preamble
+  }
+
+  /// Whether the part's type is that of a picture, says nothing, or is missing.
+  private var isCalledPicture: Bool {
+    guard let type = header.contentType?.lowercased(), !type.isEmpty else { return true }
+    return type.hasPrefix("image/") || type.contains("octet")
+  }
+
+  private func giveNoPicture(_ events: inout [PictureEvent]) {
+    events.append(.damaged("a part of type \(header.contentType ?? "unknown") is no picture"))
   }
 
   /// Where the picture ends, if within `limit` bytes: at its length if a JPEG ends there, otherwise at its own end.
@@ -266,7 +295,7 @@ struct MultipartParser: PictureStream {
       guard length <= limit else { return nil }
       if endsAsPicture(rest.prefix(length)) { return length }
       trustsLength = false
-      walk = JPEGWalk()
+      walk = PictureWalk()
     }
     let bytes = rest.prefix(limit)
     return walk?.end(in: bytes)
@@ -276,7 +305,7 @@ struct MultipartParser: PictureStream {
     let padding: Set<UInt8> = [0, UInt8(ascii: "\r"), UInt8(ascii: "\n")]
     var end = bytes.endIndex
     while end > bytes.startIndex, padding.contains(bytes[end - 1]) { end -= 1 }
-    return bytes[..<end].suffix(2).elementsEqual([0xFF, 0xD9])
+    return PictureStart.ends.contains { bytes[..<end].suffix($0.count).elementsEqual($0) }
   }
 
   private func withoutNewline(_ count: Int) -> Int {
@@ -290,7 +319,7 @@ struct MultipartParser: PictureStream {
     guard count > 0, let began else { return }
     events.append(
       .picture(
-        ReceivedPicture(jpeg: Array(rest.prefix(count)), time: began, serverTime: header.timestamp)))
+        ReceivedPicture(bytes: Array(rest.prefix(count)), time: began, serverTime: header.timestamp)))
     self.began = nil
     preambleCount = 0
   }

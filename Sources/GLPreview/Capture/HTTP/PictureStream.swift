@@ -2,11 +2,11 @@
 // clock: bytes and times are passed in.
 internal import PreviewCore
 
-/// A picture as a server sent it.
+/// A picture as a server sent it, perhaps with other bytes before it (`PictureStart`).
 struct ReceivedPicture: Sendable, Hashable {
-  let jpeg: [UInt8]
+  var bytes: [UInt8]
   /// When its first byte arrived.
-  let time: CaptureInstant
+  var time: CaptureInstant
   /// The server's time of capture: `X-Timestamp`.
   var serverTime: Duration?
 }
@@ -17,15 +17,13 @@ enum PictureEvent: Sendable, Hashable {
   case sample(VideoSample)
   /// Data that is no usable picture; why, in one line.
   case damaged(String)
-  /// The server says that the stream has ended.
-  case ended
   /// No picture can follow; why, in one line.
   case hopeless(String)
 
   var isPicture: Bool {
     switch self {
     case .picture, .sample: true
-    case .damaged, .ended, .hopeless: false
+    case .damaged, .hopeless: false
     }
   }
 }
@@ -45,7 +43,7 @@ protocol PictureStream: Sendable {
 /// JPEGs one after another.
 struct JPEGRun: PictureStream {
   /// The most consecutive bytes without a picture; after them the stream is given up.
-  static let patience = 1 << 20
+  static let patience = PictureStart.searchLimit
 
   private var splitter: MJPEGSplitter
   private var began: CaptureInstant?
@@ -61,7 +59,7 @@ struct JPEGRun: PictureStream {
         let (count, picture) = try splitter.take(rest)
         rest = rest.dropFirst(count)
         if let picture {
-          events.append(.picture(ReceivedPicture(jpeg: picture, time: began ?? time)))
+          events.append(.picture(ReceivedPicture(bytes: picture, time: began ?? time)))
           began = nil
         }
         strayCount = picture == nil && splitter.partialPicture.isEmpty ? strayCount + count : 0
@@ -103,21 +101,6 @@ struct PartHeader {
     case "x-timestamp": timestamp = ServerTime.parsed(value)
     default: break
     }
-  }
-}
-
-/// Finds the end of a JPEG that arrives in pieces.
-struct JPEGWalk {
-  private var splitter = MJPEGSplitter(pictureLimit: .max)
-  private var walked = 0
-
-  /// The length of the JPEG at the start of `bytes`; nil if it does not end within them.
-  mutating func end(in bytes: ArraySlice<UInt8>) -> Int? {
-    guard walked < bytes.count else { return nil }
-    guard let (count, picture) = try? splitter.take(bytes.dropFirst(walked)) else { return nil }
-    walked += count
-    // A JPEG without an end of its own ends at the next one's SOI.
-    return picture == nil ? nil : walked - splitter.partialPicture.count
   }
 }
 

@@ -58,7 +58,7 @@ struct Capture: Sendable {
   let byteCount: Int
   /// Whether it holds memory of the device until it is released. A queue of several captures copies it first.
   var isBorrowed = false
-  /// The picture as received, if that is a JPEG.
+  /// The picture as received, if that is a JPEG, without what stood before it.
   var jpeg: [UInt8]?
   /// The picture among those of a camera's own H.264, if that can be sent on. Its frame is decoded from the last key picture
   /// on.
@@ -70,14 +70,30 @@ struct Capture: Sendable {
 }
 
 extension Capture {
-  /// A JPEG, decoded as `options` say when its frame is requested.
+  /// A JPEG, decoded as `options` say when its frame is requested. What stands before it is left out.
   init(
-    jpeg: [UInt8], timestamp: CaptureInstant, skipped: Int = 0, _ options: SourceOptions, memory: FramePool
+    jpeg bytes: [UInt8], timestamp: CaptureInstant, skipped: Int = 0, _ options: SourceOptions,
+    memory: FramePool
   ) {
-    self.init(timestamp: timestamp, skipped: skipped, byteCount: jpeg.count, jpeg: jpeg) { damage in
+    let bytes = PictureStart.trimmed(bytes)
+    let jpeg = bytes.starts(with: JPEGDecoder.signature) ? bytes : nil
+    self.init(timestamp: timestamp, skipped: skipped, byteCount: bytes.count, jpeg: jpeg) { damage in
       try JPEGDecoder.decode(
-        jpeg, maximumPixels: options.maximumPixels, damage: damage, decoding: options.decoding,
+        bytes, maximumPixels: options.maximumPixels, damage: damage, decoding: options.decoding,
         until: options.decodingDeadline, memory: memory)
+    }
+  }
+
+  /// A JPEG or a PNG.
+  init(picture bytes: [UInt8], timestamp: CaptureInstant, _ options: SourceOptions, memory: FramePool) {
+    let bytes = PictureStart.trimmed(bytes)
+    guard bytes.starts(with: PNGDecoder.signature) else {
+      self.init(jpeg: bytes, timestamp: timestamp, options, memory: memory)
+      return
+    }
+    self.init(timestamp: timestamp, byteCount: bytes.count) { _ in
+      try PNGDecoder.decode(
+        bytes, maximumPixels: options.maximumPixels, until: options.decodingDeadline, memory: memory)
     }
   }
 

@@ -80,6 +80,23 @@ struct ByteStream: ~Copyable {
     return Array(buffer[position...].prefix(count))
   }
 
+  /// Waits until `look` finds something in the next bytes, which are not consumed. It gets ever more of them, and the
+  /// number of those that it has seen before. Nil at the end, and beyond `limit` bytes.
+  mutating func search<Found>(
+    limit: Int, _ look: (_ bytes: ArraySlice<UInt8>, _ seen: Int) -> Found?
+  ) throws -> Found? {
+    var seen = 0
+    while true {
+      let waiting = buffer[position...].prefix(limit)
+      if let found = look(waiting, seen) { return found }
+      seen = waiting.count
+      guard seen < limit, try refill() else { return nil }
+    }
+  }
+
+  /// Consumes bytes that were peeked at.
+  mutating func skip(_ count: Int) { drop(min(count, buffer.count - position)) }
+
   /// Reads the next `byteCount` bytes into memory of a pool; `count` is the number of bytes actually read.
   mutating func readFrame(_ byteCount: Int, _ memory: FramePool) throws -> (FrameBytes, count: Int) {
     // Don't take memory for a frame that is known to be incomplete.

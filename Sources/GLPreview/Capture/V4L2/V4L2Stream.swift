@@ -53,10 +53,11 @@ struct V4L2Stream: Sendable {
     switch content {
     case .jpeg:
       let bytes = unsafe buffers.withBytes(buffer) { unsafe Array($0[0]) }
-      guard bytes.starts(with: [0xFF, 0xD8]) else {
-        throw DamagedCapture("a buffer of \(bytes.count) bytes does not begin as a JPEG does")
+      let capture = Capture(jpeg: bytes, timestamp: time, skipped: skipped, options, memory: memory)
+      guard capture.jpeg != nil else {
+        throw DamagedCapture("no JPEG begins in a buffer of \(bytes.count) bytes")
       }
-      return Capture(jpeg: bytes, timestamp: time, skipped: skipped, options, memory: memory)
+      return capture
     case .samples(let layout, let color):
       let counts = unsafe buffers.withBytes(buffer) { unsafe $0.map(\.count) }
       let needed = layout.neededByteCounts

@@ -209,6 +209,42 @@ struct MJPEGSourceTests {
     #expect(try await withFile(part + part, named: "a.mjpeg") { try await frames($0).count } == 2)
   }
 
+  @Test("finds the first picture of a pipe that begins anywhere")
+  func middle() async throws {
+    let jpeg = try smallJPEG()
+    let part = Array("--b\r\nContent-Type: image/jpeg\r\n\r\n".utf8) + jpeg + [13, 10]
+    let starts: [(String, [UInt8])] = [
+      ("multipart", part + part), ("a line end", [13, 10] + jpeg + jpeg),
+      ("mid-picture", jpeg.dropFirst(jpeg.count / 2) + jpeg + jpeg),
+      ("the start twice", [0xFF, 0xD8] + jpeg + jpeg),
+      ("much", [UInt8](repeating: 7, count: 1_000_000) + jpeg + jpeg),
+    ]
+    for (name, bytes) in starts {
+      let count = try await withFIFO(bytes) { fifo in
+        let source = try await SourceLocator(fifo).open(.lossless())
+        var count = 0
+        while try await source.nextFrame() != nil { count += 1 }
+        return count
+      }
+      #expect(count == 2, "\(name)")
+      #expect(try await withFile(bytes, named: "a.mjpeg") { try await frames($0).count } == 2, "\(name)")
+    }
+
+    let tooMuch = [UInt8](repeating: 7, count: PictureStart.searchLimit) + jpeg
+    let error = try await withFIFO(tooMuch) { fifo in
+      await #expect(throws: SourceError.self) { try await SourceLocator(fifo).open(.lossless()) }
+    }
+    #expect(error?.reason.hasPrefix("is not a JPEG, PNG or Y4M") == true)
+  }
+
+  @Test("a still has stray bytes before it, or its start twice", arguments: ["a.jpg", "a.JPEG"])
+  func still(name: String) async throws {
+    let jpeg = try smallJPEG()
+    for start in [[13, 10], [0xFF, 0xD8], [0xFF, 0xD8, 0xFF, 0xD8]] as [[UInt8]] {
+      #expect(try await withFile(start + jpeg, named: name) { try await frames($0).count } == 1)
+    }
+  }
+
   @Test("says which picture is cut short or corrupt, and goes on after it")
   func broken() async throws {
     let jpeg = try smallJPEG()

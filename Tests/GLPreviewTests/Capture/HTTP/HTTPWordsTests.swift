@@ -42,6 +42,15 @@ struct HTTPWordsTests {
     ])
   func malformed(text: String) { #expect(throws: WordError.self) { try HTTPAddress(text) } }
 
+  @Test("a password with a '#' that is not encoded is told so")
+  func hashInPassword() {
+    for text in ["http://u:p#ss@host/", "http://u:80#@host/"] {
+      let error = #expect(throws: WordError.self) { try HTTPAddress(text) }
+      #expect(error?.description == "has a '#' before its '@' (in a password it is written %23)")
+    }
+    #expect(throws: Never.self) { try HTTPAddress("http://host/x#y@z") }
+  }
+
   @Test(
     "neither a URL nor what is wrong with one shows a password",
     arguments: [
@@ -162,20 +171,27 @@ struct HTTPWordsTests {
       ("Multipart/X-Mixed-Replace; charset=x; Boundary=\"a;b\" ", .multipart(boundary: "a;b")),
       ("multipart/x-mixed-replace", .multipart(boundary: nil)), ("image/jpeg", .picture),
       ("IMAGE/JPEG; x=y", .picture), ("video/x-motion-jpeg", .unknown), ("", .unknown),
-      ("application/octet-stream", .unknown), ("text/html; charset=utf-8", .other("text/html")),
-      ("image/png", .other("image/png")),
+      ("application/octet-stream", .unknown), ("text/html; charset=utf-8", .unknown), ("image/*", .picture),
+      ("video/mp4", .video),
     ])
   func contentTypes(type: String, content: HTTPContent) { #expect(HTTPContent(contentType: type) == content) }
 
-  @Test("content is known by its first bytes where the server does not say")
+  @Test("content is known by its first bytes, whatever the server says")
   func sniffing() {
     func sniff(_ text: [UInt8], isEnd: Bool = false) -> HTTPContent? { HTTPContent.sniff(text, isEnd: isEnd) }
     #expect(sniff([0xFF, 0xD8]) == nil)
-    #expect(sniff([0x0D, 0x0A, 0xFF, 0xD8, 0xFF]) == .pictures)
+    #expect(sniff([0xFF, 0xD8, 0xFF]) == .pictures)
+    #expect(sniff([0x0D, 0x0A, 0xFF, 0xD8, 0xFF, 0xDB]) == .pictures)
+    #expect(sniff([1, 2, 0x89, 3, 0xFF]) == nil, "a picture may follow")
+    #expect(sniff([1, 2, 0x89, 3, 0xFF, 0xD8, 0xFF, 0xE0]) == .pictures)
+    #expect(sniff([UInt8](repeating: 1, count: PictureStart.searchLimit)) == .other("data"))
+    #expect(sniff([0x0A] + TestPNG.signature) == .picture)
     #expect(sniff(Array("\r\n--x".utf8)) == .multipart(boundary: nil))
-    #expect(sniff(Array("<html>".utf8)) == .other("a page"))
+    #expect(sniff(Array("<html>\n<body>".utf8)) == .other("a page"))
+    #expect(sniff(Array("no camera".utf8)) == .other("text"))
+    #expect(sniff([0, 0, 0, 24] + Array("ftypisom".utf8)) == .other("a video"))
     #expect(sniff([], isEnd: true) == .other("nothing"))
-    #expect(sniff([1], isEnd: true) == .other("data of an unknown kind"))
+    #expect(sniff([0x80], isEnd: true) == .other("data"))
   }
 
   @Test("a server's time is believed where it can be that of the picture")
@@ -215,7 +231,7 @@ struct HTTPWordsTests {
 
     #expect(
       found
-        == [(one, 1), (two, 1), (one, 1)].map { .picture(ReceivedPicture(jpeg: $0.0, time: .second($0.1))) })
+        == [(one, 1), (two, 1), (one, 1)].map { .picture(ReceivedPicture(bytes: $0.0, time: .second($0.1))) })
     #expect(run.finish().isEmpty)
     #expect(run.take(one[..<9], at: .start).isEmpty)
     #expect(run.finish() == [.damaged("the last picture is cut short")])

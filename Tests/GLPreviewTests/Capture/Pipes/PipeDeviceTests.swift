@@ -53,6 +53,20 @@ struct PipeDeviceTests {
     }
   }
 
+  @Test("a command may begin in the midst of a picture, and write a multipart stream")
+  func multipartCommand() async throws {
+    let jpeg = try smallJPEG()
+    let part = Array("--frame\r\nContent-Type: image/jpeg\r\n\r\n".utf8) + jpeg + [13, 10]
+    try await withFile(jpeg.dropFirst(jpeg.count / 2) + part + part) { path in
+      var options = SourceOptions()
+      options.live = .patient(.every(maximumBytes: 1 << 20), givesUpAfter: .zero)
+      let source = try await SourceLocator("exec:cat '\(path)'").open(options)
+
+      for sequence in 0..<2 { #expect(try await source.nextFrame()?.sequence == sequence) }
+      await source.close()
+    }
+  }
+
   @Test("a command that writes nothing is closed at once, and is gone")
   func silentCommand() async throws {
     try await withFile([]) { path in
