@@ -305,14 +305,12 @@ static void decode_planes(glp_jpeg_decoder *decoder, const glp_jpeg_plane *plane
   }
 }
 
-// Multiplies the colours by black, as is usual. Adobe's files contain 255 minus the ink, despite the specification.
-static void cmyk_to_rgb(const JSAMPLE *cmyk, uint8_t *rgb, JDIMENSION width, bool is_inverted) {
+// Multiplies the colours by black, as is usual. Samples are 255 minus the ink, as Adobe writes them despite the
+// specification. Files without Adobe's marker are mostly Adobe's too, with the marker removed, and all other decoders that
+// were tried (Pillow, ImageMagick, FFmpeg, libvips, browsers) take them so.
+static void cmyk_to_rgb(const JSAMPLE *cmyk, uint8_t *rgb, JDIMENSION width) {
   for (JDIMENSION x = 0; x < width; x++, cmyk += 4, rgb += 3) {
-    unsigned int white = is_inverted ? cmyk[3] : 255u - cmyk[3];
-    for (int i = 0; i < 3; i++) {
-      unsigned int paper = is_inverted ? cmyk[i] : 255u - cmyk[i];
-      rgb[i] = (uint8_t)((paper * white + 127) / 255);
-    }
+    for (int i = 0; i < 3; i++) rgb[i] = (uint8_t)((cmyk[i] * cmyk[3] + 127) / 255);
   }
 }
 
@@ -336,7 +334,7 @@ static void decode_rows(glp_jpeg_decoder *decoder, const glp_jpeg_plane *planes)
         }
         break;
       case JCS_CMYK:
-        cmyk_to_rgb(in, out, cinfo->output_width, cinfo->saw_Adobe_marker);
+        cmyk_to_rgb(in, out, cinfo->output_width);
         break;
       default:
         memcpy(out, in, (size_t)cinfo->output_width * 3);
