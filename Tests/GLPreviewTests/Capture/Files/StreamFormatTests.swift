@@ -209,11 +209,21 @@ struct MJPEGSourceTests {
     #expect(try await withFile(part + part, named: "a.mjpeg") { try await frames($0).count } == 2)
   }
 
+  @Test("gives pictures without an end marker, also the last", arguments: ["a.mjpeg", "a.bin"])
+  func withoutEnds(name: String) async throws {
+    let jpeg = try smallJPEG()
+    let whole = try JPEGDecoder.decode(jpeg, maximumPixels: 1000).bytes
+    let all = try await withFile(jpeg.dropLast(2) + jpeg + jpeg.dropLast(2), named: name) {
+      try await frames($0)
+    }
+    #expect(all.map(\.bytes) == [whole, whole, whole])
+  }
+
   @Test("says which picture is cut short or corrupt, and goes on after it")
   func broken() async throws {
     let jpeg = try smallJPEG()
     let cut = try await failure(jpeg + jpeg.dropLast(9), named: "a.mjpeg")
-    #expect(cut?.reason == "frame 1 is cut short: the data ends before its end marker")
+    #expect(cut?.reason == "frame 1: JPEG is cut short")
 
     var corrupt = jpeg
     let scan = try #require(jpeg.indices.dropLast().first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xDA })
