@@ -71,7 +71,9 @@ struct BadInputTests {
   func cuts(ending: String) async throws {
     let format = ending == "jpg" ? "jpeg" : "png"
     let whole = try await folder.render("pattern:smpte,size=32x16", "-o", "-", "--format", format).output
-    for length in [1, 7, 20, whole.count / 2, whole.count - 20, whole.count - 3] {
+    // What follows the samples may be missing: a JPEG's end marker, a PNG's last twelve bytes.
+    let end = ending == "jpg" ? 3 : 13
+    for length in [1, 7, 20, whole.count / 2, whole.count - 20, whole.count - end] {
       try folder.write(Array(whole.prefix(length)), to: "cut.\(ending)")
       expectFailure(try await folder.render("cut.\(ending)", "-o", "x.png"), 65, naming: "cut.\(ending)")
       #expect(try folder.names == ["cut.\(ending)"], "\(length) of \(whole.count) bytes")
