@@ -39,7 +39,7 @@ struct BadInputTests {
     ("negative.y4m", SourceBytes.y4m(0..<1, header: "YUV4MPEG2 W-16 H8 F25:1"), "W"),
     ("zero.y4m", SourceBytes.y4m(0..<1, header: "YUV4MPEG2 W0 H8 F25:1"), "W"),
     ("narrow.y4m", SourceBytes.y4m(0..<1, header: "YUV4MPEG2 H8 F25:1"), "W"),
-    ("deep.y4m", SourceBytes.y4m(0..<1, header: "YUV4MPEG2 W16 H8 F25:1 C420p10"), "420p10"),
+    ("deep.y4m", SourceBytes.y4m(0..<1, header: "YUV4MPEG2 W16 H8 F25:1 C420p11"), "420p11"),
     ("endless.y4m", Array("YUV4MPEG2 W16 H8 ".utf8) + Array(repeating: 0x58, count: 9000), "header"),
     ("frameless.y4m", SourceBytes.y4m(0..<0), "no frames"),
     ("wrong.y4m", SourceBytes.y4m(0..<0) + Array("PICTURE\n".utf8), "FRAME"),
