@@ -64,6 +64,47 @@ struct SourceLocatorTests {
     }
   }
 
+  @Test("reads file URLs of this machine, percent-decoded")
+  func fileURLs() async throws {
+    let jpeg = try smallJPEG()
+    try await withFile(jpeg, named: "a b#1.jpg") { path in
+      let encoded = path.replacing(" ", with: "%20").replacing("#", with: "%23")
+      for prefix in ["file:", "file://", "FILE://", "file://localhost"] {
+        #expect(SourceLocator(prefix + encoded).text == path)
+        let all = try await frames(prefix + encoded)
+        #expect(all.count == 1)
+      }
+    }
+    for url in ["file://server/share/a.jpg", "file://", "file://a"] {
+      let error = await sourceError { _ = try await SourceLocator(url).open() }
+      #expect(error?.kind == .badRequest)
+      #expect(error?.reason == "names no file of this machine; a file URL is file:///PATH")
+    }
+    // Not URLs.
+    for text in ["file:a.jpg", "file", "/file:///a.jpg"] { #expect(SourceLocator(text).text == text) }
+  }
+
+  @Test("reads lists of Windows: byte order marks, CRLF, UTF-16")
+  func lists() async throws {
+    let text = "a.jpg\r\n\r\nb ä.jpg\r\n🚪.png"
+    let wide = text.utf16.map { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+    let lists: [[UInt8]] = [
+      Array(text.utf8), Array("\u{FEFF}\(text)".utf8), [0xFF, 0xFE] + wide.flatMap(\.self),
+      [0xFE, 0xFF] + wide.flatMap { $0.reversed() },
+      // Half a unit at the end.
+      [0xFF, 0xFE] + wide.flatMap(\.self) + [0x61],
+    ]
+    for list in lists {
+      let lines = try await withFile(list) { try SourceList.read($0) }
+      #expect(lines == ["a.jpg", "b ä.jpg", "🚪.png"])
+    }
+    for nothing in [[], [0xEF, 0xBB, 0xBF], [0xFF, 0xFE], [0xFF, 0xFE, 0x61], Array("\r\n".utf8)] as [[UInt8]]
+    {
+      let error = try await withFile(nothing) { path in await sourceError { _ = try SourceList.read(path) } }
+      #expect(error?.reason == "is a list of no files")
+    }
+  }
+
   @Test("refuses options that make no sense", arguments: [0, -1, .nan, .infinity, 1e-9, 1e9])
   func badRates(rate: Double) async throws {
     let error = await sourceError {
