@@ -30,18 +30,21 @@ actor SourceOpener {
     if isNamed(".mjpeg", ".mjpg"), try isPicture || hasPicture(stream.peek(4096)) {
       return MJPEGSource(MJPEGReader(stream, options), options)
     }
-    guard isPicture else { return try openVideo(isFile: stream.isRegularFile) }
+    guard isPicture else {
+      return try openVideo(isFile: stream.isRegularFile, unless: UnsupportedFormat(startingWith: start))
+    }
     // Data after the picture in such a file is not another frame.
     if isNamed(".jpg", ".jpeg"), stream.isRegularFile { return try ImageFileSource(.jpeg, stream, options) }
     return try openJPEGs(stream)
   }
 
   /// Opens data without a known signature: as a video, or not at all.
-  private func openVideo(isFile: Bool) throws -> any FrameSource {
+  private func openVideo(isFile: Bool, unless unsupported: UnsupportedFormat?) throws -> any FrameSource {
     let raw = "raw frames need --input-format and --input-size"
     #if FFmpeg
       guard isFile else {
-        throw SourceError(.badData, path: path, reason: "is not a JPEG, PNG or Y4M; \(raw)")
+        let reason = "is not a JPEG, PNG or Y4M, and videos are read from files only; \(raw)"
+        throw SourceError(.badData, path: path, reason: unsupported?.refusal ?? reason)
       }
       do {
         return try VideoFileSource(path == "-" ? "/dev/stdin" : path, options, name: path)
@@ -53,12 +56,12 @@ actor SourceOpener {
           case .ended: "is cut short"
           default: error.description
           }
-        throw SourceError(.badData, path: path, reason: reason)
+        throw SourceError(.badData, path: path, reason: unsupported?.refusal ?? reason)
       }
     #else
-      throw SourceError(
-        .badData, path: path,
-        reason: "is not a JPEG, PNG or Y4M; \(raw); this build has no videos: it was made without FFmpeg")
+      let reason =
+        "is not a JPEG, PNG or Y4M; \(raw); this build has no videos: it was made without FFmpeg"
+      throw SourceError(.badData, path: path, reason: unsupported?.refusal ?? reason)
     #endif
   }
 

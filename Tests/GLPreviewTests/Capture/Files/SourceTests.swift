@@ -64,6 +64,30 @@ struct SourceLocatorTests {
     }
   }
 
+  @Test(
+    "says what an unsupported file is",
+    arguments: [
+      ("RIFF\u{1}\u{2}\u{3}\u{4}WEBPVP8 ", "a WebP picture"),
+      ("II*\0\u{8}\0\0\0", "a TIFF picture, or a camera's raw one"),
+      ("\0\0\0\u{18}ftypheic\0\0\0\0mif1heic", "an HEIC picture"),
+      ("BM\u{1}\u{2}\u{3}\0\0\0\0\0\u{36}\0\0\0\u{28}\0\0\0\u{8}", "a BMP picture"),
+      ("\0\0\0\u{C}JXL \r\n", "a JPEG XL picture"), ("8BPS\0\u{1}", "a Photoshop picture"),
+      ("%PDF-1.7\n", "a PDF document"), ("<!DOCTYPE html><p>Login", "a web page"),
+    ])
+  func unsupported(start: String, name: String) async throws {
+    let bytes = Array(start.utf8) + [UInt8](repeating: 7, count: 100)
+    let expected = "is \(name), which is not supported; supported are JPEG, PNG, Y4M and videos"
+    let error = try await withFile(bytes, named: "a.jpg") { path in
+      await sourceError { _ = try await frames(path) }
+    }
+    #expect(error?.kind == .badData)
+    #expect(error?.reason == expected)
+    let piped = try await withFIFO(bytes) { fifo in
+      await sourceError { _ = try await frames(fifo, .lossless()) }
+    }
+    #expect(piped?.reason == expected)
+  }
+
   @Test("reads file URLs of this machine, percent-decoded")
   func fileURLs() async throws {
     let jpeg = try smallJPEG()
