@@ -7,9 +7,35 @@
 #include "Frame.h"
 #include "Libraries.h"
 
+/// FFmpeg's descriptions leave out that XYZ is no Y'CbCr, that 0 is white in monow, and half of the columns of uyyvyy411.
+static const char *const misdescribed[] = {"xyz12le", "xyz12be", "monow", "uyyvyy411"};
+
+static bool is_readable(const AVPixFmtDescriptor *format) {
+  for (size_t i = 0; i < sizeof misdescribed / sizeof *misdescribed; i++) {
+    if (strcmp(format->name, misdescribed[i]) == 0) return false;
+  }
+  return !(format->flags & (AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_BAYER | AV_PIX_FMT_FLAG_FLOAT));
+}
+
+static glp_av_components components_of(int format) {
+  const AVPixFmtDescriptor *description = glp_av.av_pix_fmt_desc_get(format);
+  glp_av_components components = {};
+  if (!description || !is_readable(description)) return components;
+  if (description->flags & AV_PIX_FMT_FLAG_PAL) {
+    return (glp_av_components){.count = 3, .depths = {8, 8, 8}, .is_rgb = true};
+  }
+  components.count = description->nb_components;
+  for (int i = 0; i < 4; i++) components.depths[i] = description->comp[i].depth;
+  components.chroma_shift_x = description->log2_chroma_w;
+  components.chroma_shift_y = description->log2_chroma_h;
+  components.is_rgb = description->flags & AV_PIX_FMT_FLAG_RGB;
+  return components;
+}
+
 glp_av_picture glp_av_describe(const glp_av_frame *self) {
   const AVFrame *frame = self->frame;
   glp_av_picture picture = {
+      .components = components_of(frame->format),
       .width = frame->width,
       .height = frame->height,
       .matrix = frame->colorspace,
@@ -59,6 +85,12 @@ bool glp_av_copy(
   return true;
 }
 
+static inline uint8_t narrowed(uint16_t sample, int32_t shift, int32_t mask, int32_t scale, int32_t offset) {
+  int32_t code = ((sample >> shift & mask) * scale + offset) >> 16;
+  code = code < 0 ? 0 : code;
+  return code > 255 ? 255 : code;
+}
+
 bool glp_av_narrow(
     const glp_av_frame *self, int plane, uint8_t *target, size_t target_stride, size_t row_samples, int rows,
     glp_av_narrowing narrowing) {
@@ -69,12 +101,33 @@ bool glp_av_narrow(
   for (int y = 0; y < rows; y++) {
     const uint16_t *restrict in = (const uint16_t *)(source + y * stride);
     uint8_t *restrict out = target + y * target_stride;
+    for (size_t x = 0; x < row_samples; x++) out[x] = narrowed(in[x], shift, mask, scale, offset);
+  }
+  return true;
+}
+
+bool glp_av_read_component(
+    const glp_av_frame *self, int component, uint8_t *target, size_t target_stride, size_t step, size_t row_samples,
+    int rows, glp_av_narrowing narrowing) {
+  const AVFrame *frame = self->frame;
+  const AVPixFmtDescriptor *format = glp_av.av_pix_fmt_desc_get(frame->format);
+  const bool is_palette = format && format->flags & AV_PIX_FMT_FLAG_PAL;
+  const int index = is_palette ? 0 : component;
+  if (!format || index < 0 || index >= format->nb_components || !frame->data[format->comp[index].plane]) return false;
+  if (rows > frame->height || row_samples > (size_t)frame->width || (is_palette && !frame->data[1])) return false;
+  uint16_t *line = malloc(row_samples * sizeof *line);
+  if (!line) return false;
+  for (int y = 0; y < rows; y++) {
+    glp_av.av_read_image_line2(
+        line, (const uint8_t **)frame->data, frame->linesize, format, 0, y, index, (int)row_samples, 0, sizeof *line);
+    uint8_t *out = target + y * target_stride;
     for (size_t x = 0; x < row_samples; x++) {
-      int32_t code = ((in[x] >> shift & mask) * scale + offset) >> 16;
-      code = code < 0 ? 0 : code;
-      out[x] = code > 255 ? 255 : code;
+      // A palette has alpha, R, G, B from the upper bits down, in the machine's byte order.
+      uint16_t sample = is_palette ? ((const uint32_t *)frame->data[1])[line[x] & 255] >> (16 - 8 * component) : line[x];
+      out[x * step] = narrowed(sample, narrowing.shift, narrowing.mask, narrowing.scale, narrowing.offset);
     }
   }
+  free(line);
   return true;
 }
 #endif

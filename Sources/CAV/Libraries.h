@@ -13,7 +13,7 @@
 
 #define GLP_AV_UTIL(F) \
   F(av_strerror) F(av_dict_set) F(av_dict_set_int) F(av_dict_free) F(av_frame_alloc) F(av_frame_free) \
-  F(av_frame_move_ref) F(av_frame_get_side_data) F(av_get_pix_fmt_name) F(av_log_set_callback) F(av_malloc) \
+  F(av_frame_move_ref) F(av_frame_get_side_data) F(av_get_pix_fmt_name) F(av_pix_fmt_desc_get) F(av_read_image_line2) F(av_log_set_callback) F(av_malloc) \
   F(av_free) F(av_rescale_q) F(av_opt_set) F(av_frame_get_buffer) F(av_frame_make_writable) F(av_frame_unref) \
   F(av_hwdevice_ctx_create) F(av_hwframe_ctx_alloc) F(av_hwframe_ctx_init) F(av_hwframe_get_buffer) \
   F(av_hwframe_transfer_data) F(av_buffer_unref)

@@ -23,8 +23,19 @@ struct glp_png_decoder {
   glp_png_header header;
   bool is_cut_short;
   bool is_stopped;
+  bool has_wrong_chunk;
+  bool has_wrong_samples;
+  bool has_all_rows;
   char message[200];
 };
+
+// Of warnings, those about the two checksums of the samples matter: the chunk's CRC, and zlib's Adler-32 over what is
+// unfolded. The texts are libpng's and zlib's own.
+static void note_warning(png_structp png, png_const_charp message) {
+  glp_png_decoder *decoder = png_get_error_ptr(png);
+  if (strcmp(message, "IDAT: CRC error") == 0) decoder->has_wrong_chunk = true;
+  if (strcmp(message, "IDAT: incorrect data check") == 0) decoder->has_wrong_samples = true;
+}
 
 [[noreturn]] static void decoder_error(png_structp png, png_const_charp message) {
   glp_png_decoder *decoder = png_get_error_ptr(png);
@@ -59,7 +70,7 @@ glp_png_decoder *glp_png_decoder_create(void) {
   if (decoder == NULL) return NULL;
   decoder->block_limit = 8 << 20;
   decoder->png = png_create_read_struct_2(
-      PNG_LIBPNG_VER_STRING, decoder, decoder_error, ignore_warning, decoder, take_block, free_block);
+      PNG_LIBPNG_VER_STRING, decoder, decoder_error, note_warning, decoder, take_block, free_block);
   if (decoder->png != NULL) decoder->info = png_create_info_struct(decoder->png);
   if (decoder->info != NULL) return decoder;
   glp_png_decoder_destroy(decoder);
@@ -111,8 +122,8 @@ bool glp_png_read_header(glp_png_decoder *decoder, const uint8_t *data, size_t s
   decoder->size = size;
   if (setjmp(png_jmpbuf(png))) return false;
   png_set_read_fn(png, decoder, read_bytes);
-  // A file with a wrong checksum anywhere is a damaged file.
-  png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
+  // As libpng does by default: what says something else than the samples is left out if its checksum is wrong.
+  png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_WARN_DISCARD);
   // All that the format allows: the caller refuses what is too large, by its pixels, before taking memory.
   png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
   png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, ignored_chunks, IGNORED_CHUNK_COUNT);
@@ -147,7 +158,10 @@ static size_t bytes_per_pixel(glp_png_layout layout) {
 bool glp_png_decode(
     glp_png_decoder *decoder, uint8_t *rows, size_t bytes_per_row, glp_png_stop stop, void *context) {
   png_structp png = decoder->png;
-  if (setjmp(png_jmpbuf(png))) return false;
+  // Nothing after the last row can make the picture another one.
+  if (setjmp(png_jmpbuf(png))) return decoder->has_all_rows;
+  // Wrong checksums of IDAT are judged below, together with zlib's own.
+  png_set_crc_action(png, PNG_CRC_WARN_USE, PNG_CRC_WARN_DISCARD);
   // libpng's rows have at most eight bytes a pixel, and some room around them.
   decoder->block_limit += 8 * decoder->header.width + 4096;
   int passes = png_set_interlace_handling(png);
@@ -166,6 +180,8 @@ bool glp_png_decode(
       png_read_row(png, rows + y * bytes_per_row, NULL);
     }
   }
+  if (decoder->has_wrong_chunk && decoder->has_wrong_samples) png_error(png, "IDAT: CRC error");
+  decoder->has_all_rows = true;
   png_read_end(png, decoder->info);
   return true;
 }

@@ -37,7 +37,8 @@ struct glp_jpeg_decoder {
   bool is_stopped;
   bool tolerates_damage;
   bool is_damaged;
-  bool is_cut_short;
+  /// libjpeg has read beyond the end of the data, where it finds end markers (EOI) that are not there.
+  bool is_at_end;
   char message[JMSG_LENGTH_MAX];
 };
 
@@ -70,8 +71,12 @@ static bool is_harmless(int message_code) {
 static void decoder_emit_message(j_common_ptr cinfo, int level) {
   glp_jpeg_decoder *decoder = cinfo->client_data;
   if (level >= 0 || is_harmless(cinfo->err->msg_code)) return;
+  if (cinfo->err->msg_code == JWRN_JPEG_EOF) {
+    // Not damage by itself: many cameras leave the EOI out. Missing blocks have warnings of their own.
+    decoder->is_at_end = true;
+    return;
+  }
   cinfo->err->num_warnings++;
-  if (cinfo->err->msg_code == JWRN_JPEG_EOF) decoder->is_cut_short = true;
   decoder->is_damaged = true;
   keep_message(decoder);
   if (!decoder->tolerates_damage) longjmp(decoder->jump, 1);
@@ -122,7 +127,7 @@ void glp_jpeg_decoder_destroy(glp_jpeg_decoder *decoder) {
 }
 
 const char *glp_jpeg_message(const glp_jpeg_decoder *decoder) { return decoder->message; }
-bool glp_jpeg_is_cut_short(const glp_jpeg_decoder *decoder) { return decoder->is_cut_short; }
+bool glp_jpeg_is_cut_short(const glp_jpeg_decoder *decoder) { return decoder->is_at_end; }
 bool glp_jpeg_is_stopped(const glp_jpeg_decoder *decoder) { return decoder->is_stopped; }
 
 static bool is_ratio(const jpeg_component_info *luma, const jpeg_component_info *chroma, int x, int y) {
@@ -196,11 +201,19 @@ static void collect_markers(glp_jpeg_decoder *decoder) {
   }
 }
 
+// The size without zeros at the end, as in buffers of a fixed size and in files that were never written whole: they would be
+// decoded as if they were blocks. One is kept, because it may be data.
+static size_t without_padding(const uint8_t *data, size_t size) {
+  size_t count = size;
+  while (count > 0 && data[count - 1] == 0) count--;
+  return count < size ? count + 1 : size;
+}
+
 glp_jpeg_status glp_jpeg_read_header(
     glp_jpeg_decoder *decoder, const uint8_t *data, size_t size, glp_jpeg_header *header) {
   struct jpeg_decompress_struct *cinfo = &decoder->cinfo;
   if (setjmp(decoder->jump)) return GLP_JPEG_FAILED;
-  jpeg_mem_src(cinfo, data, size);
+  jpeg_mem_src(cinfo, data, without_padding(data, size));
   jpeg_save_markers(cinfo, JPEG_APP0 + 1, 0xFFFF);
   jpeg_save_markers(cinfo, JPEG_APP0 + 2, 0xFFFF);
   jpeg_read_header(cinfo, TRUE);
@@ -305,14 +318,12 @@ static void decode_planes(glp_jpeg_decoder *decoder, const glp_jpeg_plane *plane
   }
 }
 
-// Multiplies the colours by black, as is usual. Adobe's files contain 255 minus the ink, despite the specification.
-static void cmyk_to_rgb(const JSAMPLE *cmyk, uint8_t *rgb, JDIMENSION width, bool is_inverted) {
+// Multiplies the colours by black, as is usual. Samples are 255 minus the ink, as Adobe writes them despite the
+// specification. Files without Adobe's marker are mostly Adobe's too, with the marker removed, and all other decoders that
+// were tried (Pillow, ImageMagick, FFmpeg, libvips, browsers) take them so.
+static void cmyk_to_rgb(const JSAMPLE *cmyk, uint8_t *rgb, JDIMENSION width) {
   for (JDIMENSION x = 0; x < width; x++, cmyk += 4, rgb += 3) {
-    unsigned int white = is_inverted ? cmyk[3] : 255u - cmyk[3];
-    for (int i = 0; i < 3; i++) {
-      unsigned int paper = is_inverted ? cmyk[i] : 255u - cmyk[i];
-      rgb[i] = (uint8_t)((paper * white + 127) / 255);
-    }
+    for (int i = 0; i < 3; i++) rgb[i] = (uint8_t)((cmyk[i] * cmyk[3] + 127) / 255);
   }
 }
 
@@ -336,12 +347,26 @@ static void decode_rows(glp_jpeg_decoder *decoder, const glp_jpeg_plane *planes)
         }
         break;
       case JCS_CMYK:
-        cmyk_to_rgb(in, out, cinfo->output_width, cinfo->saw_Adobe_marker);
+        cmyk_to_rgb(in, out, cinfo->output_width);
         break;
       default:
         memcpy(out, in, (size_t)cinfo->output_width * 3);
     }
   }
+}
+
+// Whether every coefficient was in a scan, to its last bit. Within a scan, missing data is a warning of the entropy
+// decoder; of arithmetic coding it is not, because its encoders leave zeros at the end out (T.81, D.1.8).
+static bool has_all_scans(const struct jpeg_decompress_struct *cinfo) {
+  if (cinfo->arith_code) return false;
+  for (int c = 0; c < cinfo->num_components; c++) {
+    // A component's table is kept when its first scan begins.
+    if (cinfo->comp_info[c].quant_table == NULL) return false;
+    for (int i = 0; cinfo->progressive_mode && i < DCTSIZE2; i++) {
+      if (cinfo->coef_bits[c][i] != 0) return false;
+    }
+  }
+  return true;
 }
 
 glp_jpeg_status glp_jpeg_decode(
@@ -358,6 +383,9 @@ glp_jpeg_status glp_jpeg_decode(
   } else {
     decode_rows(decoder, planes);
   }
+  bool is_whole = has_all_scans(cinfo);
   jpeg_finish_decompress(cinfo);
-  return decoder->is_damaged ? GLP_JPEG_DAMAGED : GLP_JPEG_OK;
+  if (decoder->is_at_end && !is_whole) decoder->is_damaged = true;
+  if (!decoder->is_damaged) return GLP_JPEG_OK;
+  return decoder->tolerates_damage ? GLP_JPEG_DAMAGED : GLP_JPEG_FAILED;
 }

@@ -80,6 +80,21 @@ struct HelpTests {
     }
   }
 
+  @Test(
+    "defaults are words that can be typed",
+    arguments: ["render", "bench", "devices", "verify", "serve", "work", "submit"])
+  func defaults(subcommand: String) async throws {
+    let text = try await help(subcommand)
+    // A Swift value's description has parentheses, dots or quotes.
+    for match in text.matches(of: /default: ([^)]*)/) {
+      #expect(match.1.firstMatch(of: /[a-z]\(|^\.|"|Optional|\[/) == nil, "\(match.1)")
+    }
+    if subcommand == "render" {
+      #expect(text.contains("before the first picture. (default: 0)"))
+      #expect(text.contains("million pixels. (default: 250.0)"))
+    }
+  }
+
   @Test("devices and verify tell their exit statuses")
   func others() async throws {
     #expect(try await help("devices").contains("69"))

@@ -143,10 +143,23 @@ glp_av_frame *glp_av_decoder_decode(
 /// where it says none.
 bool glp_av_last_packet(const glp_av_reader *reader, int64_t *arrived, int64_t *says);
 
+/// The components of a pixel format: R, G, B and alpha, or Y', Cb, Cr and alpha, or Y' and alpha.
+typedef struct {
+  /// 0 where they can't be read one by one: pictures in a GPU's memory, floats, raw sensors, XYZ.
+  int count;
+  /// The bits of each.
+  int depths[4];
+  /// Logarithms to the base 2 of how many pixels share a chroma sample.
+  int chroma_shift_x;
+  int chroma_shift_y;
+  bool is_rgb;
+} glp_av_components;
+
 /// What the samples of a picture are. Numbers are those of ITU-T H.273, and FFmpeg's where it has none.
 typedef struct {
   /// FFmpeg's name of the pixel format; empty where it has none.
   char format[32];
+  glp_av_components components;
   int width;
   int height;
   /// MatrixCoefficients; 2 is unspecified.
@@ -186,6 +199,11 @@ typedef struct {
 bool glp_av_narrow(
     const glp_av_frame *frame, int plane, uint8_t *target, size_t target_stride, size_t row_samples, int rows,
     glp_av_narrowing narrowing);
+
+/// The same for one component in any arrangement, to every `step`th byte. Its samples are read without shift.
+bool glp_av_read_component(
+    const glp_av_frame *frame, int component, uint8_t *target, size_t target_stride, size_t step, size_t row_samples,
+    int rows, glp_av_narrowing narrowing);
 
 // MARK: Encoding
 

@@ -89,7 +89,8 @@ glp_jpeg_status glp_jpeg_decode(
 
 /// The error in libjpeg's words; "" if there is none.
 const char *glp_jpeg_message(const glp_jpeg_decoder *decoder);
-/// Whether the data ended before the picture did.
+/// After a failure: whether the data ended before the picture did. A picture that lacks nothing but its end marker (EOI) does
+/// not fail.
 bool glp_jpeg_is_cut_short(const glp_jpeg_decoder *decoder);
 /// Whether `stop` ended the decoding.
 bool glp_jpeg_is_stopped(const glp_jpeg_decoder *decoder);

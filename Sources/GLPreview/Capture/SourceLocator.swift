@@ -1,18 +1,30 @@
 // Opens the source that the user typed. File formats are detected from the first bytes: names can be wrong.
 internal import PreviewCore
 
-/// A source as it is typed: a path, `-` for standard input, `exec:COMMAND`, `pattern:NAME[,size=WxH][,fps=N]`.
+/// A source as it is typed: a path, a `file:` URL, `-` for standard input, `exec:COMMAND`,
+/// `pattern:NAME[,size=WxH][,fps=N]`.
 ///
 /// ```swift
 /// let source = try await SourceLocator("street.jpg").open()
 /// let frame = try await source.nextFrame()
 /// ```
 public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
-  /// The text as typed, including passwords.
+  /// The text as typed, including passwords; of a `file:` URL the path.
   public let text: String
 
   /// Stores the text without opening anything.
-  public init(_ text: String) { self.text = text }
+  public init(_ text: String) { self.text = Self.path(ofURL: text) ?? text }
+
+  /// The path that a `file:` URL of this machine names (RFC 8089); nil for anything else.
+  private static func path(ofURL text: String) -> String? {
+    guard text.prefix(6).lowercased() == "file:/" else { return nil }
+    let rest = text.dropFirst(5)
+    guard rest.hasPrefix("//") else { return String(rest).percentDecoded }
+    let host = rest.dropFirst(2).prefix { $0 != "/" }
+    let path = rest[host.endIndex...]
+    guard host.isEmpty || host.lowercased() == "localhost", !path.isEmpty else { return nil }
+    return String(path).percentDecoded
+  }
 
   /// The name for display, without passwords, tokens, keys and the arguments of commands.
   public var description: String { Redaction.source(text) }
@@ -36,6 +48,9 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
     }
     guard options.maximumPixels > 0 else { throw badRequest("a limit of no pixels leaves no picture") }
     try FrameMasker.check(options, of: description)
+    guard text.prefix(7).lowercased() != "file://" else {
+      throw badRequest("names no file of this machine; a file URL is file:///PATH")
+    }
     let pattern = "pattern:"
     if text.hasPrefix(pattern) {
       return masked(try TestPatternSource(text.dropFirst(pattern.count), options), options)

@@ -38,7 +38,8 @@ package struct JPEGDecoder {
     }
   }
 
-  /// Decodes the first picture in `data`, ignoring what follows it.
+  /// Decodes the first picture in `data`, ignoring what follows it. If all of its blocks are there, its end marker may be
+  /// missing; only of arithmetic coding that can't be known.
   ///
   /// Y'CbCr of 4:4:4, 4:2:2, 4:2:0, 4:4:0 and 4:1:1, and grey, keep their planes. Other Y'CbCr ratios become
   /// `yuv444p`; R'G'B', CMYK and YCCK become `rgb24`. Rows are padded to whole blocks. At a reduced size, 4:2:0 also

@@ -131,10 +131,11 @@ extension ConfigurationWord<String> {
     Self("file") { text, folder in try read(ConfigurationPaths.secret(text, in: folder), folder) }
   }
 
-  /// A camera's source. File paths become absolute. Device paths keep their links, which follow the plugged-in device.
+  /// A camera's source. File paths become absolute, `file:` URLs paths. Device paths keep their links, which follow the plugged-in device.
   static var source: Self {
     Self("a source", isSecret: true) { text, folder in
       guard !text.isEmpty else { throw WordError("is empty") }
+      let text = SourceLocator(text).text
       let scheme = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
       let isAddress = scheme.count > 1 && text[scheme.endIndex...].first == ":"
       guard !isAddress, text != "-", !text.hasPrefix("/dev/") else { return text }

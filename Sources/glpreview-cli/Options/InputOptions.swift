@@ -51,13 +51,17 @@ struct InputOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp("Reject sources and pictures with more than N million pixels.", valueName: "N"))
-  var maxMegapixels = 100.0
+  var maxMegapixels = Self.usualMegapixels
+
+  /// The largest phones' pictures have 200, and the user has chosen the files.
+  private static let usualMegapixels = 250.0
 
   /// The options as words of a command line, which give the same options again.
   var words: [String] {
     let single: [(String, String?)] = [
       ("input-format", inputFormat), ("input-size", inputSize), ("matrix", matrix), ("range", range),
-      ("decode", decode?.rawValue), ("max-megapixels", maxMegapixels == 100 ? nil : "\(maxMegapixels)"),
+      ("decode", decode?.rawValue),
+      ("max-megapixels", maxMegapixels == Self.usualMegapixels ? nil : "\(maxMegapixels)"),
     ]
     return single.compactMap { name, value in value.map { "--\(name)=\($0)" } }
       + mask.map { "--mask=\($0)" } + reference.map { "--reference=\($0)" }

@@ -122,6 +122,14 @@ struct FrameSchedule: Equatable {
 extension Warmup: ExpressibleByArgument {
   /// Parses an option's value; nil where it is neither frames nor seconds.
   public init?(argument: String) { try? self.init(parsing: argument) }
+
+  /// A default in `--help`, as it is typed.
+  public var defaultValueDescription: String {
+    switch self {
+    case .frames(let count): "\(count)"
+    case .time(let duration): "\(duration / .seconds(1))s"
+    }
+  }
 }
 
 extension Duration {

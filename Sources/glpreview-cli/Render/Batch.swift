@@ -17,7 +17,7 @@ struct Batch {
   ///
   /// - Throws: `UsageError` if a source can't be a file, or a picture would replace another one or a source.
   init(_ sources: [String], output: String?, format: OutputFormat?, _ views: [ViewConfiguration]) throws {
-    items = try sources.enumerated().map { index, source in
+    items = try sources.map { SourceLocator($0).text }.enumerated().map { index, source in
       try Self.checkKind(source)
       let output = try RenderOutput(output, source: source, index: index + 1, format: format)
       if case .video = output { throw UsageError("several SOURCEs are rendered to pictures, not to a video") }

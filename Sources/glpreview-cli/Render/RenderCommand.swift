@@ -8,7 +8,7 @@ struct RenderCommand: AsyncParsableCommand {
     abstract: "Render views of a picture, video, camera or test pattern, or a scene of several.",
     discussion: """
       SOURCE is one of:
-        FILE          JPEG, PNG, Y4M, concatenated JPEGs, MP4 and other videos, raw frames
+        FILE          JPEG, PNG, Y4M, concatenated JPEGs, MP4 and other videos, raw frames; also file:///PATH
         -             standard input: Y4M, JPEG, PNG, raw frames
         /dev/video0   a camera listed by `glpreview devices`; also
                       /dev/video0,format=YUYV,size=1280x720,fps=30
@@ -128,7 +128,9 @@ struct RenderCommand: AsyncParsableCommand {
 
   private func viewJob() throws -> RenderJob {
     try sceneOptions.checkAbsent()
-    guard let source = sources.first else { throw UsageError("there is no SOURCE") }
+    guard let source = sources.first.map({ SourceLocator($0).text }) else {
+      throw UsageError("there is no SOURCE")
+    }
     let views = try viewOptions.views()
     let output = try RenderOutput(self.output, source: source, format: encodingOptions.format)
     try output.check(views)

@@ -92,7 +92,7 @@ struct NamedSource: Equatable {
     guard words.count <= Scene.maximumTiles else {
       throw UsageError("a scene has at most \(Scene.maximumTiles) sources, not \(words.count)")
     }
-    let halves = words.map { namedHalves($0) }
+    let halves = words.map { namedHalves($0) }.map { ($0.name, SourceLocator($0.text).text) }
     var taken: Set<String> = []
     for case (let name?, _) in halves where !taken.insert(name).inserted {
       throw UsageError("two sources are called '\(name)'")

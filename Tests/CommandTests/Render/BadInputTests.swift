@@ -39,7 +39,7 @@ struct BadInputTests {
     ("negative.y4m", SourceBytes.y4m(0..<1, header: "YUV4MPEG2 W-16 H8 F25:1"), "W"),
     ("zero.y4m", SourceBytes.y4m(0..<1, header: "YUV4MPEG2 W0 H8 F25:1"), "W"),
     ("narrow.y4m", SourceBytes.y4m(0..<1, header: "YUV4MPEG2 H8 F25:1"), "W"),
-    ("deep.y4m", SourceBytes.y4m(0..<1, header: "YUV4MPEG2 W16 H8 F25:1 C420p10"), "420p10"),
+    ("deep.y4m", SourceBytes.y4m(0..<1, header: "YUV4MPEG2 W16 H8 F25:1 C420p11"), "420p11"),
     ("endless.y4m", Array("YUV4MPEG2 W16 H8 ".utf8) + Array(repeating: 0x58, count: 9000), "header"),
     ("frameless.y4m", SourceBytes.y4m(0..<0), "no frames"),
     ("wrong.y4m", SourceBytes.y4m(0..<0) + Array("PICTURE\n".utf8), "FRAME"),
@@ -71,7 +71,9 @@ struct BadInputTests {
   func cuts(ending: String) async throws {
     let format = ending == "jpg" ? "jpeg" : "png"
     let whole = try await folder.render("pattern:smpte,size=32x16", "-o", "-", "--format", format).output
-    for length in [1, 7, 20, whole.count / 2, whole.count - 20, whole.count - 3] {
+    // What follows the samples may be missing: a JPEG's end marker, a PNG's last twelve bytes.
+    let end = ending == "jpg" ? 3 : 13
+    for length in [1, 7, 20, whole.count / 2, whole.count - 20, whole.count - end] {
       try folder.write(Array(whole.prefix(length)), to: "cut.\(ending)")
       expectFailure(try await folder.render("cut.\(ending)", "-o", "x.png"), 65, naming: "cut.\(ending)")
       #expect(try folder.names == ["cut.\(ending)"], "\(length) of \(whole.count) bytes")

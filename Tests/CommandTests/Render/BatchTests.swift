@@ -187,7 +187,9 @@ struct BatchTests {
   @Test("--from-file names more files, one a line; - is standard input", arguments: ["list", "-"])
   func list(name: String) async throws {
     try await write(("smpte,size=8x8", "a.png"), ("smpte,size=16x8", "b b.png"), ("smpte,size=24x8", "c.png"))
-    let list = Array("b b.png\r\n\r\n./c.png\n\nb b.png".utf8)
+    // With a byte order mark, as editors on Windows write it, and a file URL.
+    let url = "file://\(folder["b b.png"].path.replacing(" ", with: "%20"))"
+    let list = Array("\u{FEFF}b b.png\r\n\r\n./c.png\n\n\(url)".utf8)
     try folder.write(list, to: "list")
 
     let result = try await folder.run(
@@ -198,6 +200,25 @@ struct BatchTests {
       PictureFacts(try folder.bytes(of: $0))?.width
     }
     #expect(widths == [8, 16, 24, 16])
+  }
+
+  @Test("file URLs are files, alone, among others and in scenes")
+  func fileURLs() async throws {
+    try await write(("smpte,size=8x8", "a b.png"), ("smpte,size=16x8", "c.png"))
+    let url = "file://\(folder["a b.png"].path.replacing(" ", with: "%20"))"
+
+    #expect(try await folder.run("render", url, "-o", "one-{name}.png").status == 0)
+    #expect(try await folder.run("render", url, "c.png", "-o", "many-{name}.png").status == 0)
+    #expect(try await folder.run("render", "--scene", "grid", url, "x=c.png", "-o", "scene.png").status == 0)
+    #expect(
+      try folder.names == ["a b.png", "c.png", "many-a b.png", "many-c.png", "one-a b.png", "scene.png"])
+
+    // A picture may not replace another of the files, however that is named.
+    expectFailure(
+      try await folder.run("render", url, "c.png", "-o", folder["a b.png"].path, "--view", "v:size=4x"), 64,
+      naming: "a b.png")
+    expectFailure(
+      try await folder.run("render", "file://host/a.png", "-o", "x.png"), 64, naming: "file:///PATH")
   }
 
   @Test("a list of one file is a list")

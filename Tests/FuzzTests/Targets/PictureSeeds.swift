@@ -6,14 +6,15 @@ import PreviewCore
 enum PictureSeeds {
   /// The decoder's own test pictures, of the kinds that our encoder does not make.
   private static let fixtures = [
-    "adobe-cmyk", "adobe-rgb", "adobe-ycck", "arithmetic422", "grey", "progressive420", "scans420",
+    "adobe-cmyk", "adobe-rgb", "adobe-ycck", "arithmetic422", "grey", "progressive420", "restart420",
+    "restart-progressive420", "scans420",
     "ycc-mixed",
     "ycc410", "ycc411", "ycc440", "ycc441",
   ]
   private static let folder = "\(#filePath)".replacing(
     "FuzzTests/Targets/PictureSeeds.swift", with: "GLPreviewTests/Fixtures/")
 
-  /// Grey, planes of several ratios, with EXIF, with an ICC profile, and one cut short.
+  /// Grey, planes of several ratios, with EXIF, with an ICC profile, one cut short and one without its end.
   static var jpegs: [[UInt8]] {
     get throws {
       var jpegs: [[UInt8]] = []
@@ -29,6 +30,7 @@ enum PictureSeeds {
       let head: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE1, 0, UInt8(segment.count + 2)]
       jpegs.append(head + segment + plain[2...])
       jpegs.append(Array(plain.dropLast(plain.count / 3)))
+      jpegs.append(plain.dropLast(2) + [0, 0, 0])
       for name in fixtures {
         var file = try ByteStream(opening: folder + name + ".jpg")
         jpegs.append(try file.readAll(limit: 1 << 20) ?? [])

@@ -229,13 +229,16 @@ struct ConfigurationFileTests {
         b: {source: /dev/v4l/by-id/usb-cam}
         c: {source: "-"}
         d: {source: "exec:cat x.jpg"}
+        e: {source: "file:///no/../clip%201.mp4"}
       snapshots: {folder: {path: link/new/../snaps}}
       """)
 
     #expect(configuration.cameras[0].source == "\(folder.path)/clip.mp4")
     // Through the link, as the kernel does it: its `..` is `real`.
     #expect(configuration.cameras[0].avatar == "\(folder.path)/real/face.png")
-    #expect(configuration.cameras[1...].map(\.source) == ["/dev/v4l/by-id/usb-cam", "-", "exec:cat x.jpg"])
+    #expect(
+      configuration.cameras[1...].map(\.source)
+        == ["/dev/v4l/by-id/usb-cam", "-", "exec:cat x.jpg", "/clip 1.mp4"])
     #expect(configuration.snapshots.folder?.path == "\(folder.path)/real/deep/snaps")
   }
 

@@ -14,6 +14,8 @@ typedef struct {
   J_COLOR_SPACE in, stored;
   int factors[4][2];
   int progressive, arithmetic, separate_scans;
+  /// In MCUs.
+  unsigned int restart;
 } recipe;
 
 static void pixel(int x, int y, J_COLOR_SPACE space, JSAMPLE *out) {
@@ -52,6 +54,7 @@ static void write_jpeg(const recipe *r) {
     cinfo.comp_info[c].h_samp_factor = r->factors[c][0];
     cinfo.comp_info[c].v_samp_factor = r->factors[c][1];
   }
+  cinfo.restart_interval = r->restart;
   if (r->progressive) jpeg_simple_progression(&cinfo);
   static jpeg_scan_info scans[3];
   if (r->separate_scans) {
@@ -92,6 +95,8 @@ int main(void) {
       {"progressive420.jpg", JCS_RGB, JCS_YCbCr, {{2, 2}, {1, 1}, {1, 1}}, .progressive = 1},
       {"arithmetic422.jpg", JCS_RGB, JCS_YCbCr, {{2, 1}, {1, 1}, {1, 1}}, .arithmetic = 1},
       {"scans420.jpg", JCS_RGB, JCS_YCbCr, {{2, 2}, {1, 1}, {1, 1}}, .separate_scans = 1},
+      {"restart420.jpg", JCS_RGB, JCS_YCbCr, {{2, 2}, {1, 1}, {1, 1}}, .restart = 1},
+      {"restart-progressive420.jpg", JCS_RGB, JCS_YCbCr, {{2, 2}, {1, 1}, {1, 1}}, .progressive = 1, .restart = 2},
       {"adobe-rgb.jpg", JCS_RGB, JCS_RGB, {{1, 1}, {1, 1}, {1, 1}}},
       {"adobe-cmyk.jpg", JCS_CMYK, JCS_CMYK, {{1, 1}, {1, 1}, {1, 1}, {1, 1}}},
       {"adobe-ycck.jpg", JCS_CMYK, JCS_YCCK, {{2, 2}, {1, 1}, {1, 1}, {2, 2}}},

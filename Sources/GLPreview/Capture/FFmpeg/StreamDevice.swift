@@ -172,10 +172,10 @@
     /// Updates the mode. A picture that can't be drawn is reported here, not when its frame is requested.
     private func describe(_ picture: VideoPicture, _ reader: VideoReader) throws {
       do {
-        let layout = try VideoLayout.named(picture.formatName)
+        let layout = try picture.layout()
         _ = try picture.signal.color(of: layout, picture.size)
         mode.size = picture.size
-        mode.format = layout.bits == 8 ? reader.codec : "\(reader.codec), \(layout.bits) bits taken as 8"
+        mode.format = layout.bits <= 8 ? reader.codec : "\(reader.codec), \(layout.bits) bits taken as 8"
       } catch {
         throw failure(error)
       }

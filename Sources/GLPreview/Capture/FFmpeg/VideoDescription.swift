@@ -4,11 +4,18 @@
 
   /// How the samples of a decoded picture are converted to those of a frame.
   struct VideoLayout: Sendable, Hashable {
+    enum Samples: Sendable, Hashable {
+      /// The frame's own.
+      case bytes
+      /// The frame's planes in little-endian words of 16 bits, of which `bits` are used: the lower ones, or the upper ones
+      /// as in P010.
+      case words(bits: Int, isHighAligned: Bool)
+      /// Any arrangement: each component, of so many bits, is read by itself.
+      case components([Int])
+    }
+
     let pixelFormat: PixelFormat
-    /// The bits of a decoded sample; more than 8 are reduced to 8.
-    var bits = 8
-    /// Whether samples of more than 8 bits use the upper bits of 16, as in P010.
-    var isHighAligned = false
+    var samples = Samples.bytes
     /// Whether the format's name implies full range, as FFmpeg's older `yuvj420p` does.
     var isFullRange = false
 
@@ -25,20 +32,75 @@
       "p216le": (.nv16, 16),
     ]
 
-    static func named(_ name: String) throws(VideoFailure) -> VideoLayout {
+    /// The bits of a sample; more than 8 are reduced to 8.
+    var bits: Int {
+      switch samples {
+      case .bytes: 8
+      case .words(let bits, _): bits
+      case .components(let depths): depths.max() ?? 8
+      }
+    }
+
+    /// The layout of a format, by FFmpeg's name of it, or else by its components.
+    ///
+    /// - Throws: `VideoFailure`, `.failed`, if there is no frame for it.
+    static func named(
+      _ name: String, _ components: VideoComponents? = nil
+    ) throws(VideoFailure) -> VideoLayout {
+      if let layout = usual(name) ?? components.flatMap({ VideoLayout(of: $0) }) { return layout }
+      throw VideoFailure(.failed, "pictures of \(name) are not supported")
+    }
+
+    /// The usual formats, whose rows are copied or narrowed at once.
+    private static func usual(_ name: String) -> VideoLayout? {
       if let format = planar[name] ?? others[name] { return VideoLayout(pixelFormat: format) }
       if let (format, bits) = highAligned[name] {
-        return VideoLayout(pixelFormat: format, bits: bits, isHighAligned: true)
+        return VideoLayout(pixelFormat: format, samples: .words(bits: bits, isHighAligned: true))
       }
       if name.hasPrefix("yuvj"), let format = planar["yuv" + name.dropFirst(4)] {
         return VideoLayout(pixelFormat: format, isFullRange: true)
       }
-      // yuv420p10le, gray12le: little-endian samples of 16 bits that use the lower bits.
+      // yuv420p10le, gray12le
       for bits in [9, 10, 12, 14, 16] where name.hasSuffix("\(bits)le") {
         let stem = String(name.dropLast("\(bits)le".count))
-        if let format = planar[stem] { return VideoLayout(pixelFormat: format, bits: bits) }
+        if let format = planar[stem] {
+          return VideoLayout(pixelFormat: format, samples: .words(bits: bits, isHighAligned: false))
+        }
       }
-      throw VideoFailure(.failed, "pictures of \(name) are not supported")
+      return nil
+    }
+  }
+
+  /// The components of a pixel format that can be read one by one: R, G, B and alpha, or Y', Cb, Cr and alpha, or Y' and
+  /// alpha.
+  struct VideoComponents: Sendable, Hashable {
+    /// The bits of each.
+    let depths: [Int]
+    /// Logarithms to the base 2 of how many pixels share a chroma sample, along rows and columns.
+    let chromaShift: [Int]
+    let isRGB: Bool
+  }
+
+  extension VideoLayout {
+    private static let subsampled: [[Int]: PixelFormat] = [
+      [0, 0]: .yuv444p, [1, 0]: .yuv422p, [1, 1]: .i420, [0, 1]: .yuv440p, [2, 0]: .yuv411p,
+    ]
+
+    /// R'G'B' in planes, in less than 24 bits or by a palette, big-endian samples, packed 4:4:4. The alpha of Y'CbCr is left
+    /// out. Nil if no frame has such samples.
+    fileprivate init?(of components: VideoComponents) {
+      let depths = components.depths
+      guard !depths.isEmpty, depths.allSatisfy({ (1...16).contains($0) }) else { return nil }
+      let format: PixelFormat?
+      switch (components.isRGB, depths.count) {
+      case (true, 3): format = .rgb24
+      case (true, 4): format = .rgba
+      case (false, 1), (false, 2): format = .grey
+      case (false, 3), (false, 4): format = Self.subsampled[components.chromaShift]
+      default: return nil
+      }
+      guard let format else { return nil }
+      self.init(pixelFormat: format, samples: .components(depths))
     }
   }
 

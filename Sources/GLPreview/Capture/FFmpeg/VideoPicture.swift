@@ -9,7 +9,9 @@
 
     let size: Size
     /// FFmpeg's name of the pixel format: `yuv420p`.
-    let formatName: String
+    private let formatName: String
+    /// Nil if they can't be read one by one.
+    private let components: VideoComponents?
     /// Whether decoding can start with it.
     let isKey: Bool
     /// Whether the decoder had to make up parts of it.
@@ -26,6 +28,7 @@
       let picture = unsafe glp_av_describe(frame)
       size = Size(width: Int(picture.width), height: Int(picture.height))
       formatName = String(tuple: picture.format)
+      components = VideoComponents(picture.components)
       isKey = picture.is_key
       isDamaged = picture.is_damaged
       time = picture.has_time ? .nanoseconds(picture.time) : nil
@@ -40,11 +43,16 @@
 
     deinit { unsafe glp_av_frame_destroy(handle) }
 
+    /// How its samples lie.
+    ///
+    /// - Throws: `VideoFailure`, `.failed`, if they are not supported.
+    func layout() throws(VideoFailure) -> VideoLayout { try .named(formatName, components) }
+
     /// Copies the picture to a frame in memory of the pool; samples of more than 8 bits are rounded to 8.
     ///
     /// - Throws: `VideoFailure`, `.failed`, if it is too large or its samples are not supported.
     func frame(maximumPixels: Int, memory: FramePool) throws -> Frame {
-      let layout = try VideoLayout.named(formatName)
+      let layout = try layout()
       if let refusal = size.refusal(maximumPixels: maximumPixels) { throw VideoFailure(.failed, refusal) }
       guard size.width > 0, size.height > 0, let byteCount = layout.pixelFormat.tightByteCount(of: size)
       else { throw VideoFailure(.failed, "a picture of \(size) can't be held") }
@@ -65,45 +73,59 @@
         let (row, rows) = (plane.tightBytesPerRow(of: size), plane.texels(of: size).height)
         guard let start = unsafe target.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return false }
         let isCopied =
-          if layout.bits == 8 {
+          switch layout.samples {
+          case .bytes:
             unsafe glp_av_copy(handle, CInt(index), start + offset, row, row, CInt(rows))
-          } else {
+          case .words(let bits, let isHighAligned):
             unsafe glp_av_narrow(
               handle, CInt(index), start + offset, row, row, CInt(rows),
-              layout.narrowing(isChroma: index > 0, format.color.range).inC)
+              SampleNarrowing(
+                bits: bits, isHighAligned: isHighAligned, isChroma: index > 0, format.color.range
+              ).inC)
+          case .components(let depths):
+            unsafe copyComponents(depths, of: index, plane, format, to: start + offset)
           }
         guard isCopied else { return false }
         offset += row * rows
       }
       return true
     }
-  }
 
-  /// Converts 16-bit samples to 8-bit codes: ((sample >> shift & mask) * scale + offset) / 65536, within 0...255.
-  struct SampleNarrowing: Sendable, Hashable {
-    let shift: UInt16
-    let mask: UInt16
-    let scale: Int32
-    let offset: Int32
-
-    fileprivate var inC: glp_av_narrowing {
-      glp_av_narrowing(shift: shift, mask: mask, scale: scale, offset: offset)
+    /// Reads the components of one plane, each by itself.
+    @unsafe private func copyComponents(
+      _ depths: [Int], of index: Int, _ plane: PlaneDescription, _ format: Frame.Format,
+      to target: UnsafeMutablePointer<UInt8>
+    ) -> Bool {
+      let texels = plane.texels(of: size)
+      let (texel, row) = (plane.texel.byteCount, plane.tightBytesPerRow(of: size))
+      // Planes have one component each, except R'G'B', which has one plane.
+      let isRGB = format.pixelFormat.isRGB
+      for (component, depth) in isRGB ? Array(depths.enumerated()) : [(index, depths[index])] {
+        let narrowing = SampleNarrowing(
+          bits: depth, isChroma: !isRGB && component > 0, isRGB ? .full : format.color.range)
+        let isRead = unsafe glp_av_read_component(
+          handle, CInt(component), target + (isRGB ? component : 0), row, texel, texels.width,
+          CInt(texels.height), narrowing.inC)
+        guard isRead else { return false }
+      }
+      return true
     }
   }
 
-  extension VideoLayout {
-    /// From codes of `bits` bits to codes of 8 bits (H.273, 8.3: formulas 20 to 31 for both depths).
-    ///
-    /// In limited range, an 8-bit code is an n-bit code divided by 2^(n - 8). In full range, 2^n - 1 becomes 255, and
-    /// chroma is scaled around its neutral code.
-    func narrowing(isChroma: Bool, _ range: ColorDescription.QuantizationRange) -> SampleNarrowing {
-      let largest = Double(1 << bits) - 1
-      let isFull = range == .full
-      let scale = ((isFull ? 255 / largest : 256 / (largest + 1)) * 65536).rounded()
-      let neutral = isFull && isChroma ? 128 * 65536 - scale * (largest + 1) / 2 : 0
-      return SampleNarrowing(
-        shift: isHighAligned ? UInt16(16 - bits) : 0, mask: UInt16(largest), scale: Int32(scale),
-        offset: Int32(neutral) + 32768)
+  extension VideoComponents {
+    fileprivate init?(_ components: glp_av_components) {
+      guard components.count > 0 else { return nil }
+      let depths = components.depths
+      self.init(
+        depths: [depths.0, depths.1, depths.2, depths.3].prefix(Int(components.count)).map(Int.init),
+        chromaShift: [Int(components.chroma_shift_x), Int(components.chroma_shift_y)],
+        isRGB: components.is_rgb)
+    }
+  }
+
+  extension SampleNarrowing {
+    fileprivate var inC: glp_av_narrowing {
+      glp_av_narrowing(shift: shift, mask: mask, scale: scale, offset: offset)
     }
   }
 #endif

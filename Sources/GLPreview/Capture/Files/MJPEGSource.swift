@@ -102,7 +102,8 @@ struct MJPEGReader: ~Copyable {
   var path: String { stream.path }
   var isRegularFile: Bool { stream.isRegularFile }
 
-  /// The next picture from its SOI to its EOI; nil at the end.
+  /// The next picture from its SOI to its EOI; nil at the end. Before another SOI, and at the end, the EOI may be missing:
+  /// the decoder tells whether the picture is whole.
   mutating func next() throws -> [UInt8]? {
     var picture: [UInt8]?
     do {
@@ -123,8 +124,8 @@ struct MJPEGReader: ~Copyable {
       throw badPicture("is larger than \(splitter.pictureLimit >> 20) MiB")
     }
     if picture == nil, !splitter.partialPicture.isEmpty {
+      picture = splitter.partialPicture
       splitter = MJPEGSplitter(pictureLimit: splitter.pictureLimit)
-      throw badPicture("is cut short: the data ends before its end marker")
     }
     if picture != nil { count += 1 }
     return picture

@@ -23,9 +23,12 @@ actor SourceOpener {
     guard try !stream.peek(1).isEmpty else { throw SourceError(.badData, path: path, reason: "is empty") }
     if let format = options.inputFormat { return try openRaw(stream, format) }
 
-    if try stream.peek(16).starts(with: Y4MHeader.signature) { return try Y4MSource(stream, options) }
-    guard let picture = try findPicture(in: &stream) else {
-      return try openVideo(isFile: stream.isRegularFile)
+    let start = try stream.peek(16)
+    if start.starts(with: Y4MHeader.signature) { return try Y4MSource(stream, options) }
+    let unsupported = UnsupportedFormat(startingWith: start)
+    // Other formats have JPEGs in them too, as thumbnails.
+    guard unsupported == nil, let picture = try findPicture(in: &stream) else {
+      return try openVideo(isFile: stream.isRegularFile, unless: unsupported)
     }
     stream.skip(picture.offset)
     if picture.format == .png { return try ImageFileSource(.png, stream, options) }
@@ -48,11 +51,12 @@ actor SourceOpener {
   }
 
   /// Opens data without a known signature: as a video, or not at all.
-  private func openVideo(isFile: Bool) throws -> any FrameSource {
+  private func openVideo(isFile: Bool, unless unsupported: UnsupportedFormat?) throws -> any FrameSource {
     let raw = "raw frames need --input-format and --input-size"
     #if FFmpeg
       guard isFile else {
-        throw SourceError(.badData, path: path, reason: "is not a JPEG, PNG or Y4M; \(raw)")
+        let reason = "is not a JPEG, PNG or Y4M, and videos are read from files only; \(raw)"
+        throw SourceError(.badData, path: path, reason: unsupported?.refusal ?? reason)
       }
       do {
         return try VideoFileSource(path == "-" ? "/dev/stdin" : path, options, name: path)
@@ -64,12 +68,12 @@ actor SourceOpener {
           case .ended: "is cut short"
           default: error.description
           }
-        throw SourceError(.badData, path: path, reason: reason)
+        throw SourceError(.badData, path: path, reason: unsupported?.refusal ?? reason)
       }
     #else
-      throw SourceError(
-        .badData, path: path,
-        reason: "is not a JPEG, PNG or Y4M; \(raw); this build has no videos: it was made without FFmpeg")
+      let reason =
+        "is not a JPEG, PNG or Y4M; \(raw); this build has no videos: it was made without FFmpeg"
+      throw SourceError(.badData, path: path, reason: unsupported?.refusal ?? reason)
     #endif
   }
 

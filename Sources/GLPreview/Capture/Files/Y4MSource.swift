@@ -5,6 +5,8 @@ internal import PreviewCore
 struct Y4MHeader: Sendable, Hashable {
   let format: Frame.Format
   let rate: FrameRate
+  /// The bits of a sample, 8 to 16; more than 8 are little-endian words of 16 bits.
+  let bits: Int
   /// The bytes of a frame, without its line.
   let byteCount: Int
 
@@ -38,14 +40,15 @@ struct Y4MHeader: Sendable, Hashable {
     guard let width, let height else { throw WordError("Y4M header has no \(width == nil ? "W" : "H")") }
     let size = Size(width: width, height: height)
     if let refusal = size.refusal(maximumPixels: options.maximumPixels) { throw WordError(refusal) }
-    let (pixelFormat, siting) = try Self.layout(chroma)
+    let (pixelFormat, bits, siting) = try Self.layout(chroma)
     guard let byteCount = pixelFormat.tightByteCount(of: size) else {
       throw WordError("frames of \(size) are too large")
     }
     let color = ColorDescription(guessedFor: size, matrix: nil, range: range, siting: siting)
     self.format = Frame.Format(pixelFormat, size, color: color).overriding(options.color)
     self.rate = rate ?? options.framesPerSecond.flatMap { FrameRate($0) } ?? .usual
-    self.byteCount = byteCount
+    self.bits = bits
+    self.byteCount = bits > 8 ? 2 * byteCount : byteCount
   }
 
   private static func side(_ text: String, _ tag: String) throws(WordError) -> Int {
@@ -81,20 +84,30 @@ struct Y4MHeader: Sendable, Hashable {
   }
 
   private static func layout(_ chroma: String) throws(WordError) -> (
-    PixelFormat, ColorDescription.ChromaSiting
+    PixelFormat, bits: Int, ColorDescription.ChromaSiting
   ) {
     switch chroma {
-    case "420", "420jpeg": (.i420, .centred)
+    case "420", "420jpeg": return (.i420, 8, .centred)
     // 420paldv has Cb and Cr on alternate lines; that half-line offset is ignored.
-    case "420mpeg2", "420paldv": (.i420, .left)
-    case "422": (.yuv422p, .left)
-    case "411": (.yuv411p, .left)
-    case "444": (.yuv444p, .left)
-    case "mono": (.grey, .left)
-    default:
-      throw WordError(
-        "Y4M of \"\(chroma)\" is not supported: 420, 420jpeg, 420mpeg2, 420paldv, 422, 411, 444 and mono are")
+    case "420mpeg2", "420paldv": return (.i420, 8, .left)
+    case "411": return (.yuv411p, 8, .left)
+    default: break
     }
+    let formats: [(name: String, PixelFormat)] = [
+      ("420", .i420), ("422", .yuv422p), ("444", .yuv444p), ("mono", .grey),
+    ]
+    for (name, format) in formats {
+      if chroma == name { return (format, 8, .left) }
+      // 420p10, mono10: FFmpeg's, x265's and aomdec's, which say nothing of the siting.
+      let stem = format == .grey ? name : name + "p"
+      guard chroma.hasPrefix(stem), let bits = decimal(chroma.dropFirst(stem.count)),
+        [9, 10, 12, 14, 16].contains(bits)
+      else { continue }
+      return (format, bits, .left)
+    }
+    throw WordError(
+      "Y4M of \"\(chroma)\" is not supported: 420, 420jpeg, 420mpeg2, 420paldv, 422, 411, 444, mono and those of up to 16 bits, such as 420p10 and mono10, are"
+    )
   }
 }
 
@@ -104,6 +117,8 @@ actor Y4MSource: FrameSource {
   private let queue: ReadingQueue
   private let header: Y4MHeader
   private let memory: FramePool
+  /// For frames of more than 8 bits as they are read.
+  private let wideMemory: FramePool
   private var stream: ByteStream
   private var sequence = 0
   /// After a damaged frame, the start of the next one is unknown.
@@ -121,6 +136,7 @@ actor Y4MSource: FrameSource {
     }
     name = stream.path
     memory = options.memory ?? FramePool()
+    wideMemory = FramePool(budget: options.memory?.budget)
     queue = ReadingQueue(named: stream.path)
     self.stream = stream
   }
@@ -130,13 +146,36 @@ actor Y4MSource: FrameSource {
     guard let line = try stream.readLine(limit: Y4MHeader.lineLimit),
       line.starts(with: "FRAME".utf8), line.count == 5 || line[5] == UInt8(ascii: " ")
     else { throw badFrame("does not begin with FRAME") }
-    let (bytes, count) = try stream.readFrame(header.byteCount, memory)
+    let isWide = header.bits > 8
+    let (bytes, count) = try stream.readFrame(header.byteCount, isWide ? wideMemory : memory)
     guard count == header.byteCount else {
       throw badFrame("is cut short: \(count) of \(header.byteCount) bytes")
     }
     defer { sequence += 1 }
     return try Frame(
-      tight: header.format, storage: bytes, sequence: sequence, timestamp: header.rate.time(of: sequence))
+      tight: header.format, storage: isWide ? try narrowed(bytes) : bytes, sequence: sequence,
+      timestamp: header.rate.time(of: sequence))
+  }
+
+  /// Samples of more than 8 bits reduced to 8, as those of videos are.
+  private func narrowed(_ bytes: FrameBytes) throws -> FrameBytes {
+    let (format, size) = (header.format, header.format.size)
+    let buffer = try memory.take(header.byteCount / 2)
+    bytes.withSpan { words in
+      buffer.withMutableSpan { codes in
+        var start = 0
+        for (index, plane) in format.pixelFormat.planes.enumerated() {
+          let narrowing = SampleNarrowing(bits: header.bits, isChroma: index > 0, format.color.range)
+          let end = start + plane.tightBytesPerRow(of: size) * plane.texels(of: size).height
+          for sample in start..<end {
+            codes[sample] = narrowing.code(
+              of: UInt16(words[2 * sample]) | UInt16(words[2 * sample + 1]) << 8)
+          }
+          start = end
+        }
+      }
+    }
+    return FrameBytes(buffer)
   }
 
   var framesPerSecond: Double? { header.rate.framesPerSecond }

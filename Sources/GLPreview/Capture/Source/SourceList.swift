@@ -4,7 +4,8 @@
 package enum SourceList {
   private static let mostBytes = 64 << 20
 
-  /// The lines of the file at `path`, or of standard input for `-`, without empty ones. They may end as on Windows.
+  /// The lines of the file at `path`, or of standard input for `-`, without empty ones. The list may be as Windows writes
+  /// it: with CRLF, a byte order mark, or in UTF-16 with one.
   ///
   /// - Throws: `SourceError` if it can't be read or has no lines.
   package static func read(_ path: String) throws -> [String] {
@@ -12,11 +13,24 @@ package enum SourceList {
     guard let bytes = try stream.readAll(limit: mostBytes) else {
       throw SourceError(.badData, path: path, reason: "is larger than \(mostBytes >> 20) MiB")
     }
-    let lines = bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
+    let lines = utf8(bytes).split(separator: UInt8(ascii: "\n")).compactMap { line in
       let path = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
       return path.isEmpty ? nil : String(decoding: path, as: UTF8.self)
     }
     guard !lines.isEmpty else { throw SourceError(.notFound, path: path, reason: "is a list of no files") }
     return lines
+  }
+
+  /// The bytes without a byte order mark, as UTF-8.
+  private static func utf8(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    if bytes.starts(with: mark) { return bytes.dropFirst(mark.count) }
+    let isBigEndian = bytes.starts(with: [0xFE, 0xFF])
+    guard isBigEndian || bytes.starts(with: [0xFF, 0xFE]) else { return bytes[...] }
+    let units = stride(from: 2, to: bytes.count - 1, by: 2).map { index in
+      let (one, two) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
+      return isBigEndian ? one << 8 | two : two << 8 | one
+    }
+    return Array(String(decoding: units, as: UTF16.self).utf8)[...]
   }
 }

@@ -138,34 +138,46 @@
     }
 
     @Test(
-      "refuses the others by name",
-      arguments: ["yuv420p10be", "pal8", "bayer_rggb8", "yuva420p", "gbrp", "yuv410p", ""])
-    func others(name: String) {
-      let failure = #expect(throws: VideoFailure.self) { try VideoLayout.named(name) }
-      #expect(failure?.description == "pictures of \(name) are not supported")
+      "takes the others by their components, and refuses by name what no frame holds",
+      arguments: [
+        ([10, 10, 10], [1, 1], false, PixelFormat.i420), ([8, 8, 8, 8], [1, 0], false, .yuv422p),
+        ([12, 12, 12, 12], [0, 0], false, .yuv444p), ([5, 5, 5], [0, 0], true, .rgb24),
+        ([8, 8, 8, 8], [0, 0], true, .rgba), ([16, 16], [0, 0], false, .grey), ([1], [0, 0], false, .grey),
+        ([8, 8, 8], [2, 2], false, nil), ([32, 32, 32], [0, 0], true, nil), ([], [0, 0], false, nil),
+      ])
+    func others(depths: [Int], shift: [Int], isRGB: Bool, format: PixelFormat?) throws {
+      let components = VideoComponents(depths: depths, chromaShift: shift, isRGB: isRGB)
+      guard let format else {
+        let failure = #expect(throws: VideoFailure.self) { try VideoLayout.named("odd", components) }
+        #expect(failure?.description == "pictures of odd are not supported")
+        return
+      }
+      #expect(
+        try VideoLayout.named("odd", components)
+          == VideoLayout(pixelFormat: format, samples: .components(depths)))
+      #expect(throws: VideoFailure.self) { try VideoLayout.named("odd") }
     }
 
     @Test(
       "takes deep samples to the nearest code of 8 bits",
-      arguments: ["yuv420p10le", "yuv420p12le", "yuv420p16le", "p010le", "p016le"])
-    func narrowing(name: String) throws {
-      let layout = try VideoLayout.named(name)
-      let largest = (1 << layout.bits) - 1
-      let lift = layout.isHighAligned ? 16 - layout.bits : 0
+      arguments: [(9, false), (10, false), (12, false), (16, false), (10, true), (16, true)])
+    func narrowing(bits: Int, isHighAligned: Bool) {
+      let largest = (1 << bits) - 1
+      let lift = isHighAligned ? 16 - bits : 0
 
       for isChroma in [false, true] {
         for range in ColorDescription.QuantizationRange.allCases {
-          let narrowing = layout.narrowing(isChroma: isChroma, range)
+          let narrowing = SampleNarrowing(
+            bits: bits, isHighAligned: isHighAligned, isChroma: isChroma, range)
           for code in stride(from: 0, through: largest, by: max(largest / 4095, 1)) {
-            let sample = Int32((code << lift) >> Int(narrowing.shift)) & Int32(narrowing.mask)
-            let found = min(max((sample * narrowing.scale + narrowing.offset) >> 16, 0), 255)
+            let found = narrowing.code(of: UInt16(code << lift))
             let exact: Double =
               switch (range, isChroma) {
               case (.limited, _): Double(code) * 256 / Double(largest + 1)
               case (.full, false): Double(code) * 255 / Double(largest)
               case (.full, true): (Double(code) - Double(largest + 1) / 2) * 255 / Double(largest) + 128
               }
-            #expect(abs(Double(found) - min(exact, 255)) <= 0.52, "\(name) \(range) \(isChroma) \(code)")
+            #expect(abs(Double(found) - min(exact, 255)) <= 0.52, "\(bits) \(range) \(isChroma) \(code)")
           }
         }
       }

@@ -64,6 +64,71 @@ struct SourceLocatorTests {
     }
   }
 
+  @Test(
+    "says what an unsupported file is",
+    arguments: [
+      ("RIFF\u{1}\u{2}\u{3}\u{4}WEBPVP8 ", "a WebP picture"),
+      ("II*\0\u{8}\0\0\0", "a TIFF picture, or a camera's raw one"),
+      ("\0\0\0\u{18}ftypheic\0\0\0\0mif1heic", "an HEIC picture"),
+      ("BM\u{1}\u{2}\u{3}\0\0\0\0\0\u{36}\0\0\0\u{28}\0\0\0\u{8}", "a BMP picture"),
+      ("\0\0\0\u{C}JXL \r\n", "a JPEG XL picture"), ("8BPS\0\u{1}", "a Photoshop picture"),
+      ("%PDF-1.7\n", "a PDF document"), ("<!DOCTYPE html><p>Login", "a web page"),
+    ])
+  func unsupported(start: String, name: String) async throws {
+    let bytes = Array(start.utf8) + [UInt8](repeating: 7, count: 100)
+    let expected = "is \(name), which is not supported; supported are JPEG, PNG, Y4M and videos"
+    let error = try await withFile(bytes, named: "a.jpg") { path in
+      await sourceError { _ = try await frames(path) }
+    }
+    #expect(error?.kind == .badData)
+    #expect(error?.reason == expected)
+    let piped = try await withFIFO(bytes) { fifo in
+      await sourceError { _ = try await frames(fifo, .lossless()) }
+    }
+    #expect(piped?.reason == expected)
+  }
+
+  @Test("reads file URLs of this machine, percent-decoded")
+  func fileURLs() async throws {
+    let jpeg = try smallJPEG()
+    try await withFile(jpeg, named: "a b#1.jpg") { path in
+      let encoded = path.replacing(" ", with: "%20").replacing("#", with: "%23")
+      for prefix in ["file:", "file://", "FILE://", "file://localhost"] {
+        #expect(SourceLocator(prefix + encoded).text == path)
+        let all = try await frames(prefix + encoded)
+        #expect(all.count == 1)
+      }
+    }
+    for url in ["file://server/share/a.jpg", "file://", "file://a"] {
+      let error = await sourceError { _ = try await SourceLocator(url).open() }
+      #expect(error?.kind == .badRequest)
+      #expect(error?.reason == "names no file of this machine; a file URL is file:///PATH")
+    }
+    // Not URLs.
+    for text in ["file:a.jpg", "file", "/file:///a.jpg"] { #expect(SourceLocator(text).text == text) }
+  }
+
+  @Test("reads lists of Windows: byte order marks, CRLF, UTF-16")
+  func lists() async throws {
+    let text = "a.jpg\r\n\r\nb ä.jpg\r\n🚪.png"
+    let wide = text.utf16.map { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+    let lists: [[UInt8]] = [
+      Array(text.utf8), Array("\u{FEFF}\(text)".utf8), [0xFF, 0xFE] + wide.flatMap(\.self),
+      [0xFE, 0xFF] + wide.flatMap { $0.reversed() },
+      // Half a unit at the end.
+      [0xFF, 0xFE] + wide.flatMap(\.self) + [0x61],
+    ]
+    for list in lists {
+      let lines = try await withFile(list) { try SourceList.read($0) }
+      #expect(lines == ["a.jpg", "b ä.jpg", "🚪.png"])
+    }
+    for nothing in [[], [0xEF, 0xBB, 0xBF], [0xFF, 0xFE], [0xFF, 0xFE, 0x61], Array("\r\n".utf8)] as [[UInt8]]
+    {
+      let error = try await withFile(nothing) { path in await sourceError { _ = try SourceList.read(path) } }
+      #expect(error?.reason == "is a list of no files")
+    }
+  }
+
   @Test("refuses options that make no sense", arguments: [0, -1, .nan, .infinity, 1e-9, 1e9])
   func badRates(rate: Double) async throws {
     let error = await sourceError {

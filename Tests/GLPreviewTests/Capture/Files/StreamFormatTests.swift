@@ -61,7 +61,8 @@ struct Y4MSourceTests {
     arguments: [
       "", "W64", "H48", "W0 H48", "W-1 H48", "W+5 H5", "Wx H48", "W H", "W99999999999999999999 H1",
       "W999999999 H999999999", "W65536 H65536", "W10001 H10000", "W2 H2 F", "W2 H2 F30", "W2 H2 F1:2:3",
-      "W2 H2 F99999999999:1", "W2 H2 C420p10", "W2 H2 C444alpha", "W2 H2 Cmono16", "W2 H2 C",
+      "W2 H2 F99999999999:1", "W2 H2 C420p11", "W2 H2 C444alpha", "W2 H2 Cmono17", "W2 H2 C", "W2 H2 C411p10",
+      "W2 H2 C420p", "W2 H2 C422p-10", "W2 H2 Cmono 10 C",
     ])
   func refusals(text: String) {
     #expect(throws: WordError.self) { try header(text) }
@@ -69,10 +70,51 @@ struct Y4MSourceTests {
 
   @Test("names what is supported where it refuses a colourspace")
   func unsupported() {
-    let error = #expect(throws: WordError.self) { try header("W2 H2 C420p10") }
+    let error = #expect(throws: WordError.self) { try header("W2 H2 C444alpha") }
     #expect(
       error?.description
-        == "Y4M of \"420p10\" is not supported: 420, 420jpeg, 420mpeg2, 420paldv, 422, 411, 444 and mono are")
+        == "Y4M of \"444alpha\" is not supported: 420, 420jpeg, 420mpeg2, 420paldv, 422, 411, 444, mono and those of up to 16 bits, such as 420p10 and mono10, are"
+    )
+  }
+
+  @Test(
+    "knows samples of more than 8 bits",
+    arguments: [
+      ("420p9", PixelFormat.i420, 9), ("420p10 XYSCSS=420P10", .i420, 10), ("422p12", .yuv422p, 12),
+      ("444p14", .yuv444p, 14), ("444p16", .yuv444p, 16), ("mono10", .grey, 10), ("mono16", .grey, 16),
+    ])
+  func depths(tag: String, format: PixelFormat, bits: Int) throws {
+    let header = try header("W7 H5 C\(tag)")
+    let color = ColorDescription(matrix: .bt601, range: .limited, siting: .left)
+    #expect(header.format == Frame.Format(format, Size(width: 7, height: 5), color: color))
+    #expect(header.bits == bits)
+    #expect(header.byteCount == 2 * (format.tightByteCount(of: Size(width: 7, height: 5)) ?? 0))
+  }
+
+  @Test(
+    "reduces samples of more than 8 bits to 8, as videos do",
+    arguments: [(10, ColorDescription.QuantizationRange.limited), (12, .full), (16, .limited), (16, .full)])
+  func reduction(bits: Int, range: ColorDescription.QuantizationRange) async throws {
+    // Two pixels of 4:4:4, twice: Y' of 16 and 235, Cb of 128 and 240, Cr of 16 and 64, at this depth.
+    let codes = [16, 235, 128, 240, 16, 64]
+    let largest = Double(1 << bits - 1)
+    let samples = codes.enumerated().map { index, code in
+      switch range {
+      case .limited: code << (bits - 8)
+      case .full where index < 2: Int((Double(code) * largest / 255).rounded())
+      case .full: Int((Double(code - 128) * largest / 255).rounded()) + 1 << (bits - 1)
+      }
+    }
+    let words = samples.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+    let frame = Array("FRAME\n".utf8) + words
+    let tag = "YUV4MPEG2 W2 H1 C444p\(bits) XCOLORRANGE=\(range == .full ? "FULL" : "LIMITED")\n"
+
+    let all = try await withFile(Array(tag.utf8) + frame + frame) { try await frames($0) }
+
+    #expect(all.map { $0.bytes.map(Int.init) } == [codes, codes])
+    #expect(all.first?.format.color.range == range)
+    let cut = try await failure(Array(tag.utf8) + frame + frame.dropLast(), named: "a.y4m")
+    #expect(cut?.reason == "frame 1 is cut short: 11 of 12 bytes")
   }
 
   @Test("gives all frames in time, whatever their lines say, and again after a rewind")
@@ -245,11 +287,21 @@ struct MJPEGSourceTests {
     }
   }
 
+  @Test("gives pictures without an end marker, also the last", arguments: ["a.mjpeg", "a.bin"])
+  func withoutEnds(name: String) async throws {
+    let jpeg = try smallJPEG()
+    let whole = try JPEGDecoder.decode(jpeg, maximumPixels: 1000).bytes
+    let all = try await withFile(jpeg.dropLast(2) + jpeg + jpeg.dropLast(2), named: name) {
+      try await frames($0)
+    }
+    #expect(all.map(\.bytes) == [whole, whole, whole])
+  }
+
   @Test("says which picture is cut short or corrupt, and goes on after it")
   func broken() async throws {
     let jpeg = try smallJPEG()
     let cut = try await failure(jpeg + jpeg.dropLast(9), named: "a.mjpeg")
-    #expect(cut?.reason == "frame 1 is cut short: the data ends before its end marker")
+    #expect(cut?.reason == "frame 1: JPEG is cut short")
 
     var corrupt = jpeg
     let scan = try #require(jpeg.indices.dropLast().first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xDA })
