@@ -92,7 +92,7 @@ struct ServiceParts: Sendable {
     }
     snapshots = SnapshotProvider(
       gate: AdmissionLimit(capacity: limits.adHocViews), within: registry.budget, counting: metrics)
-    access = AccessControl(configuration.access)
+    access = AccessControl(configuration.access, logger: logger)
     peers = try PeerCatalogue(
       configuration.cluster, name: name, patience: configuration.patience, logger: logger
     ) { [registry] in registry.served.names }
@@ -164,7 +164,7 @@ struct ServiceParts: Sendable {
   var services: [any Service] {
     events.services
       + [
-        watch, renderer, videos, webRTC, rtsp, peers, peerStreams, peerEvents,
+        access, watch, renderer, videos, webRTC, rtsp, peers, peerStreams, peerEvents,
         MemoryMonitor(budget: registry.budget),
       ]
       + (recorders.map { [$0.folder, $0] } ?? [] as [any Service])
@@ -199,7 +199,6 @@ struct ServiceParts: Sendable {
     atThisAddress.rtsp = configuration.rtsp
     _ = try ValidatedConfiguration(atThisAddress)
     let before = registry.served
-    let rules = access.configuration
     let token = peers.client.token
     let name = new.nodeName
     try await assignment.apply(new.configuration, name: name) { access.update(new.access) }
@@ -211,10 +210,6 @@ struct ServiceParts: Sendable {
     videos.followViews()
     webRTC.followViews()
     webRTC.apply(new.webRTC)
-    if rules.tokens != new.access.tokens || rules.users != new.access.users {
-      webRTC.accessChanged()
-      rtsp.accessChanged()
-    }
     let isOther =
       before.cameras.map(\.configuration) != new.cameras
       || before.scenes.map(\.configuration) != new.scenes

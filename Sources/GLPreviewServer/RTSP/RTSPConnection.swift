@@ -14,6 +14,8 @@ final class RTSPConnection {
   private let heard = Watched(CaptureClock.now)
   private var parser = RTSPParser()
   private var session: RTSPSession?
+  /// For each credential that its client has proved.
+  private var grants: [Grant] = []
 
   init(_ parts: RTSPServer.Parts, _ channel: any Channel, _ client: ClientGroup) {
     (self.parts, self.channel, self.client) = (parts, channel, client)
@@ -82,7 +84,9 @@ final class RTSPConnection {
           parts.logger.warning("wrong credentials", metadata: ["client": "\(client)", "request": "RTSP"])
         }
         try await send(401, request, [("WWW-Authenticate", challenge)])
-      case .allowed(let secret):
+      case .allowed(let credential):
+        try hold(credential)
+        let secret = credential == .notRequired ? nil : credential.hashValue
         let client = RequestClient(address: client, secret: secret)
         try await RequestClient.$current.withValue(client) { try await admitted(request) }
       }
@@ -95,6 +99,13 @@ final class RTSPConnection {
       let status = [400, 401, 403, 404, 500, 501].contains(problem.status.code) ? problem.status.code : 503
       try await send(status, request, [], problem.detail)
     }
+  }
+
+  /// The connection ends when one of its client's credentials is not valid any more.
+  private func hold(_ credential: Credential) throws(Problem) {
+    guard !grants.contains(where: { $0.credential == credential }) else { return }
+    let channel = channel
+    grants.append(try parts.access.grants.grant(credential, .read) { channel.reset() })
   }
 
   private func admitted(_ request: RTSPRequest) async throws {

@@ -58,8 +58,7 @@ final class RTSPServer: Service, CustomStringConvertible {
   /// The connections.
   var clientCount: Int { state.withLock { $0.channels.count } }
 
-  /// Ends all connections, because what proved their clients' rights is not valid any more.
-  func accessChanged() {
+  private func endAll() {
     for channel in state.withLock({ Array($0.channels.values) }) { channel.close(promise: nil) }
   }
 
@@ -85,7 +84,7 @@ final class RTSPServer: Service, CustomStringConvertible {
     } onGracefulShutdown: { [self] in
       server.channel.close(promise: nil)
       state.withLock { $0.isOver = true }
-      accessChanged()
+      endAll()
     }
   }
 

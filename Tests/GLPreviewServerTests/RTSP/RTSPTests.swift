@@ -194,7 +194,7 @@ struct RTSPTests {
 
   // MARK: Access
 
-  private static func authorization(
+  static func authorization(
     _ challenge: RTSPPeer.Answer, _ name: String, _ password: String, _ method: String, _ url: String
   ) throws -> [(String, String)] {
     let field = try #require(challenge.fields["www-authenticate"])
@@ -237,7 +237,7 @@ struct RTSPTests {
       changed.access.users = [.init(name: "anna", password: "other", role: .read)]
       try await service.inside.apply(changed)
       try await peer.waitsForEnd()
-      try await thief.waitsForEnd()
+      try await thief.close()
     }
   }
 
