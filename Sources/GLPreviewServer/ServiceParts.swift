@@ -214,6 +214,7 @@ struct ServiceParts: Sendable {
       before.cameras.map(\.configuration) != new.cameras
       || before.scenes.map(\.configuration) != new.scenes
     if isOther { events.configurationChanged() }
+    recorders?.masksChanged(from: before.cameras.map(\.configuration), to: new.cameras)
     answerByBroker()
     if new.bind != configuration.bind || new.tls != configuration.tls || new.gpu != configuration.gpu
       || new.recordings != configuration.recordings
