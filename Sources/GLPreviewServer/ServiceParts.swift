@@ -86,8 +86,8 @@ struct ServiceParts: Sendable {
       Recorders(
         registry, videos, RecordingFolder($0, metrics: metrics, logger: logger), events, logger: logger)
     }
-    motion = MotionWatch(registry, logger: logger) { [recorders] in
-      events.motionChanged($0, $1)
+    motion = MotionWatch(registry, logger: logger) { [registry, recorders] in
+      events.motionChanged($0, $1, showsAll: registry.served[camera: $0]?.showsAll ?? false)
       recorders?.motionChanged($0, $1)
     }
     snapshots = SnapshotProvider(

@@ -17,6 +17,9 @@ struct ServedCamera: Sendable {
   /// The session's name of its source. A camera that replaces another under the same name has its own source.
   let source: String
   var views: [ServedPreview]
+
+  /// Whether everybody who may look may see all of it: a view that is not locked shows whatever its URL asks for.
+  var showsAll: Bool { views.contains { $0.served.isEnabled && !$0.served.isLocked } }
 }
 
 /// Several cameras in one picture.
