@@ -5,6 +5,7 @@ internal import Synchronization
 /// Serves requests for pictures of one scene.
 actor SceneFeed: PictureProducer {
   nonisolated var eagerReaders: EagerReaders? { nil }
+  nonisolated var endedConnections: EndedConnections? { nil }
   private nonisolated let drawing: SessionDrawing
   nonisolated let feeds: @Sendable (String) -> SourceFeed?
   nonisolated let readers = Mutex(0)
