@@ -88,13 +88,13 @@ struct ServiceParts: Sendable {
       Recorders(
         registry, videos, RecordingFolder($0, metrics: metrics, logger: logger), events, logger: logger)
     }
-    motion = MotionWatch(registry, logger: logger) { [recorders] in
-      events.motionChanged($0, $1)
+    motion = MotionWatch(registry, logger: logger) { [registry, recorders] in
+      events.motionChanged($0, $1, showsAll: registry.served[camera: $0]?.showsAll ?? false)
       recorders?.motionChanged($0, $1)
     }
     snapshots = SnapshotProvider(
       gate: AdmissionLimit(capacity: limits.adHocViews), within: registry.budget, counting: metrics)
-    access = AccessControl(configuration.access)
+    access = AccessControl(configuration.access, logger: logger)
     limiter = RateLimiter(requestsPerSecond: limits.requestsPerSecond)
     peers = try PeerCatalogue(
       configuration.cluster, name: name, patience: configuration.patience, logger: logger
@@ -167,7 +167,7 @@ struct ServiceParts: Sendable {
   var services: [any Service] {
     events.services
       + [
-        watch, renderer, videos, webRTC, rtsp, peers, peerStreams, peerEvents,
+        access, watch, renderer, videos, webRTC, rtsp, peers, peerStreams, peerEvents,
         MemoryMonitor(budget: registry.budget),
       ]
       + (recorders.map { [$0.folder, $0] } ?? [] as [any Service])
@@ -202,7 +202,6 @@ struct ServiceParts: Sendable {
     atThisAddress.rtsp = configuration.rtsp
     _ = try ValidatedConfiguration(atThisAddress)
     let before = registry.served
-    let rules = access.configuration
     let token = peers.client.token
     let name = new.nodeName
     try await assignment.apply(new.configuration, name: name) { access.update(new.access) }
@@ -214,14 +213,11 @@ struct ServiceParts: Sendable {
     videos.followViews()
     webRTC.followViews()
     webRTC.apply(new.webRTC)
-    if rules.tokens != new.access.tokens || rules.users != new.access.users {
-      webRTC.accessChanged()
-      rtsp.accessChanged()
-    }
     let isOther =
       before.cameras.map(\.configuration) != new.cameras
       || before.scenes.map(\.configuration) != new.scenes
     if isOther { events.configurationChanged() }
+    recorders?.masksChanged(from: before.cameras.map(\.configuration), to: new.cameras)
     answerByBroker()
     if new.bind != configuration.bind || new.tls != configuration.tls || new.gpu != configuration.gpu
       || new.recordings != configuration.recordings

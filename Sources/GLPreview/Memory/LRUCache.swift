@@ -61,5 +61,10 @@ package struct LRUCache<Key: Hashable, Value> {
 
   package mutating func removeAll() { (entries, cost) = ([:], 0) }
 
+  /// Removes the values of which `isUnwanted` is true.
+  package mutating func removeAll(where isUnwanted: (Value) -> Bool) {
+    for (key, entry) in entries where isUnwanted(entry.value) { removeValue(for: key) }
+  }
+
   private var isTooMuch: Bool { entries.count > 1 && (entries.count > capacity || cost > maximumCost) }
 }

@@ -133,6 +133,11 @@ package final class Preview: Sendable {
     return scene
   }
 
+  /// What pictures that are made now are of. Who comes to watch gets none that is of something else.
+  package var subject: PreviewSubject {
+    PreviewSubject(version: current.version, connection: producer.endedConnections?.count ?? 0)
+  }
+
   /// Whether its pictures may be shown now.
   var isShown: Bool { state.withLock { $0.configuration.isEnabled && !$0.isRemoved } }
 
@@ -173,6 +178,19 @@ package final class Preview: Sendable {
   }
 }
 
+/// What a preview shows, for those who keep a picture of it: two that differ show something else.
+package struct PreviewSubject: Sendable, Hashable {
+  /// Counts the changes of the view.
+  let version: Int?
+  /// Counts the connections.
+  let connection: Int
+
+  /// The subject of a picture that was asked for when this was the preview's.
+  package func of(_ picture: PreviewPicture) -> PreviewSubject {
+    PreviewSubject(version: picture.key.version ?? version, connection: connection)
+  }
+}
+
 extension Preview: Hashable {
   package static func == (a: Preview, b: Preview) -> Bool { a === b }
 
@@ -192,6 +210,8 @@ protocol PictureProducer: Sendable {
   func readerWent(_ preview: Preview)
   /// The readers of its source that show every picture; nil for a scene, which reads its sources itself.
   var eagerReaders: EagerReaders? { get }
+  /// The ends of its source's connections; nil where they end nothing.
+  var endedConnections: EndedConnections? { get }
 }
 
 /// A reader of a preview, for as long as this object exists.

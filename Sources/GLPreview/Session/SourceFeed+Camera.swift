@@ -243,7 +243,9 @@ extension SourceFeed {
 
   /// Shows the state of opening `number`, which may have changed.
   private func stateChanged(_ number: Int) {
-    if opened?.number == number { showState() }
+    guard opened?.number == number else { return }
+    if endedConnections != nil, status?.state == .lost { (latest, newestEncoded) = (nil, nil) }
+    showState()
   }
 
   /// Shows the source's current state: its frames, or an outage.

@@ -54,8 +54,7 @@ final class VideoFeed: Sendable {
       state.lastID += 1
       var watcher = VideoWatcher()
       watcher.isPatient = isPatient
-      // What was captured before the view was as it is now is not shown.
-      if let last = state.passed, preview.passesVideo(since: last.keyTime) {
+      if let last = past(state) {
         watcher.begin(last.video.pictures(after: nil, through: last.index).map(\.sample))
       }
       state.watchers[state.lastID] = watcher
@@ -63,6 +62,14 @@ final class VideoFeed: Sendable {
       return state.lastID
     }
   }
+
+  /// What a new watcher begins with: nothing that was captured before the view was as it is now.
+  private func past(_ state: State) -> PassableVideo.Place? {
+    state.passed.flatMap { !$0.video.isOver && preview.passesVideo(since: $0.keyTime) ? $0 : nil }
+  }
+
+  /// Whether those who come now may see pictures from before, from the last key picture on.
+  var showsPast: Bool { state.withLock { past($0) != nil } }
 
   func leave(_ watcher: Int) {
     state.update {

@@ -18,6 +18,7 @@ public struct FragmentedMP4: Sendable {
   private var last: (time: Int, begin: Int, end: Int)?
 
   private let isFile: Bool
+  private var note: [UInt8] = []
   private var beginning: CaptureInstant?
 
   /// Creates a stream; its time begins with the first sample's.
@@ -26,8 +27,9 @@ public struct FragmentedMP4: Sendable {
   /// Creates a stream that players show from `time` on, although its first samples may be earlier.
   package init(beginningAt time: CaptureInstant) { (isFile, self.beginning) = (false, time) }
 
-  /// Creates a stream that is kept as a file: its beginning has room for its length (`MP4Recording`).
-  package init(isFile: Bool) { self.isFile = isFile }
+  /// Creates a stream that is kept as a file: its beginning has room for its length, and a note of at most 200 bytes that players
+  /// skip (`MP4Recording`).
+  package init(isFile: Bool, note: [UInt8] = []) { (self.isFile, self.note) = (isFile, note) }
 
   /// The ticks of 1/90000 s from the first sample to the end of the last.
   package var length: Int { last?.end ?? 0 }
@@ -51,6 +53,7 @@ public struct FragmentedMP4: Sendable {
       format = sample.format
       boxes.put(
         Self.initialization(sample.format, isFile: isFile, from: beginning?.ticks(since: start) ?? 0))
+      if !hasChanged, !note.isEmpty { boxes.box("free") { [note] in $0.put(note) } }
     }
     let time = max(sample.timestamp.ticks(since: start), 0)
     let (begin, end) = span(of: time)

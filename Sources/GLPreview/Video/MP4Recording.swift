@@ -11,6 +11,8 @@ package struct MP4Recording: Sendable, Hashable {
   package let lengthOffset: Int
   /// Whether its length is written.
   package let isFinished: Bool
+  /// What `FragmentedMP4` was given to note; empty without.
+  package let note: [UInt8]
 
   /// The bytes of a box with a length, without its own header.
   static let lengthBytes = 12
@@ -21,7 +23,7 @@ package struct MP4Recording: Sendable, Hashable {
   /// - Returns: nil if it is no such file, or has no whole fragment.
   package init?(size: Int, read: (_ offset: Int, _ count: Int) -> [UInt8]) {
     var (offset, whole, length) = (0, 0, 0)
-    var (room, end): (Int?, Int?) = (nil, nil)
+    var (room, end, note): (Int?, Int?, [UInt8]) = (nil, nil, [])
     while offset + 8 <= size {
       let head = MP4Box.Head(read(offset, 8)[...])
       guard head.length >= 8, offset + head.length <= size else { break }
@@ -32,9 +34,10 @@ package struct MP4Recording: Sendable, Hashable {
       case "moov" where room == nil:
         guard let movie = content(), let place = Self.room(in: movie) else { return nil }
         room = offset + 8 + place
+        note = Self.note(at: offset + head.length, size, read)
         if let length = Self.length(at: place, in: movie) {
           (lengthOffset, byteCount, isFinished) = (offset + 8 + place, size, true)
-          self.length = length
+          (self.length, self.note) = (length, note)
           return
         }
       case "moof":
@@ -48,7 +51,22 @@ package struct MP4Recording: Sendable, Hashable {
       offset += head.length
     }
     guard let room, whole > 0 else { return nil }
-    (lengthOffset, byteCount, isFinished, self.length) = (room, whole, false, length)
+    (lengthOffset, byteCount, isFinished) = (room, whole, false)
+    (self.length, self.note) = (length, note)
+  }
+
+  private static let longestNote = 200
+
+  private static func note(
+    at offset: Int, _ size: Int, _ read: (_ offset: Int, _ count: Int) -> [UInt8]
+  ) -> [UInt8] {
+    guard offset + 8 <= size else { return [] }
+    let head = MP4Box.Head(read(offset, 8)[...])
+    guard head.type == "free", (9...longestNote + 8).contains(head.length), offset + head.length <= size
+    else {
+      return []
+    }
+    return read(offset + 8, head.length - 8)
   }
 
   /// What is written at `lengthOffset` to finish a file.

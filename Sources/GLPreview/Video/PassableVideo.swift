@@ -20,6 +20,7 @@ final class PassableVideo: Sendable {
   private let state = Mutex(State())
   private let limit: Int
   private let budget: MemoryBudget?
+  private let connections: (ended: EndedConnections, before: Int)?
 
   struct Picture: Sendable {
     let sample: VideoSample
@@ -48,10 +49,15 @@ final class PassableVideo: Sendable {
   private static let awaitedLateness = Duration.seconds(10)
 
   /// What is kept counts against the budget; where that has no room, it is as if there were more than `limit` bytes.
-  init(limit: Int = 8_000_000, budget: MemoryBudget? = nil) {
+  /// `ended` counts the ends of its connection.
+  init(limit: Int = 8_000_000, budget: MemoryBudget? = nil, of ended: EndedConnections? = nil) {
     self.limit = limit
     self.budget = budget
+    connections = ended.map { ($0, $0.count) }
   }
+
+  /// Whether its pictures are for nobody who comes to watch now, because its connection has ended.
+  var isOver: Bool { connections.map { $0.ended.count != $0.before } ?? false }
 
   /// Adds the next picture. The first one, and the first after a loss, is a key picture.
   func add(_ sample: VideoSample, capturedAt time: CaptureInstant? = nil) -> Place {

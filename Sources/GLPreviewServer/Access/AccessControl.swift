@@ -2,10 +2,16 @@
 internal import Crypto
 internal import GLPreview
 internal import HTTPTypes
+internal import Logging
+internal import ServiceLifecycle
 internal import Synchronization
 
-/// The access state of a service, shared by `AccessMiddleware` and `LoginRoutes`.
-final class AccessControl: Sendable {
+/// The access state of a service, shared by all that let clients in. Grants of secrets that are no longer valid are revoked when that
+/// changes; while the service runs, also those of logins that expire.
+final class AccessControl: Service, CustomStringConvertible {
+  /// The name in logs, without the content.
+  var description: String { "AccessControl" }
+
   private struct State {
     var configuration: AccessConfiguration
     var credentials: Credentials
@@ -19,28 +25,66 @@ final class AccessControl: Sendable {
 
   private static let mostAcceptedPasswords = 4096
 
+  private static let looksEvery = Duration.milliseconds(500)
+
   let sessions: LoginSessions
+  let grants: Grants
   private let failures: FailedAttempts
   private let accepted = Mutex<Set<AcceptedPassword>>([])
-  private let state: Mutex<State>
+  private let state: Watched<State>
+  private let logger: Logger
 
   init(
     _ configuration: AccessConfiguration,
+    logger: Logger = Logger(label: "access") { _ in SwiftLogNoOpLogHandler() },
     now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }
   ) {
-    sessions = LoginSessions(now: now)
+    let sessions = LoginSessions(now: now)
+    let state = Watched(State(configuration: configuration, credentials: Credentials(configuration)))
+    (self.sessions, self.state, self.logger) = (sessions, state, logger)
     failures = FailedAttempts(now: now)
-    state = Mutex(State(configuration: configuration, credentials: Credentials(configuration)))
+    grants = Grants { credential in
+      switch credential {
+      case .notRequired: state.withLock { $0.configuration.asksForCredentials } ? nil : .control
+      case .login: sessions.role(of: credential)
+      case .token, .user: state.withLock { $0.credentials }.role(of: credential)
+      }
+    }
   }
 
-  /// Replaces the secrets. Logins made with the previous ones end.
+  /// Replaces the secrets. Logins, answers and sessions end whose secret is not among the new ones, or has a role too low.
   func update(_ configuration: AccessConfiguration) {
-    let isOther = state.withLock { state in
-      let known = state.configuration
-      state = State(configuration: configuration, credentials: Credentials(configuration))
-      return known.tokens != configuration.tokens || known.users != configuration.users
+    let credentials = Credentials(configuration)
+    state.withLock { $0 = State(configuration: configuration, credentials: credentials) }
+    sessions.endLost { credentials.role(of: $0) }
+    revokeLost()
+  }
+
+  /// Starts a login, and returns the cookie's value.
+  func logIn(_ role: Role, by credential: Credential) -> String {
+    let cookie = sessions.begin(role, by: credential)
+    // The secrets may have been replaced since this one was checked.
+    let credentials = state.withLock { $0.credentials }
+    sessions.endLost { credentials.role(of: $0) }
+    return cookie
+  }
+
+  /// Ends the answers and sessions whose secret is no longer valid.
+  func revokeLost() {
+    for (reason, count) in grants.revokeLost() {
+      logger.notice("clients cut off", metadata: ["reason": "\(reason)", "answers": "\(count)"])
     }
-    if isOther { sessions.endAll() }
+  }
+
+  func run() async throws {
+    try? await cancelWhenGracefulShutdown { [self] in
+      while true {
+        try await Task.sleep(for: Self.looksEvery)
+        revokeLost()
+      }
+    }
+    // A service that returns ends all others.
+    try? await gracefulShutdown()
   }
 
   var asksForCredentials: Bool { configuration.asksForCredentials }
@@ -55,7 +99,7 @@ final class AccessControl: Sendable {
   ///
   /// - Throws: a `Problem` of status 429 after too many wrong secrets.
   func role(for client: ClientGroup, _ presented: PresentedCredentials) throws(Problem) -> Role? {
-    let role = state.withLock { $0.credentials }.role(of: presented)
+    let role = state.withLock { $0.credentials }.role(of: presented.credential)
     var password: AcceptedPassword?
     if role != nil, case .user(let name, let secret) = presented {
       password = AcceptedPassword(client: client, digest: Credentials.digest(name, secret))

@@ -16,41 +16,53 @@ struct AccessMiddleware: ServiceMiddleware {
     let sender =
       if let granted = context.grantedRole { Sender(role: granted) } else if control.asksForCredentials {
         try sender(of: request, rule, context)
-      } else { Sender(role: .control) }
+      } else { Sender(role: .control, credential: .notRequired) }
     // A peer names the role of its own client, which may be lower than the peer's.
     context.role = sender.role.map { role in request.peerRole.map { role.includes($0) ? $0 : role } ?? role }
     switch (rule, context.role) {
     case (.everybody, _): break
     case (.role, nil): return try unauthorized(request, context)
     case (.role(let needed), let role?):
-      guard role.includes(needed) else {
-        throw Problem(.forbidden, "this requires the role 'control'; these credentials have the role 'read'")
+      guard role.includes(needed) else { throw Problem.needs(needed) }
+      let channel = context.channel
+      context.grant = try sender.credential.map { credential throws(Problem) in
+        try control.grants.grant(credential, needed) { channel.reset() }
       }
     }
-    let client = RequestClient(address: context.client, secret: sender.secret)
-    return try await RequestClient.$current.withValue(client) {
-      try await next(request.withoutToken, context)
+    let grant = context.grant
+    do {
+      let client = RequestClient(address: context.client, secret: sender.secret)
+      return try await RequestClient.$current.withValue(client) {
+        try await next(request.withoutToken, context).holding(grant)
+      }
+    } catch {
+      grant?.release()
+      throw error
     }
   }
 
-  /// The role that a request proved, and a hash of the secret that proved it.
+  /// The role that a request proved, and by what.
   private struct Sender {
     var role: Role?
-    var secret: Int?
+    /// Nil if another node has proved it.
+    var credential: Credential?
+
+    /// A hash of the secret; nil if none was needed.
+    var secret: Int? { credential.flatMap { $0 == .notRequired ? nil : $0.hashValue } }
   }
 
   /// The sender's role: the highest that its cookie or its secret proves.
   private func sender(of request: Request, _ rule: AccessRule, _ context: ServiceContext) throws -> Sender {
     let known =
       LoginCookie.values(in: request).lazy.compactMap { cookie in
-        control.sessions.role(cookie: cookie).map { Sender(role: $0, secret: cookie.hashValue) }
+        control.sessions.role(cookie: cookie).map { Sender(role: $0, credential: Credential(cookie: cookie)) }
       }.first ?? Sender()
     // Browsers keep sending a password once they know it, so a sufficient login is checked first.
     if case .role(let needed) = rule, let role = known.role, role.includes(needed) { return known }
     guard rule != .everybody, let presented = presentedCredentials(in: request) else { return known }
     do throws(Problem) {
       if let role = try control.role(for: context.client, presented) {
-        return Sender(role: role, secret: presented.hashValue)
+        return Sender(role: role, credential: presented.credential)
       }
     } catch {
       context.logger.notice("too many wrong credentials", metadata: context.metadata(ofRefused: request))
@@ -132,9 +144,4 @@ enum AccessRule: Sendable, Hashable {
     default: return .role(.control)
     }
   }
-}
-
-extension Role {
-  /// Whether this role may do what needs `other`.
-  func includes(_ other: Role) -> Bool { self == .control || other == .read }
 }

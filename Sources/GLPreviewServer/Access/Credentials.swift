@@ -24,6 +24,19 @@ enum PresentedCredentials: Sendable, Hashable {
     default: return
     }
   }
+
+  /// What it proves if it is right; nil for a field that can't be parsed.
+  var credential: Credential? {
+    switch self {
+    case .token(let token): .token(SHA256.hash(data: Array(token.utf8)))
+    case .user(let name, let password): .user(Credentials.digest(name, password))
+    case .nothing: nil
+    }
+  }
+}
+
+extension Credential {
+  init(cookie: String) { self = .login(SHA256.hash(data: Array(cookie.utf8))) }
 }
 
 /// The roles of all configured secrets.
@@ -46,12 +59,12 @@ struct Credentials: Sendable {
     users = configuration.users.map { Entry(digest: Self.digest($0.name, $0.password), role: $0.role) }
   }
 
-  /// The role that `presented` grants; nil if it grants none.
-  func role(of presented: PresentedCredentials) -> Role? {
-    switch presented {
-    case .token(let token): Self.role(of: SHA256.hash(data: Array(token.utf8)), among: tokens)
-    case .user(let name, let password): Self.role(of: Self.digest(name, password), among: users)
-    case .nothing: nil
+  /// The role that a token or a user's password grants; nil if it grants none.
+  func role(of credential: Credential?) -> Role? {
+    switch credential {
+    case .token(let digest): Self.role(of: digest, among: tokens)
+    case .user(let digest): Self.role(of: digest, among: users)
+    case .notRequired, .login, nil: nil
     }
   }
 

@@ -33,7 +33,9 @@ struct LoginRoutes: Sendable {
   private func logIn(_ request: Request, _ context: ServiceContext) async throws -> Response {
     guard control.asksForCredentials else { return Response(status: .noContent) }
     let secret = try await secret(in: request)
-    guard let role = try role(secret.presented, request, context) else {
+    guard let role = try role(secret.presented, request, context),
+      let credential = secret.presented.credential
+    else {
       context.logger.warning("wrong login", metadata: context.metadata(ofRefused: request))
       throw Problem(
         .unauthorized, "wrong token, or wrong user name or password",
@@ -41,7 +43,8 @@ struct LoginRoutes: Sendable {
     }
     context.logger.info("login", metadata: ["client": "\(context.clientAddress)", "role": "\(role)"])
     return answer(
-      request, cookie: control.sessions.begin(role), seconds: Int(LoginSessions.lifetime / .seconds(1)))
+      request, cookie: control.logIn(role, by: credential),
+      seconds: Int(LoginSessions.lifetime / .seconds(1)))
   }
 
   private func role(
@@ -55,6 +58,7 @@ struct LoginRoutes: Sendable {
 
   private func logOut(_ request: Request) -> Response {
     for cookie in LoginCookie.values(in: request) { control.sessions.end(cookie: cookie) }
+    control.revokeLost()
     return answer(request, cookie: "", seconds: 0)
   }
 

@@ -13,11 +13,13 @@ final class LoginSessions: Sendable {
 
   private struct Login {
     let role: Role
+    /// The secret that it was made with.
+    let credential: Credential
     let expiry: CaptureInstant
   }
 
   // By digest: reading this memory reveals no cookie, and look-up times reveal nothing about one.
-  private let logins: Mutex<LRUCache<SHA256Digest, Login>>
+  private let logins: Mutex<LRUCache<Credential, Login>>
   private let now: @Sendable () -> CaptureInstant
 
   /// Keeps at most `capacity` logins; a further one ends the least recently used.
@@ -26,29 +28,32 @@ final class LoginSessions: Sendable {
     self.now = now
   }
 
-  /// Starts a login, and returns the cookie's value: 64 hexadecimal digits.
-  func begin(_ role: Role) -> String {
+  /// Starts a login by a secret, and returns the cookie's value: 64 hexadecimal digits.
+  func begin(_ role: Role, by credential: Credential) -> String {
     let key = SymmetricKey(size: .bits256)
     let cookie = Hexadecimal.text(of: unsafe key.withUnsafeBytes { unsafe Array($0) })
-    let login = Login(role: role, expiry: now() + Self.lifetime)
-    logins.withLock { $0.insert(login, for: Self.digest(cookie)) }
+    let login = Login(role: role, credential: credential, expiry: now() + Self.lifetime)
+    logins.withLock { $0.insert(login, for: Credential(cookie: cookie)) }
     return cookie
   }
 
   /// The role of a cookie; nil if it is unknown or expired.
-  func role(cookie: String) -> Role? {
+  func role(cookie: String) -> Role? { role(of: Credential(cookie: cookie)) }
+
+  func role(of credential: Credential) -> Role? {
     let time = now()
     return logins.withLock { logins in
-      guard let login = logins[Self.digest(cookie)], login.expiry > time else { return nil }
+      guard let login = logins[credential], login.expiry > time else { return nil }
       return login.role
     }
   }
 
-  func end(cookie: String) { logins.withLock { $0.removeValue(for: Self.digest(cookie)) } }
+  func end(cookie: String) { logins.withLock { $0.removeValue(for: Credential(cookie: cookie)) } }
 
-  func endAll() { logins.withLock { $0.removeAll() } }
-
-  private static func digest(_ cookie: String) -> SHA256Digest { SHA256.hash(data: Array(cookie.utf8)) }
+  /// Ends the logins whose secret does not grant the same role any more.
+  func endLost(_ roleOf: @Sendable (Credential) -> Role?) {
+    logins.withLock { logins in logins.removeAll { roleOf($0.credential) != $0.role } }
+  }
 }
 
 /// A cookie that scripts can't read and other sites can't send.

@@ -17,6 +17,15 @@ struct ServedCamera: Sendable {
   /// The session's name of its source. A camera that replaces another under the same name has its own source.
   let source: String
   var views: [ServedPreview]
+
+  /// Whether everybody who may look may see all of it: a view that is not locked shows whatever its URL asks for.
+  var showsAll: Bool { views.contains { $0.served.isEnabled && !$0.served.isLocked } }
+
+  /// Whether somebody has switched off all of its views while it runs. Where the configuration itself has them off, it may be
+  /// there for scenes alone.
+  var isSwitchedOff: Bool {
+    configuration.views.contains(where: \.isEnabled) && !views.contains(where: \.served.isEnabled)
+  }
 }
 
 /// Several cameras in one picture.
@@ -111,7 +120,16 @@ extension ServedState {
     try change(&entry.served)
     preview.show(entry.served)
     cameras[index].views[place] = entry
+    showScenes()
     return entry
+  }
+
+  /// Has the scenes show cameras as switched off that are.
+  func showScenes() {
+    let off = Set(cameras.filter(\.isSwitchedOff).map(\.source))
+    for scene in scenes {
+      if case .scene(let preview) = scene.view.content { preview.showOff(off) }
+    }
   }
 }
 

@@ -163,6 +163,8 @@ final class PeerStreams: Service, CustomStringConvertible {
     var options = CameraConfiguration.usualOptions
     options.takesVideo = kind == .video
     options.live = registry.patience.peerStream
+    // What the node has hidden meanwhile is for nobody who comes later.
+    options.endedConnections = EndedConnections()
     options.headers = catalogue.client.fields(for: .read).map { .init(name: $0.name, value: $0.value) }
     options.redirects = .none
     options.trustedCertificates = certificates

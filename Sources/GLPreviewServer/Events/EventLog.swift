@@ -38,15 +38,32 @@ struct ServerEvent: Sendable, Hashable {
 extension ServerEvent {
   private static let picture = #""snapshot":""#
 
-  /// The event of a snapshot with an empty picture; any other as it is.
+  /// The event of a snapshot with an empty picture, and that of motion without its place; any other as it is.
   fileprivate var withoutPicture: ServerEvent {
-    guard type == "snapshot" else { return self }
-    let text = String(buffer: text)
-    guard let start = text.firstRange(of: Self.picture)?.upperBound,
-      let end = text[start...].firstIndex(of: "\"")
-    else { return self }
-    return ServerEvent(
-      id: id, type: type, isOwn: isOwn, text: ByteBuffer(string: String(text[..<start]) + text[end...]))
+    var text = String(buffer: text)
+    switch type {
+    case "snapshot":
+      guard let start = text.firstRange(of: Self.picture)?.upperBound,
+        let end = text[start...].firstIndex(of: "\"")
+      else { return self }
+      text.removeSubrange(start..<end)
+    case "motion": for name in MotionEvent.placeMembers { Self.remove(name, from: &text) }
+    default: return self
+    }
+    return ServerEvent(id: id, type: type, isOwn: isOwn, text: ByteBuffer(string: text))
+  }
+
+  /// Removes a member of a JSON object whose value is one word, or an array of words.
+  private static func remove(_ name: String, from text: inout String) {
+    guard let member = text.firstRange(of: "\"\(name)\":") else { return }
+    let value = text[member.upperBound...]
+    let close = value.first == "[" ? value.firstIndex(of: "]").map(text.index(after:)) : nil
+    guard let end = close ?? value.firstIndex(where: { ",}".contains($0) }) else { return }
+    let isLast = text[end] == "}"
+    // The last one goes with the comma before it, every other with the one after it.
+    let hasComma = isLast && text[..<member.lowerBound].last == ","
+    let start = hasComma ? text.index(before: member.lowerBound) : member.lowerBound
+    text.removeSubrange(start..<(isLast ? end : text.index(after: end)))
   }
 
   private init(id: EventID, type: String, isOwn: Bool, text: ByteBuffer) {

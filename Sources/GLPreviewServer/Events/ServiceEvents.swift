@@ -62,9 +62,9 @@ struct ServiceEvents: Sendable {
     publish("view", ["camera": .string(camera), "view": .string(view)])
   }
 
-  /// Motion also goes to the webhook.
-  func motionChanged(_ camera: String, _ news: MotionEpisodes.News) {
-    guard let (what, members) = news.told(of: camera) else { return }
+  /// Motion also goes to the webhook. Only of a camera that shows all it is told where something moved.
+  func motionChanged(_ camera: String, _ news: MotionEpisodes.News, showsAll: Bool) {
+    guard let (what, members) = news.told(of: camera, showsAll: showsAll) else { return }
     var event = members
     event["camera"] = .string(camera)
     event["what"] = .string(what)

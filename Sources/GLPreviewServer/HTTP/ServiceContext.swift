@@ -19,6 +19,8 @@ struct ServiceContext: RequestContext {
   var role: Role?
   /// The role of a request that another node has let in; nil for those that prove theirs.
   let grantedRole: Role?
+  /// The right to the answer; set by `AccessMiddleware`, nil where no secret gives it.
+  var grant: Grant?
 
   init(source: ApplicationRequestContextSource) {
     coreContext = CoreRequestContextStorage(source: source)
@@ -36,6 +38,14 @@ struct ServiceContext: RequestContext {
     self.channel = channel
     (clientAddress, grantedRole) = ("broker", role)
     self.client = client
+  }
+
+  /// Demands a higher role than the method of the request does.
+  ///
+  /// - Throws: a `Problem` of status 403; 401 if the client has lost its credentials meanwhile.
+  func require(_ needed: Role) throws(Problem) {
+    guard let role, role.includes(needed) else { throw .needs(needed) }
+    try grant?.raise(to: needed)
   }
 
   /// The time that remains of a request's limit; at least a millisecond, for results that are already available.

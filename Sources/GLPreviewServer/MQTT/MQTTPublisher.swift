@@ -119,9 +119,9 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     let cameras = registry.cameras.map { ($0.configuration.name, topics.state(watch.report(of: $0))) }
     let names = Set(cameras.map(\.0))
     let watched = registry.cameras.map(\.configuration).filter { $0.motion != nil }.map(\.name)
-    let (gone, moving, still) = state.update { state in
+    let (gone, new, moving, still) = state.update { state in
       defer { state.cameras = names }
-      let gone = state.cameras.subtracting(names)
+      let (gone, new) = (state.cameras.subtracting(names), names.subtracting(state.cameras))
       state.moving.subtract(gone)
       let sources = Set(registry.cameras.map(\.source))
       state.pictures = state.pictures.filter { sources.contains($0.key) }
@@ -129,7 +129,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
       // Nothing moves before a camera that has told of nothing, whatever the server still has.
       let still = Set(watched).subtracting(state.moving)
       state.moving.formUnion(still)
-      return (gone, state.moving, still)
+      return (gone, new, state.moving, still)
     }
     client.update { outbox in
       for camera in gone {
@@ -138,6 +138,13 @@ final class MQTTPublisher: Service, CustomStringConvertible {
         for topic in topics.discovery(of: camera, hasMotion: true).map(\.topic) + others {
           if released { outbox.release(topic) } else { outbox.clear(topic) }
         }
+      }
+      // The server keeps what an earlier run has told, of views and of motion that may have been switched off since.
+      for camera in new {
+        if registry.served[camera: camera].flatMap(shownView(of:)) == nil {
+          outbox.forget(topics.picture(camera))
+        }
+        if !moving.contains(camera) { outbox.forget(topics.motion(camera)) }
       }
       for (camera, report) in cameras {
         for message in topics.discovery(of: camera, hasMotion: moving.contains(camera)) {
@@ -219,8 +226,9 @@ final class MQTTPublisher: Service, CustomStringConvertible {
       guard !Task.isCancelled else { return }
       var isLive = false
       let view = shownView(of: camera)
+      let last = state.withLock { $0.pictures[camera.source] }
       // The server keeps no picture of what nobody may see any more.
-      if shown(camera.source) != view.map(Shown.init) {
+      if last?.shown != view.map(Shown.init) {
         client.update { $0.clear(topics.picture(camera.configuration.name)) }
       }
       do { isLive = try await takePicture(view, of: camera) } catch {
@@ -228,14 +236,19 @@ final class MQTTPublisher: Service, CustomStringConvertible {
           "no picture for MQTT",
           metadata: ["camera": "\(camera.configuration.name)", "reason": "\(Redaction.message("\(error)"))"])
       }
+      // Nor one of an earlier run, which may show what is masked now, in place of one that the camera does not give.
+      if last == nil {
+        client.update { outbox in
+          guard state.withLock({ $0.published[camera.source] }) == nil else { return }
+          outbox.forget(topics.picture(camera.configuration.name))
+        }
+      }
       state.update {
         $0.pictures[camera.source] = Picture(
           time: CaptureClock.now, isLive: isLive, shown: view.map(Shown.init))
       }
     }
   }
-
-  private func shown(_ source: String) -> Shown? { state.withLock { $0.pictures[source]?.shown } }
 
   /// A camera that gave none is asked again when it works, and one that shows something else now.
   private func isDue(_ camera: ServedCamera) -> Bool {

@@ -30,7 +30,7 @@ final class MotionWatch: Service {
 
   /// `motion` of a camera in `/api/cameras`; nil like the subscript.
   func json(of camera: ServedCamera) -> [String: JSONValue]? {
-    self[camera]?.json { [pictures] in pictures.hasPicture(of: $0, camera) }
+    self[camera]?.json(showsAll: camera.showsAll) { [pictures] in pictures.hasPicture(of: $0, camera) }
   }
 
   // MARK: From outside

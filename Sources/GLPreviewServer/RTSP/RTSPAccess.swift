@@ -15,15 +15,14 @@ struct RTSPAccess: Sendable {
   }
 
   enum Answer: Sendable, Hashable {
-    /// With a hash of the secret, if one was needed.
-    case allowed(Int?)
+    case allowed(Credential)
     /// With the value of `WWW-Authenticate`; `isWrong` if a password was, and not only the nonce of another connection.
     case refused(String, isWrong: Bool)
   }
 
   /// - Throws: `Problem` 429 after too many wrong passwords.
   func check(_ request: RTSPRequest) throws(Problem) -> Answer {
-    guard control.asksForCredentials else { return .allowed(nil) }
+    guard control.asksForCredentials else { return .allowed(.notRequired) }
     guard let field = request.fields["authorization"], field.lowercased().hasPrefix("digest ") else {
       // Only Digest is spoken: any other scheme proves nothing.
       return refused(isStale: false, isWrong: request.fields["authorization"] != nil)
@@ -35,10 +34,10 @@ struct RTSPAccess: Sendable {
       user.name == values["username"] && isRight(values, request.method, password: user.password)
     }
     let presented = user.map { PresentedCredentials.user($0.name, password: $0.password) } ?? .nothing
-    guard try control.role(for: client, presented) != nil else {
+    guard try control.role(for: client, presented) != nil, let credential = presented.credential else {
       return refused(isStale: false, isWrong: true)
     }
-    return .allowed(presented.hashValue)
+    return .allowed(credential)
   }
 
   private func refused(isStale: Bool, isWrong: Bool) -> Answer {

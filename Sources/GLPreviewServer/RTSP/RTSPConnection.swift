@@ -17,6 +17,8 @@ final class RTSPConnection {
   private var parser = RTSPParser()
   private var session: RTSPSession?
   private var keptAliveAt: CaptureInstant?
+  /// For each credential that its client has proved.
+  private var grants: [Grant] = []
 
   init(_ parts: RTSPServer.Parts, _ channel: any Channel, _ client: ClientGroup) {
     (self.parts, self.channel, self.client) = (parts, channel, client)
@@ -106,7 +108,9 @@ final class RTSPConnection {
       case .refused(let challenge, let isWrong):
         if isWrong { parts.logger.warning("wrong credentials", metadata: metadata(of: request)) }
         try await send(401, request, [("WWW-Authenticate", challenge)])
-      case .allowed(let secret):
+      case .allowed(let credential):
+        try hold(credential)
+        let secret = credential == .notRequired ? nil : credential.hashValue
         let client = RequestClient(address: client, secret: secret)
         try await RequestClient.$current.withValue(client) { try await admitted(request) }
       }
@@ -132,6 +136,13 @@ final class RTSPConnection {
   private func metadata(of request: RTSPRequest) -> Logger.Metadata {
     let url = Redaction.source(RTSPTarget.withoutQuery(request.url))
     return ["client": "\(address)", "request": "\(request.method) \(url)"]
+  }
+
+  /// The connection ends when one of its client's credentials is not valid any more.
+  private func hold(_ credential: Credential) throws(Problem) {
+    guard !grants.contains(where: { $0.credential == credential }) else { return }
+    let channel = channel
+    grants.append(try parts.access.grants.grant(credential, .read) { channel.reset() })
   }
 
   private func admitted(_ request: RTSPRequest) async throws {

@@ -65,8 +65,7 @@ final class RTSPServer: Service, CustomStringConvertible {
   /// The most connections of one client.
   var connectionsPerClient: Int { gate.share }
 
-  /// Ends all connections, because what proved their clients' rights is not valid any more.
-  func accessChanged() {
+  private func endAll() {
     for channel in state.value.channels.values { channel.close(promise: nil) }
   }
 
@@ -91,7 +90,7 @@ final class RTSPServer: Service, CustomStringConvertible {
     } onCancelOrGracefulShutdown: { [self] in
       listener.close(promise: nil)
       state.update { $0.isOver = true }
-      accessChanged()
+      endAll()
     }
     _ = try? await state.first { $0.accepted == 0 ? true : nil }
   }

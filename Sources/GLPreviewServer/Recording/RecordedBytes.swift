@@ -27,6 +27,7 @@ enum RecordedBytes {
     }
     var recording = file
     (recording.duration, recording.bytes) = (duration(known.length), known.byteCount)
+    recording.locked = Recording.LockedView(note: known.note)
     return (recording, !known.isFinished)
   }
 

@@ -13,6 +13,7 @@ final class Recorder: Sendable {
   private let folder: RecordingFolder
   private let open: @Sendable () throws -> VideoStream
   private let view: String
+  private let locked: Recording.LockedView?
   private let onChange: @Sendable (Recording) -> Void
   private let logger: Logger
   private let orders = Watched(Orders())
@@ -39,15 +40,17 @@ final class Recorder: Sendable {
   /// How long to wait after something failed.
   private static let pause = Duration.seconds(5)
 
-  /// `open` begins to watch the view. `onChange` gets each file when it begins and when it has ended. The triggers of `before`, an
+  /// `open` begins to watch the view, `locked` is what that shows if it is locked. `onChange` gets each file when it begins and when it has ended. The triggers of `before`, an
   /// earlier recorder of the camera, stay in force until they end.
   init(
-    _ camera: String, _ view: String, _ configuration: RecordingConfiguration, _ folder: RecordingFolder,
-    continuing before: Recorder? = nil, logger: Logger, onChange: @escaping @Sendable (Recording) -> Void,
+    _ camera: String, _ view: String, locked: Recording.LockedView? = nil,
+    _ configuration: RecordingConfiguration, _ folder: RecordingFolder, continuing before: Recorder? = nil,
+    logger: Logger, onChange: @escaping @Sendable (Recording) -> Void,
     open: @escaping @Sendable () throws -> VideoStream
   ) {
     self.camera = camera
     self.view = view
+    self.locked = locked
     self.configuration = configuration
     self.folder = folder
     self.logger = logger
@@ -119,7 +122,7 @@ final class Recorder: Sendable {
   private struct File {
     let handle: RecordingHandle
     let recording: Recording
-    var mp4 = FragmentedMP4(isFile: true)
+    var mp4: FragmentedMP4
     /// Fragments that wait, and since when.
     var bytes: [UInt8] = []
     var since: CaptureInstant?
@@ -172,8 +175,10 @@ final class Recorder: Sendable {
     switch step {
     case .begin(let samples):
       guard let first = samples.first else { return true }
-      let (handle, recording) = folder.begin(camera, view, at: WallTime(capturedAt: first.timestamp))
-      var new = File(handle: handle, recording: recording)
+      let (handle, recording) = folder.begin(
+        camera, view, locked: locked, at: WallTime(capturedAt: first.timestamp))
+      let mp4 = FragmentedMP4(isFile: true, note: locked?.note ?? [])
+      var new = File(handle: handle, recording: recording, mp4: mp4)
       for sample in samples { new.append(sample) }
       let bytes = new.bytes
       (new.bytes, new.since) = ([], nil)

@@ -85,6 +85,20 @@ final class Recorders: Service, CustomStringConvertible {
     }
   }
 
+  /// A reload has changed masks: what was recorded before shows what they hide.
+  func masksChanged(from before: [CameraConfiguration], to now: [CameraConfiguration]) {
+    for camera in now {
+      guard let old = before.first(where: { $0.name == camera.name }),
+        old.options.masks != camera.options.masks
+      else { continue }
+      let count = folder.count(of: camera.name)
+      guard count > 0 else { continue }
+      logger.notice(
+        "recordings from before a change of masks remain",
+        metadata: ["camera": "\(camera.name)", "recordings": "\(count)"])
+    }
+  }
+
   /// Triggers of a camera end now.
   func stop(_ camera: String) { tell(camera) { $0.stop() } }
 
@@ -144,7 +158,8 @@ final class Recorders: Service, CustomStringConvertible {
   private func start(_ name: String, _ key: Key, continuing before: Recorder?) -> Running {
     let view = key.view
     let recorder = Recorder(
-      name, view, key.configuration, folder, continuing: before, logger: logger,
+      name, view, locked: key.locked.map(Recording.LockedView.init), key.configuration, folder,
+      continuing: before, logger: logger,
       onChange: { [events] in events.recorded($0) },
       open: { [registry, videos] in
         let target = try registry.view(view, of: name)

@@ -10,6 +10,8 @@ struct Recording: Sendable, Hashable {
   /// Nil while it is being recorded, and while it is not known.
   var duration: Duration?
   var bytes: Int
+  /// What the view showed if it was locked; nil if it was not, or that is not known.
+  var locked: LockedView?
 
   /// A file of an earlier run, of which nobody has read anything yet.
   init(_ name: StampedFileName, bytes: Int) {
@@ -18,8 +20,9 @@ struct Recording: Sendable, Hashable {
   }
 
   /// A new file.
-  init(beginning name: StampedFileName, _ camera: String, _ view: String) {
+  init(beginning name: StampedFileName, _ camera: String, _ view: String, locked: LockedView? = nil) {
     (self.name, self.camera, self.view, bytes, isOpen) = (name, camera, view, 0, true)
+    self.locked = locked
   }
 
   /// It has ended, and nothing of it could be written.
@@ -58,6 +61,33 @@ struct Recording: Sendable, Hashable {
     Answer(
       camera: camera, view: view, start: start.description, duration: duration.map { $0 / .seconds(1) },
       bytes: bytes, url: path, recording: isOpen)
+  }
+}
+
+extension Recording {
+  /// What a locked view shows, as a short name that only equal views have.
+  struct LockedView: Sendable, Hashable {
+    private static let prefix = Array("glpreview locked ".utf8)
+    private let name: [UInt8]
+
+    init(_ view: ViewConfiguration) { name = Array(Digest.name(of: Array("\(view)".utf8)).utf8) }
+
+    /// Nil for another note.
+    init?(note: [UInt8]) {
+      guard note.starts(with: Self.prefix) else { return nil }
+      name = Array(note.dropFirst(Self.prefix.count))
+    }
+
+    /// As a file has it.
+    var note: [UInt8] { Self.prefix + name }
+  }
+
+  /// Whether everybody who may look may see it, now that its view is served so; nil for a view that is not served any more.
+  ///
+  /// What was recorded before a view was switched off, removed, or locked to something else, shows what is hidden now.
+  func isShown(by view: ServedView?) -> Bool {
+    guard let view, view.isEnabled else { return false }
+    return !view.isLocked || locked == LockedView(view.view)
   }
 }
 

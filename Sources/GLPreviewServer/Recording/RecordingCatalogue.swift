@@ -73,8 +73,11 @@ struct RecordingCatalogue: Sendable {
   /// Longer than any recording, which ends with the first key picture after a day at most.
   private static let longest = Duration.seconds(2 * 86_400)
 
-  /// The recordings that overlap a span, the newest first. One ends at the latest when the next one of its view begins.
-  func list(of camera: String?, from: WallTime?, to: WallTime?, limit: Int) -> [Recording] {
+  /// The recordings that overlap a span and are wanted, the newest first. One ends at the latest when the next one of its view begins.
+  func list(
+    of camera: String?, from: WallTime?, to: WallTime?, limit: Int,
+    where isWanted: (Recording) -> Bool = { _ in true }
+  ) -> [Recording] {
     let (first, last) = (from.map(StampedFileName.stamp), to.map(StampedFileName.stamp))
     var found: [Recording] = []
     var earlier: Set<View> = []
@@ -90,7 +93,7 @@ struct RecordingCatalogue: Sendable {
         guard earlier.insert(View(recording.name)).inserted, recording.end.map({ $0 >= from ?? $0 }) ?? true
         else { continue }
       }
-      found.append(recording)
+      if isWanted(recording) { found.append(recording) }
     }
     return found
   }

@@ -14,14 +14,26 @@ extension RecordingFolder {
     catalogue.withLock { $0.recordings.list(of: camera, from: from, to: to, limit: limit) }
   }
 
-  /// The same. What nobody has read of these yet is read first, a few files at a time.
-  func read(of camera: String?, from: WallTime?, to: WallTime?, limit: Int) async -> [Recording] {
+  /// The same, of those that `isWanted` is true for. What nobody has read of these yet is read first, a few files at a time.
+  func read(
+    of camera: String?, from: WallTime?, to: WallTime?, limit: Int,
+    where isWanted: (Recording) -> Bool = { _ in true }
+  ) async -> [Recording] {
     while true {
-      let found = recordings(of: camera, from: from, to: to, limit: limit)
+      let found = catalogue.withLock { catalogue in
+        catalogue.recordings.list(of: camera, from: from, to: to, limit: limit) {
+          $0.isUnknown || isWanted($0)
+        }
+      }
       let unknown = found.filter(\.isUnknown).map(\.name)
       if unknown.isEmpty { return found }
       await onQueue { [self] in look(at: Array(unknown.prefix(Self.lookedAtOnce))) }
     }
+  }
+
+  /// How many there are of a camera.
+  func count(of camera: String) -> Int {
+    catalogue.withLock { $0.recordings.recordings.count { $0.camera == camera } }
   }
 
   /// A recording by the path components of its URL.

@@ -73,8 +73,10 @@ final class RecordingFolder: Service, CustomStringConvertible {
 
   // MARK: Recording
 
-  /// Begins a file for pictures from `start` on.
-  func begin(_ camera: String, _ view: String, at start: WallTime) -> (RecordingHandle, Recording) {
+  /// Begins a file for pictures from `start` on; of a locked view with what that shows.
+  func begin(
+    _ camera: String, _ view: String, locked: Recording.LockedView? = nil, at start: WallTime
+  ) -> (RecordingHandle, Recording) {
     let (handle, recording) = catalogue.withLock { catalogue in
       catalogue.lastNumber += 1
       var name = StampedFileName(camera: camera, view: view, time: start, .recording)
@@ -83,7 +85,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
         time = WallTime(sinceEpoch: time.sinceEpoch + .milliseconds(1))
         name = StampedFileName(camera: camera, view: view, time: time, .recording)
       }
-      let recording = Recording(beginning: name, camera, view)
+      let recording = Recording(beginning: name, camera, view, locked: locked)
       catalogue.recordings[name] = recording
       return (RecordingHandle(number: catalogue.lastNumber), recording)
     }

@@ -33,11 +33,11 @@ struct MotionRoutes: Sendable {
   }
 
   private func json(_ camera: ServedCamera, _ known: WatchedMotion) -> [String: JSONValue] {
-    known.json { motion.pictures.hasPicture(of: $0, camera) }
+    known.json(showsAll: camera.showsAll) { motion.pictures.hasPicture(of: $0, camera) }
   }
 
   private func answer(_ camera: ServedCamera, _ known: WatchedMotion) -> [String: JSONValue] {
-    guard showsAll(camera) else { return json(camera, known) }
+    guard camera.showsAll else { return json(camera, known) }
     return known.details { motion.pictures.hasPicture(of: $0, camera) }
   }
 
@@ -48,7 +48,7 @@ struct MotionRoutes: Sendable {
     let body = try await request.body.collect(upTo: context.maxUploadSize)
     let change = try MotionChange(json: Array(body.readableBytesView))
     guard try known(camera).settings != nil else { throw notWatched(camera) }
-    guard showsAll(camera) else {
+    guard camera.showsAll else {
       throw Problem(
         .forbidden,
         "the views of '\(camera.configuration.name)' are locked: only the configuration changes this")
@@ -81,7 +81,8 @@ struct MotionRoutes: Sendable {
   private func timeline(_ camera: ServedCamera) -> Response {
     let name = camera.configuration.name
     let events = (motion[camera]?.history ?? []).map { event in
-      JSONValue.object(event.json(of: motion.pictures.hasPicture(of: event.number, camera) ? name : nil))
+      let hasPicture = motion.pictures.hasPicture(of: event.number, camera)
+      return JSONValue.object(event.json(of: hasPicture ? name : nil, showsAll: camera.showsAll))
     }
     let states = watch.changes(of: camera).map { change in
       var members: [String: JSONValue] = [
@@ -110,15 +111,10 @@ struct MotionRoutes: Sendable {
     Problem(.conflict, "'\(camera.configuration.name)' is not watched for motion: give it 'motion: true'")
   }
 
-  /// Whether everybody who may look may see all of a camera: cells are of all of it.
-  private func showsAll(_ camera: ServedCamera) -> Bool {
-    camera.views.contains { $0.served.isEnabled && !$0.served.isLocked }
-  }
-
   /// The last minute's cells, to be replayed elsewhere.
   private func cells(_ context: ServiceContext) throws -> Response {
     let camera = try camera(context)
-    guard showsAll(camera) else {
+    guard camera.showsAll else {
       throw Problem(
         .forbidden,
         "the cells show all of '\(camera.configuration.name)', and its views are locked or switched off")

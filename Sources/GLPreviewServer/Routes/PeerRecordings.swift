@@ -42,6 +42,13 @@ struct PeerRecordings: Sendable {
   /// The name of this node.
   var ownName: String { catalogue.cluster.name }
 
+  /// Whether the view of another node's camera shows everybody what was recorded of it here, before the camera moved.
+  func shows(_ view: String, of camera: String) -> Bool {
+    catalogue.cluster[camera: camera]?.camera.views.contains {
+      $0.name == view && $0.isEnabled && !$0.isLocked
+    } ?? false
+  }
+
   /// What the other nodes answer to the same request for a list.
   func list(_ request: Request, _ context: ServiceContext) async throws -> Found {
     let target = request.uri.query.map { "\(request.uri.path)?\($0)" } ?? request.uri.path
@@ -110,7 +117,8 @@ struct PeerRecordings: Sendable {
   /// Whether a node has a file; nil if it doesn't say.
   private func has(_ path: String, _ context: ServiceContext, _ peer: KnownPeer) async -> Bool? {
     switch try? await forwarder.answer(to: .HEAD, path, context, of: peer, atMost: 0).0 {
-    case .ok: true
+    // One that this client may not see is there too.
+    case .ok, .forbidden: true
     case .notFound: false
     default: nil
     }

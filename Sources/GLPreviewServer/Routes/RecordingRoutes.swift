@@ -91,6 +91,15 @@ struct RecordingRoutes: Sendable {
     var peers: [PeerRecordings.Node]?
   }
 
+  /// Whether a client may see a recording, as its view is served now. The role `control` sees all.
+  private func isShown(_ recording: Recording, to role: Role?) -> Bool {
+    if role == .control { return true }
+    guard let camera = registry.served[camera: recording.camera] else {
+      return others.shows(recording.view, of: recording.camera)
+    }
+    return recording.isShown(by: camera.views.first { $0.name == recording.view }?.served)
+  }
+
   /// The newest of all nodes, unless another node asks.
   private func list(_ request: Request, _ context: ServiceContext) async throws -> Response {
     var words = try QueryWords(request)
@@ -100,7 +109,10 @@ struct RecordingRoutes: Sendable {
     let to = try words.takeNumber("to", in: times).map { WallTime(sinceEpoch: .seconds($0)) }
     let limit = try words.takeInteger("limit", in: 1...Self.mostListed) ?? 200
     try words.finish(known: ["camera", "from", "to", "limit"])
-    let found = await recorders?.folder.read(of: camera, from: from, to: to, limit: limit) ?? []
+    let found =
+      await recorders?.folder.read(of: camera, from: from, to: to, limit: limit) {
+        isShown($0, to: context.role)
+      } ?? []
     var list = List(recordings: found.map(\.answer))
     guard others.areMeant(by: request) else { return try Response(json: list) }
     let name = others.ownName
@@ -142,6 +154,7 @@ struct RecordingRoutes: Sendable {
   private func file(
     _ recording: Recording, in folder: RecordingFolder, _ request: Request, _ context: ServiceContext
   ) async throws -> Response {
+    if !isShown(recording, to: .read) { try context.require(.control) }
     guard let descriptor = await folder.open(recording) else {
       throw Problem.notFound("the recording has gone")
     }
@@ -170,11 +183,14 @@ struct RecordingRoutes: Sendable {
     let channel = context.channel
     return Response(
       status: status, headers: headers,
-      body: ResponseBody(contentLength: range.count) { [range] writer in
+      body: ResponseBody(contentLength: range.count) { [self, range] writer in
         var offset = range.lowerBound
         while offset < range.upperBound {
           let bytes = await file.read(offset, min(Self.chunk, range.upperBound - offset))
-          guard !bytes.isEmpty else { throw FolderError("the recording") }
+          // Its view may be switched off or locked meanwhile.
+          guard !bytes.isEmpty, isShown(recording, to: context.role) else {
+            throw FolderError("the recording")
+          }
           offset += bytes.count
           try await writer.write(ByteBuffer(bytes: bytes))
           // A write only waits if the event loop knows that the socket is full: it has to see this one first.

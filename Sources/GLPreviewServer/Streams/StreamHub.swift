@@ -30,6 +30,8 @@ final class StreamHub: Sendable {
 
   private struct State {
     var newest: StreamPart?
+    /// What `newest` is of.
+    var subject: PreviewSubject?
     /// When `newest` was last passed on.
     var publishedAt = CaptureInstant.start
     var failure: (any Error)?
@@ -139,7 +141,11 @@ final class StreamHub: Sendable {
     state.withLock { $0.pump == nil ? 0 : $0.rate.perSecond(at: CaptureClock.now) }
   }
 
-  var newest: StreamPart? { state.withLock { $0.newest } }
+  var newest: StreamPart? { state.withLock { shown($0) } }
+
+  /// The newest picture, unless it is from before the view has changed, or another node's stream has ended: it may show what is
+  /// hidden now.
+  private func shown(_ state: State) -> StreamPart? { state.subject == preview.subject ? state.newest : nil }
 
   /// Waits for the newest picture.
   ///
@@ -147,14 +153,14 @@ final class StreamHub: Sendable {
   func firstPart(within limit: Duration) async throws -> StreamPart {
     let start = CaptureClock.now
     let fresh = try await state.first(until: start + min(limit, Self.freshWithin)) { state in
-      if let newest = state.newest, newest.timestamp >= start - Self.freshFor { return newest }
+      if let newest = shown(state), newest.timestamp >= start - Self.freshFor { return newest }
       if let failure = state.failure { throw failure }
       return nil
     }
     if let fresh { return fresh }
     // An older picture is better than none.
     let newest = try await state.first(until: start + limit) { state in
-      if let newest = state.newest { return newest }
+      if let newest = shown(state) { return newest }
       if let failure = state.failure { throw failure }
       return nil
     }
@@ -168,7 +174,7 @@ final class StreamHub: Sendable {
   func part(after last: StreamPart?) async throws -> StreamPart {
     let part = try await state.first { state in
       guard !state.isOver else { throw StreamEnded() }
-      return state.newest.flatMap { $0.timestamp == last?.timestamp ? nil : $0 }
+      return shown(state).flatMap { $0.timestamp == last?.timestamp ? nil : $0 }
     }
     guard let part else { throw CancellationError() }
     return part
@@ -180,7 +186,7 @@ final class StreamHub: Sendable {
       guard !state.isOver else { return nil }
       let watchers = state.loops[ObjectIdentifier(loop)] ?? LoopWatchers(loop)
       state.loops[ObjectIdentifier(loop)] = watchers
-      return (watchers, state.newest)
+      return (watchers, shown(state))
     }
     guard let (watchers, newest) = added else { return false }
     watchers.add(watcher)
@@ -206,14 +212,18 @@ final class StreamHub: Sendable {
         while !Task.isCancelled {
           try await waitUntilDue(pace)
           let passes = quality.withLock { $0.passes }
+          let before = preview.subject
           guard let picture = try await frames.nextPicture(passes: passes) else { break }
+          // What stands in for a camera shows nothing of the connection before.
+          let subject = picture.sourceState == .live ? before : preview.subject
           let now = CaptureClock.now
           pace.took(at: now, every: interval)
           let jpeg = try await picture.jpeg(quality: quality.withLock { $0.served.encodedQuality })
           let state = picture.sourceState == .live ? trouble?() : nil
           publish(
             try StreamPart(
-              jpeg, picture, camera: camera, view: view, state: state ?? picture.sourceState, budget: budget))
+              jpeg, picture, camera: camera, view: view, state: state ?? picture.sourceState, budget: budget),
+            of: subject.of(picture))
         }
         // A failure that lasts is retried, in case something changes.
         try await Task.sleep(for: Self.retriesAfter)
@@ -245,12 +255,12 @@ final class StreamHub: Sendable {
     }
   }
 
-  private func publish(_ part: StreamPart) {
+  private func publish(_ part: StreamPart, of subject: PreviewSubject) {
     let now = CaptureClock.now
     let loops = state.update { state -> [LoopWatchers] in
       // Discard a picture that was under way when the stream ended.
       guard !state.isOver else { return [] }
-      state.newest = part
+      (state.newest, state.subject) = (part, subject)
       state.failure = nil
       state.publishedAt = now
       state.rate.count(at: now)
@@ -266,7 +276,7 @@ final class StreamHub: Sendable {
       try? await Task.sleep(for: Self.repeatsAfter / 4)
       let now = CaptureClock.now
       let (part, loops) = state.withLock { state -> (StreamPart?, [LoopWatchers]) in
-        guard let newest = state.newest, now - state.publishedAt >= Self.repeatsAfter else {
+        guard let newest = shown(state), now - state.publishedAt >= Self.repeatsAfter else {
           return (nil, [])
         }
         state.publishedAt = now

@@ -90,6 +90,8 @@ final class WHEPFeed {
   func add(_ session: WHEPSession, at now: CaptureInstant) {
     sessions.append(session)
     session.feed = self
+    // Its view may have changed, or another node's stream ended, since these came.
+    if let stream = reading.value.stream, !stream.showsPast { (past, pastBytes) = ([], 0) }
     session.beginAnew(with: past, at: now)
     stand()
     if past.isEmpty { reading.value.stream?.askForKey() }

@@ -25,6 +25,8 @@ final class WHEPSession {
   let target: ServedPreview
   /// Who began it.
   let client: RequestClient?
+  /// It is released with the session.
+  private let grant: Grant?
   private let identity: WebRTCIdentity
   private let permit: AdmissionPermit?
   /// What the times of pictures and reports are counted from.
@@ -61,12 +63,13 @@ final class WHEPSession {
 
   init(
     _ terms: Terms, _ target: ServedPreview, _ identity: WebRTCIdentity, for client: RequestClient?,
-    holding permit: AdmissionPermit?, counting counters: WebRTCCounters, consent: Duration,
+    by grant: Grant? = nil, holding permit: AdmissionPermit?, counting counters: WebRTCCounters,
+    consent: Duration,
     at now: CaptureInstant
   ) {
     self.consent = consent
     (self.terms, self.target, self.identity) = (terms, target, identity)
-    (self.client, self.permit, self.counters) = (client, permit, counters)
+    (self.client, self.grant, self.permit, self.counters) = (client, grant, permit, counters)
     (createdAt, checkedAt) = (now, now)
     paths = WHEPPaths(terms, consent: consent)
     pictures = SentPictures(

@@ -25,7 +25,6 @@ final class WHEPSessions: Service, CustomStringConvertible {
     var port: Task<WHEPPort, any Error>?
     /// Whether a picture has been encoded.
     var hasEncoded = false
-    var rulesChangedAt = CaptureInstant.start
     var isOver = false
   }
 
@@ -70,12 +69,12 @@ final class WHEPSessions: Service, CustomStringConvertible {
 
   /// Begins a session for the client of the current request.
   ///
-  /// `asked` is the address of ours that the request came to, `start` when its client was let in; `pictures` are the
-  /// view's, from a key picture on.
+  /// `asked` is the address of ours that the request came to, `grant` that of the request; `pictures` are the view's, from a key
+  /// picture on.
   ///
   /// - Throws: `Problem`.
   func begin(
-    _ offer: SDPOffer, _ target: ServedPreview, asked: String?, since start: CaptureInstant,
+    _ offer: SDPOffer, _ target: ServedPreview, asked: String?, by grant: Grant?,
     pictures: @escaping WHEPFeed.Pictures
   ) async throws -> Begun {
     if let missing = WebRTCError.ofLibraries { throw Problem(.notImplemented, missing.description) }
@@ -88,22 +87,23 @@ final class WHEPSessions: Service, CustomStringConvertible {
       id: Self.word(32), offer: offer, fragment: Self.word(8), password: Self.word(32),
       ssrc: .random(in: 1 ... .max))
     let (identity, counters, consent) = (port.identity, counters, registry.patience.webRTCConsent)
+    let own = try grant?.another(.read) { [weak self] in self?.end(terms.id, Self.revoked) }
     do {
       try await port.add(
         {
           WHEPSession(
-            terms, target, identity, for: client, holding: permit, counting: counters, consent: consent,
-            at: CaptureClock.now)
+            terms, target, identity, for: client, by: own, holding: permit, counting: counters,
+            consent: consent, at: CaptureClock.now)
         },
         pictures: pictures)
     } catch is ChannelError {
       throw Problem.busy(.serviceUnavailable, "the port of WebRTC has just been closed", retryAfter: 1)
     }
-    // Views and rules may have changed meanwhile; whoever changed them has not found this session.
+    // What has changed meanwhile has not found this session.
     followViews()
-    if state.withLock({ $0.rulesChangedAt >= start }) {
-      end { $0.terms.id == terms.id ? "the access rules have changed" : nil }
-      throw Problem.busy(.serviceUnavailable, "the access rules have just changed", retryAfter: 1)
+    if own?.isValid == false {
+      end(terms.id, Self.revoked)
+      throw Problem(.unauthorized, "these credentials are not valid any more")
     }
     logger.info(
       "WebRTC session began", metadata: ["camera": "\(target.camera)", "view": "\(target.name)"])
@@ -115,6 +115,8 @@ final class WHEPSessions: Service, CustomStringConvertible {
         interfaces: WHEPAddresses.ofInterfaces), name: "glpreview")
     return Begun(id: terms.id, answer: answer.text(to: offer))
   }
+
+  private static let revoked = "its client's credentials are not valid any more"
 
   /// Throws if nothing here encodes H.264. The first picture of all tells.
   private func checkEncoder(_ pictures: @escaping WHEPFeed.Pictures) async throws {
@@ -183,12 +185,6 @@ final class WHEPSessions: Service, CustomStringConvertible {
   /// Whether a session is at this node.
   func has(_ id: String) async -> Bool { (try? await openedPort?.find(id) { _ in true }) == true }
 
-  /// Ends all sessions, because what proved their clients' rights is not valid any more.
-  func accessChanged() {
-    state.withLock { $0.rulesChangedAt = CaptureClock.now }
-    end { _ in "the access rules have changed" }
-  }
-
   /// Takes a new configuration over. Where the port changes, the old one is closed with its sessions.
   func apply(_ new: WebRTCConfiguration) {
     let old = state.withLock { state -> Task<WHEPPort, any Error>? in
@@ -200,6 +196,8 @@ final class WHEPSessions: Service, CustomStringConvertible {
     }
     if let old { Task { await (try? old.value)?.close() } }
   }
+
+  private func end(_ id: String, _ reason: String) { end { $0.terms.id == id ? reason : nil } }
 
   private func end(_ reason: @escaping @Sendable (WHEPSession) -> String?) {
     guard let port = state.withLock({ $0.port }) else { return }

@@ -162,7 +162,7 @@ extension FuzzTarget {
     body: .atOnce { (input) throws(FuzzFault) in
       var input = FuzzInput(input)
       let field = input.line()
-      if let role = credentials.role(of: PresentedCredentials(authorization: field)) {
+      if let role = credentials.role(of: PresentedCredentials(authorization: field).credential) {
         let isKnown = field.hasSuffix("reader") || field.contains("YW5uOnNlY3Jld")
         try must(isKnown, "'\(field)' may \(role)")
       }

@@ -286,17 +286,75 @@ struct AccessTests {
   @Test("other secrets end the logins that those before them gave")
   func update() throws {
     let control = AccessControl(Self.configuration)
-    let cookie = control.sessions.begin(.control)
+    let cookies = try ["change", "look"].map { secret in
+      control.logIn(secret == "look" ? .read : .control, by: try #require(Self.credential(secret)))
+    }
 
     var configuration = Self.configuration
     configuration.allowedHosts = ["a"]
     control.update(configuration)
-    #expect(control.sessions.role(cookie: cookie) == .control)
+    #expect(cookies.map { control.sessions.role(cookie: $0) } == [.control, .read])
 
     configuration.tokens.removeLast()
     control.update(configuration)
-    #expect(control.sessions.role(cookie: cookie) == nil)
+    #expect(cookies.map { control.sessions.role(cookie: $0) } == [nil, .read])
     #expect(try control.role(for: .local, .token("change")) == nil)
+    // One that was checked before, and logs in afterwards.
+    let late = control.logIn(.control, by: try #require(Self.credential("change")))
+    #expect(control.sessions.role(cookie: late) == nil)
+  }
+
+  private static func credential(_ token: String) -> Credential? {
+    PresentedCredentials.token(token).credential
+  }
+
+  @Test("a login that expires ends what it opened, and so does one that makes room for another")
+  func expiry() throws {
+    let clock = TestClock()
+    let control = AccessControl(Self.configuration, now: { clock.now })
+    let credential = try #require(Self.credential("look"))
+    let revoked = Watched<[String]>([])
+    func open(_ name: String) throws -> Grant {
+      let login = Credential(cookie: control.logIn(.read, by: credential))
+      return try control.grants.grant(login, .read) { revoked.update { $0.append(name) } }
+    }
+    let first = try open("first")
+    clock.advance(by: LoginSessions.lifetime - .seconds(1))
+    let second = try open("second")
+
+    control.revokeLost()
+    #expect(revoked.value == [] && first.isValid)
+    clock.advance(by: .seconds(1))
+    control.revokeLost()
+    #expect(revoked.value == ["first"] && !first.isValid && second.isValid)
+
+    for _ in 0..<1024 { _ = control.logIn(.read, by: credential) }
+    control.revokeLost()
+    #expect(revoked.value == ["first", "second"] && control.grants.count == 0)
+  }
+
+  @Test("a grant is released once, needs no more than it says, and none is given for a secret that has gone")
+  func grants() throws {
+    let control = AccessControl(Self.configuration)
+    let credential = try #require(Self.credential("change"))
+    let revoked = Watched(0)
+    func grant() throws -> Grant {
+      try control.grants.grant(credential, .read) { revoked.update { $0 += 1 } }
+    }
+    let (low, high, released) = (try grant(), try grant(), try grant())
+    try high.raise(to: .control)
+    released.release()
+
+    var configuration = Self.configuration
+    configuration.tokens = [.init(secret: "change", role: .read)]
+    control.update(configuration)
+    #expect(revoked.value == 1 && low.isValid && !high.isValid)
+    #expect(throws: Problem.needs(.control)) { try low.raise(to: .control) }
+    configuration.tokens = []
+    control.update(configuration)
+    #expect(revoked.value == 2)
+    #expect(throws: Problem.self) { try low.another(.read) {} }
+    #expect(throws: Problem.self) { try grant() }
   }
 
   @Test("logins and guesses take no more memory than they are given")
@@ -305,7 +363,7 @@ struct AccessTests {
     let sessions = LoginSessions(capacity: 2, now: { clock.now })
     let cookies = (0..<3).map { _ in
       clock.advance(by: .seconds(1))
-      return sessions.begin(.read)
+      return sessions.begin(.read, by: .notRequired)
     }
 
     #expect(cookies.map { sessions.role(cookie: $0) } == [nil, .read, .read])

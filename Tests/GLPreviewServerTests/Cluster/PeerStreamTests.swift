@@ -47,6 +47,43 @@ struct PeerStreamTests {
     }
   }
 
+  @Test(
+    "a client that comes after the node has ended its stream gets nothing from before, and who watches goes on"
+  )
+  func hidden() async throws {
+    let (first, second) = (CountingCamera(), CountingCamera())
+    var after = Self.configuration()
+    (after.cameras[0].source, after.cluster.name) = ("second", "owner")
+    let request = "GET \(Self.main).mjpeg HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    @Sendable func parts(_ client: RawConnection) -> [RunningService.Part] {
+      var reader = PartReader()
+      let bytes = client.bytes
+      let body = bytes.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound ?? bytes.count
+      return reader.read(Array(bytes[body...])).filter { $0.headers["x-source-state"] == "live" }
+    }
+    @Sendable func code(_ part: RunningService.Part) throws -> Int {
+      Int(try JPEGDecoder.decode(part.jpeg, maximumPixels: 1 << 20).bytes[0])
+    }
+    try await withOwnerAndEdge(
+      Self.configuration(),
+      makeSource: { ($0 == "second" ? second : first).source(named: $1, $2) }
+    ) { [after] owner, edge in
+      let early = try await RawConnection(to: edge.port, sending: request)
+      try first.give(50)
+      await until { !parts(early).isEmpty }
+      func newest() -> ByteBuffer? { edge.inside.streams.all.first?.newest?.bytes }
+      let old = try #require(newest())
+      try await owner.inside.apply(after)
+      await until { newest() != old }
+
+      let late = try await RawConnection(to: edge.port, sending: request)
+      await until { edge.watchers() == 2 }
+      try second.give(200)
+      await until { !parts(late).isEmpty && (try? parts(early).contains { try code($0) > 150 }) == true }
+      for part in parts(late) { #expect(try code(part) > 150) }
+    }
+  }
+
   @Test("the words of a URL are done where the camera is, and each kind is one stream")
   func words() async throws {
     try await withOwnerAndEdge(StreamTests.configuration()) { owner, edge in

@@ -104,6 +104,26 @@ struct EventTests {
     #expect(EventLog().epoch.count == 16)
   }
 
+  @Test("what is kept of motion loses its place when views change, wherever its members stand")
+  func places() async throws {
+    let log = EventLog(epoch: "e")
+    for data in [
+      #"{"best":"t","box":[0.1,0.2],"camera":"a","label":"\"box\":[1]","score":0.5,"type":"motion","zones":["x"]}"#,
+      #"{"box":[1]}"#, #"{"camera":"a"}"#, #"{"box":[1"#,
+    ] { log.publish(type: "motion", data: Array(data.utf8)) }
+    log.publish(type: "view", data: [])
+    let subscription = try log.subscribe(after: "e-0")
+    var texts: [String] = []
+    while texts.count < 4, case .event(let event) = await subscription.next(within: allTheTimeThereIs) {
+      texts.append(String(buffer: event.text).split(separator: "\n").last.map(String.init) ?? "")
+    }
+    #expect(
+      texts == [
+        #"data: {"camera":"a","label":"\"box\":[1]","type":"motion"}"#, "data: {}", #"data: {"camera":"a"}"#,
+        #"data: {"box":[1"#,
+      ])
+  }
+
   @Test("no more than so many listen, and who goes makes room")
   func subscribers() throws {
     let log = EventLog(maximumSubscribers: 1)

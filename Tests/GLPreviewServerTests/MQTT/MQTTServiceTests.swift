@@ -253,6 +253,34 @@ struct MQTTServiceTests {
     }
   }
 
+  @Test(
+    "what an earlier run has left at the server goes where a view or motion is off now, or no picture comes")
+  func earlierRun() async throws {
+    let server = try await Mosquitto()
+    let topic = "glpreview/door/picture"
+    for (what, message) in [("motion", "ON"), ("picture", "an old picture")] {
+      try await server.publish("glpreview/door/\(what)", message, "-r")
+      try await server.publish("glpreview/lost/\(what)", message, "-r")
+    }
+    let heard = try server.subscribe()
+    await heard.hears(topic, saying: "an old picture")
+    var (off, lost) = (Self.camera("door"), Self.camera("lost", "/nowhere.jpg"))
+    off.views[0].isEnabled = false
+    lost.offline = .error
+    lost.isRequired = false
+    try await withService(Self.configuration(server, [off, lost])) { service in
+      for what in ["picture", "motion"] {
+        for camera in ["door", "lost"] {
+          await heard.hears("glpreview/\(camera)/\(what)") { $0.payload.isEmpty }
+        }
+      }
+      let answer = try await service.send(
+        "PATCH", "/api/cameras/door/views/main", body: #"{"enabled": true}"#)
+      #expect(answer.status == 200)
+      await heard.hears(topic) { Self.isJPEG($0, width: 64) }
+    }
+  }
+
   @Test("a server that was restarted, and has kept nothing, is told everything again")
   func restart() async throws {
     let server = try await Mosquitto()

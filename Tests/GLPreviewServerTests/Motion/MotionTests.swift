@@ -103,6 +103,40 @@ struct MotionTests {
     }
   }
 
+  @Test("without a view that shows all, nothing tells where something moved: before it was locked, or since")
+  func locked() async throws {
+    let camera = MovingCamera()
+    var settings = Self.settings
+    settings.zones = [try MotionZone(parsing: "all=0,0,1,1")]
+    let configuration = Self.configuration(settings)
+    var locked = configuration
+    locked.cameras[0].views[0].view.crop = Rectangle(x: 0, y: 0, width: 16, height: 16)
+    locked.cameras[0].views[0].isLocked = true
+    let places = [#""box""#, #""score""#, #""zones""#, #""best""#]
+    try await withService(configuration, makeSource: { camera.source(named: $1, $2) }) {
+      [locked] service async throws in
+      let log = service.inside.events.log
+      let (all, motion) = (try log.subscribe(), EventLog.Filter(types: ["motion"]))
+      await until { Self.motion(service)?.differences.isEmpty == false }
+      camera.move(true)
+      let told = await Self.told(try log.subscribe(after: all.lastID, motion), upTo: "motion-started")
+      for place in places { #expect(told[0].contains(place), "\(place)") }
+      #expect(try await service.get("/api/cameras/yard").text.contains(#""box":["#))
+
+      try await service.inside.apply(locked)
+      camera.move(false)
+      let kept = await Self.told(try log.subscribe(after: all.lastID, motion), upTo: "motion-ended").joined()
+      let answers = [
+        kept, try await service.get("/api/cameras/yard").text, try await service.get(Self.path).text,
+        try await service.get("/api/cameras/yard/timeline").text,
+      ]
+      for answer in answers {
+        #expect(answer.contains(#""event":"#) && answer.contains(#""since":""#))
+        for place in places { #expect(!answer.contains(place), "\(place) in \(answer)") }
+      }
+    }
+  }
+
   @Test("a trigger from outside is an event like any other, also of a camera that is not watched")
   func outside() async throws {
     let camera = MovingCamera()

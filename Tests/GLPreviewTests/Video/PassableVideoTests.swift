@@ -25,6 +25,17 @@ struct PassableVideoTests {
 
   private static func indices(_ samples: [VideoSample]) -> [UInt8] { samples.map { $0.bytes[0] } }
 
+  @Test("pictures of a connection that has ended are for nobody who comes later")
+  func over() {
+    let ended = EndedConnections()
+    let video = PassableVideo(of: ended)
+    #expect(!video.isOver)
+    ended.add()
+    #expect(video.isOver)
+    #expect(!PassableVideo(of: ended).isOver)
+    #expect(!PassableVideo().isOver)
+  }
+
   @Test("who begins gets all from the last key picture on, who follows what is new")
   func following() {
     let (video, places) = Self.video(7, keys: [0, 4])

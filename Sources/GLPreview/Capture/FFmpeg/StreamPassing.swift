@@ -26,7 +26,7 @@
 
     init(_ header: [UInt8], _ options: SourceOptions) {
       h264 = PassableH264(header: header, maximumPixels: options.maximumPixels)
-      video = PassableVideo(budget: options.memory?.budget)
+      video = PassableVideo(budget: options.memory?.budget, of: options.endedConnections)
       let (maximumPixels, memory) = (options.maximumPixels, options.memory ?? FramePool())
       decoder = PassableDecoder(video, maximumPixels: maximumPixels, memory: memory)
       openDecoder = { KeptVideoDecoder(maximumPixels: maximumPixels, memory: memory) }

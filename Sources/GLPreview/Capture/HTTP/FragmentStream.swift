@@ -70,7 +70,7 @@ struct ReceivedVideo: Sendable {
   #endif
 
   init(_ options: SourceOptions) {
-    video = PassableVideo(budget: options.memory?.budget)
+    video = PassableVideo(budget: options.memory?.budget, of: options.endedConnections)
     #if FFmpeg
       decoder = PassableDecoder(
         video, maximumPixels: options.maximumPixels, memory: options.memory ?? FramePool())

@@ -257,10 +257,19 @@ private final class LiveCore: Sendable {
         try await group.next()
       }
     } catch {
+      forgetPictures()
       await connection.close()
       throw error
     }
+    forgetPictures()
     await connection.close()
+  }
+
+  /// A connection has ended: nobody who comes later gets its pictures, if that is wanted.
+  private func forgetPictures() {
+    guard let ended = options.endedConnections else { return }
+    ended.add()
+    queue.removeAll()
   }
 
   /// Passes on what the connection gives; on its own thread, so that a picture wakes no other until somebody waits for it.

@@ -8,6 +8,7 @@ internal import PreviewCore
 struct PeerView: Sendable, Hashable {
   let name: String
   let isEnabled: Bool
+  var isLocked = false
 }
 
 /// A peer's camera or scene.
@@ -82,7 +83,10 @@ struct PeerListing: Sendable, Hashable {
       guard let viewName = view["name"]?.text.flatMap(checked),
         !views.contains(where: { $0.name == viewName })
       else { continue }
-      views.append(PeerView(name: viewName, isEnabled: view["enabled"] != .bool(false)))
+      views.append(
+        PeerView(
+          name: viewName, isEnabled: view["enabled"] != .bool(false), isLocked: view["locked"] == .bool(true))
+      )
       view["urls"] = urls(of: view["urls"], "/cameras/\(name)/\(viewName)")
       // For control only: an older peer may not know that this list is for all.
       view["watchers"] = nil

@@ -55,8 +55,11 @@ struct MQTTOutbox: Sendable {
     waiting.append(topic)
   }
 
-  /// Has the server forget a topic.
-  mutating func clear(_ topic: String) { if retained[topic] != nil { put(topic, []) } }
+  /// Has the server forget a topic that this service has put.
+  mutating func clear(_ topic: String) { if retained[topic] != nil { forget(topic) } }
+
+  /// Has the server forget a topic, whoever has put it.
+  mutating func forget(_ topic: String) { put(topic, []) }
 
   /// Forgets a topic that is another node's now, and leaves it at the server.
   mutating func release(_ topic: String) {

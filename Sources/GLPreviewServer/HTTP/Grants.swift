@@ -1,0 +1,162 @@
+// What answers are allowed by. An answer or a session that outlives the check of its request ends when the secret that allowed it
+// is taken away.
+internal import Crypto
+internal import HTTPTypes
+internal import Hummingbird
+internal import Synchronization
+
+/// What proved the role of a client. Secrets are kept as digests.
+enum Credential: Sendable, Hashable {
+  /// Nothing: the service asks for no credentials.
+  case notRequired
+  case token(SHA256Digest)
+  /// A user's name and password.
+  case user(SHA256Digest)
+  /// The cookie of a login.
+  case login(SHA256Digest)
+
+  /// Why it grants less than before, for the log.
+  var loss: String {
+    switch self {
+    case .notRequired: "credentials are required now"
+    case .token: "a token was removed, or its role lowered"
+    case .user: "a user or password was removed or changed, or its role lowered"
+    case .login: "a login has ended"
+    }
+  }
+}
+
+/// All grants in use.
+final class Grants: Sendable {
+  private struct Entry {
+    let credential: Credential
+    var role: Role
+    let onRevoked: @Sendable () -> Void
+  }
+
+  private struct State {
+    var entries: [Int: Entry] = [:]
+    var lastID = 0
+  }
+
+  private let state = Mutex(State())
+  private let roleOf: @Sendable (Credential) -> Role?
+
+  /// - Parameter roleOf: the role that a credential has now; nil if it has none. It is called under a lock.
+  init(roleOf: @escaping @Sendable (Credential) -> Role?) { self.roleOf = roleOf }
+
+  /// The number of grants in use.
+  var count: Int { state.withLock { $0.entries.count } }
+
+  /// Grants `role` to a client until the grant is released. `onRevoked` is called once if the credential loses the role before.
+  ///
+  /// - Throws: a `Problem` of status 401 if the credential has not got the role any more.
+  func grant(
+    _ credential: Credential, _ role: Role, onRevoked: @escaping @Sendable () -> Void
+  ) throws(Problem) -> Grant {
+    let id = try state.withLock { state throws(Problem) -> Int in
+      guard roleOf(credential)?.includes(role) == true else { throw Self.revoked }
+      state.lastID += 1
+      state.entries[state.lastID] = Entry(credential: credential, role: role, onRevoked: onRevoked)
+      return state.lastID
+    }
+    return Grant(credential, self, id)
+  }
+
+  /// Revokes all grants whose credential has lost the role.
+  ///
+  /// - Returns: how many, by the reason.
+  func revokeLost() -> [String: Int] {
+    let lost = state.withLock { state in
+      var roles: [Credential: Role?] = [:]
+      let lost = state.entries.filter { _, entry in
+        let role = roles[entry.credential] ?? roleOf(entry.credential)
+        roles[entry.credential] = .some(role)
+        return role?.includes(entry.role) != true
+      }
+      for id in lost.keys { state.entries[id] = nil }
+      return Array(lost.values)
+    }
+    for entry in lost { entry.onRevoked() }
+    return lost.reduce(into: [:]) { $0[$1.credential.loss, default: 0] += 1 }
+  }
+
+  fileprivate func has(_ id: Int) -> Bool { state.withLock { $0.entries[id] != nil } }
+
+  fileprivate func release(_ id: Int) { state.withLock { _ = $0.entries.removeValue(forKey: id) } }
+
+  /// - Throws: a `Problem` of status 403 or 401.
+  fileprivate func raise(_ id: Int, _ credential: Credential, to role: Role) throws(Problem) {
+    try state.withLock { state throws(Problem) in
+      guard let entry = state.entries[id] else { throw Self.revoked }
+      guard roleOf(credential)?.includes(role) == true else { throw .needs(role) }
+      if !entry.role.includes(role) { state.entries[id]?.role = role }
+    }
+  }
+
+  private static let revoked = Problem(.unauthorized, "these credentials are not valid any more")
+}
+
+/// The right to one answer or session, in use until it is released.
+final class Grant: Sendable {
+  let credential: Credential
+  private let grants: Grants
+  private let id: Int
+
+  fileprivate init(_ credential: Credential, _ grants: Grants, _ id: Int) {
+    (self.credential, self.grants, self.id) = (credential, grants, id)
+  }
+
+  deinit { release() }
+
+  func release() { grants.release(id) }
+
+  /// Whether it is still in use: neither revoked nor released.
+  var isValid: Bool { grants.has(id) }
+
+  /// The answer needs a higher role than the method of its request.
+  ///
+  /// - Throws: a `Problem` of status 403 or 401.
+  func raise(to role: Role) throws(Problem) { try grants.raise(id, credential, to: role) }
+
+  /// Another one for what goes on after the answer.
+  ///
+  /// - Throws: a `Problem` of status 401.
+  func another(_ role: Role, onRevoked: @escaping @Sendable () -> Void) throws(Problem) -> Grant {
+    try grants.grant(credential, role, onRevoked: onRevoked)
+  }
+}
+
+extension Response {
+  /// What a connection sends at once: the kernel has it before anything could be revoked.
+  private static let shortest = 64 << 10
+
+  /// The answer, whose grant is released when its body has been written.
+  func holding(_ grant: Grant?) -> Self {
+    guard let grant else { return self }
+    // Short answers go out in one write, which a body of our own would make three.
+    guard body.contentLength.map({ $0 > Self.shortest }) ?? true else {
+      grant.release()
+      return self
+    }
+    var response = self
+    response.body = ResponseBody(contentLength: body.contentLength) { [body] writer in
+      defer { grant.release() }
+      try await body.write(writer)
+    }
+    return response
+  }
+}
+
+extension Role {
+  /// Whether this role may do what needs `other`.
+  func includes(_ other: Role) -> Bool { self == .control || other == .read }
+}
+
+extension Problem {
+  /// The client's role is too low.
+  static func needs(_ role: Role) -> Problem {
+    Problem(
+      .forbidden, "this requires the role '\(role.rawValue)'; these credentials have the role 'read'")
+  }
+}
