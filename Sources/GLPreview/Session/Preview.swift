@@ -95,7 +95,7 @@ package final class Preview: Sendable {
       self, configuration, VideoTimes(control: control), passes: passes, patiently: isPatient,
       counting: counters
     ) {
-      VideoEncoder(configuration, counting: counters)
+      VideoEncoder(configuration, counting: counters, within: producer.budget)
     }
   }
 
@@ -192,6 +192,8 @@ protocol PictureProducer: Sendable {
   func readerWent(_ preview: Preview)
   /// The readers of its source that show every picture; nil for a scene, which reads its sources itself.
   var eagerReaders: EagerReaders? { get }
+  /// What its pictures and their encoders count against; nil for nothing.
+  var budget: MemoryBudget? { get }
 }
 
 /// A reader of a preview, for as long as this object exists.

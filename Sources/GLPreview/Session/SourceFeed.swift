@@ -15,6 +15,7 @@ actor SourceFeed: PictureProducer {
   let linger: Duration
   nonisolated let replay: ReplayReader?
   nonisolated let eagerReaders: EagerReaders? = EagerReaders()
+  nonisolated var budget: MemoryBudget? { drawing.memory.budget }
   var requests: [Int: FeedRequest] = [:]
   private var nextID = 0
   private(set) var pump: Task<Void, Never>?
