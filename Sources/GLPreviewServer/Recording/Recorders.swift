@@ -144,7 +144,7 @@ final class Recorders: Service, CustomStringConvertible {
   private func start(_ name: String, _ key: Key, continuing before: Recorder?) -> Running {
     let view = key.view
     let recorder = Recorder(
-      name, view, key.configuration, folder, continuing: before, logger: logger,
+      name, view, key.configuration, folder, within: registry.budget, continuing: before, logger: logger,
       onChange: { [events] in events.recorded($0) },
       open: { [registry, videos] in
         let target = try registry.view(view, of: name)
