@@ -49,7 +49,7 @@ let package = Package(
   name: "GLPreview",
   products: [
     .library(name: "GLPreview", targets: ["GLPreview"]),
-    .executable(name: "glpreview", targets: ["glpreview-cli"]),
+    .executable(name: "glpreview", targets: ["glpreview-main"]),
   ],
   traits: [
     .default(enabledTraits: ["FFmpeg", "HTTP"]),
@@ -125,7 +125,7 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ],
       swiftSettings: house),
-    .executableTarget(
+    .target(
       name: "glpreview-cli",
       dependencies: [
         "Bench", "Conformance", "GLPreview", "GLPreviewServer", "NATS", "PreviewCore", "ReferenceRenderer",
@@ -136,6 +136,8 @@ let package = Package(
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
       swiftSettings: house),
+    // The program. All else of it is a module that tests and the fuzzer can import.
+    .executableTarget(name: "glpreview-main", dependencies: ["glpreview-cli"], swiftSettings: house),
 
     .executableTarget(
       name: "snapshot-latency", dependencies: ["GLPreview"], path: "Benchmarks/SnapshotLatency",
@@ -194,7 +196,7 @@ let package = Package(
 // Tests/FuzzTests has the entry points of the parsers. A test replays inputs through them; `make fuzz` builds them into a
 // program with libFuzzer, whose archive GLPREVIEW_FUZZER names.
 let parsers: [Target.Dependency] =
-  ["GLPreview", "GLPreviewServer", "NATS", "PreviewCore"]
+  ["GLPreview", "GLPreviewServer", "NATS", "PreviewCore", "glpreview-cli"]
   + [.product(name: "HTTPTypes", package: "swift-http-types")]
   + [.product(name: "Hummingbird", package: "hummingbird")]
   + [.product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio")]

@@ -24,7 +24,7 @@ enum ByteRange: Hashable {
       self = count == 0 || size == 0 ? .unsatisfiable : .part(max(size - count, 0)..<size)
     case (false, _):
       guard let begin = numbers[0], last.isEmpty || numbers[1].map({ $0 >= begin }) == true else { return }
-      self = begin >= size ? .unsatisfiable : .part(begin..<min((numbers[1] ?? size) + 1, size))
+      self = begin >= size ? .unsatisfiable : .part(begin..<min(numbers[1].map { $0 + 1 } ?? size, size))
     }
   }
 }

@@ -35,7 +35,9 @@ struct FuzzTarget: Sendable {
     [.jpeg, .passable, .exif, .png, .y4m, .mjpeg, .multipart, .fragments, .httpAddress, .httpHead, .h264]
     + streams + [
       .view, .scene, .mask, .configuration, .query, .json, .webhook, .access, .stun, .sdp, .rtsp, .webSocket,
-      .nats, .broker, .eventStream, .zone, .motionRecording, .mqtt,
+      .nats, .broker, .eventStream, .zone, .motionRecording, .mqtt, .byteRange, .stampedName, .moment,
+      .hostName,
+      .motionChange, .peerListing, .leaseRecord, .job, .hostList,
     ]
 
   #if FFmpeg
