@@ -55,7 +55,7 @@ let package = Package(
   name: "GLPreview",
   products: [
     .library(name: "GLPreview", targets: ["GLPreview"]),
-    .executable(name: "glpreview", targets: ["glpreview-cli"]),
+    .executable(name: "glpreview", targets: ["glpreview-main"]),
   ],
   traits: [
     .default(enabledTraits: ["FFmpeg", "HTTP"]),
@@ -131,7 +131,7 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ],
       swiftSettings: house),
-    .executableTarget(
+    .target(
       name: "glpreview-cli",
       dependencies: [
         "Bench", "Conformance", "GLPreview", "GLPreviewServer", "NATS", "PreviewCore", "ReferenceRenderer",
@@ -142,6 +142,8 @@ let package = Package(
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
       swiftSettings: house),
+    // The program. All else of it is a module that tests and the fuzzer can import.
+    .executableTarget(name: "glpreview-main", dependencies: ["glpreview-cli"], swiftSettings: house),
 
     .testTarget(name: "PreviewCoreTests", dependencies: ["PreviewCore"], swiftSettings: computing),
     .testTarget(
@@ -214,7 +216,7 @@ default: break
 // Tests/FuzzTests has the entry points of the parsers. A test replays inputs through them; `make fuzz` builds them into a
 // program with libFuzzer, whose archive GLPREVIEW_FUZZER names.
 let parsers: [Target.Dependency] =
-  ["GLPreview", "GLPreviewServer", "NATS", "PreviewCore"]
+  ["GLPreview", "GLPreviewServer", "NATS", "PreviewCore", "glpreview-cli"]
   + [.product(name: "HTTPTypes", package: "swift-http-types")]
   + [.product(name: "Hummingbird", package: "hummingbird")]
   + [.product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio")]

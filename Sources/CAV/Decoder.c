@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Allowance.h"
 #include "Frame.h"
 #include "Libraries.h"
 
@@ -11,6 +12,7 @@ struct glp_av_decoder {
   AVCodecContext *context;
   AVPacket *packet;
   AVFrame *frame;
+  glp_av_allowance allowance;
 };
 
 static bool open_context(glp_av_decoder *self, int64_t max_pixels, glp_av_error *error) {
@@ -24,16 +26,18 @@ static bool open_context(glp_av_decoder *self, int64_t max_pixels, glp_av_error 
   self->context->thread_count = 1;
   self->context->flags |= AV_CODEC_FLAG_UNALIGNED | AV_CODEC_FLAG_LOW_DELAY;
   self->context->max_pixels = max_pixels;
+  glp_av_allow(self->context, &self->allowance);
   const int code = glp_av.avcodec_open2(self->context, codec, NULL);
   if (code < 0) glp_av_fail(error, code);
   return code >= 0;
 }
 
-glp_av_decoder *glp_av_decoder_open(int64_t max_pixels, glp_av_error *error) {
+glp_av_decoder *glp_av_decoder_open(int64_t max_pixels, glp_av_memory memory, glp_av_error *error) {
   if (!glp_av_load(error)) return NULL;
   glp_av_listen();
   glp_av_decoder *self = calloc(1, sizeof *self);
   if (!self) return glp_av_fail(error, AVERROR(ENOMEM));
+  self->allowance.memory = memory;
   if (open_context(self, max_pixels, error)) return self;
   glp_av_decoder_close(self);
   return NULL;
@@ -70,6 +74,10 @@ glp_av_frame *glp_av_decoder_decode(
   code = glp_av.avcodec_send_packet(self->context, self->packet);
   glp_av.av_packet_unref(self->packet);
   if (code >= 0) code = glp_av.avcodec_receive_frame(self->context, self->frame);
+  if (glp_av_has_refused(&self->allowance, error)) {
+    if (code == 0) glp_av.av_frame_unref(self->frame);
+    return NULL;
+  }
   if (code == 0) return make_picture(self, error);
   if (code == AVERROR(EAGAIN)) {
     *error = (glp_av_error){.status = GLP_AV_OK};

@@ -74,9 +74,8 @@ static void set_parameters(AVCodecContext *codec, const glp_av_encoding *encodin
   codec->max_b_frames = 0;
   codec->refs = 1;
   codec->flags |= AV_CODEC_FLAG_LOW_DELAY;
-  // A slice a thread: more than one only where one thread may be too slow.
   codec->thread_type = FF_THREAD_SLICE;
-  codec->thread_count = (int64_t)encoding->width * encoding->height > 1920 * 1088 ? 4 : 1;
+  codec->thread_count = encoding->threads;
   // What the samples are: JPEG's colours in limited range, chroma in the middle of its pixels.
   codec->color_range = AVCOL_RANGE_MPEG;
   codec->colorspace = AVCOL_SPC_SMPTE170M;

@@ -13,16 +13,16 @@
 
 #define GLP_AV_UTIL(F) \
   F(av_strerror) F(av_dict_set) F(av_dict_set_int) F(av_dict_free) F(av_frame_alloc) F(av_frame_free) \
-  F(av_frame_move_ref) F(av_frame_get_side_data) F(av_get_pix_fmt_name) F(av_pix_fmt_desc_get) F(av_read_image_line2) F(av_log_set_callback) F(av_malloc) \
+  F(av_frame_move_ref) F(av_frame_get_side_data) F(av_get_pix_fmt_name) F(av_read_image_line2) F(av_log_set_callback) F(av_malloc) \
   F(av_free) F(av_rescale_q) F(av_opt_set) F(av_frame_get_buffer) F(av_frame_make_writable) F(av_frame_unref) \
   F(av_hwdevice_ctx_create) F(av_hwframe_ctx_alloc) F(av_hwframe_ctx_init) F(av_hwframe_get_buffer) \
-  F(av_hwframe_transfer_data) F(av_buffer_unref)
+  F(av_hwframe_transfer_data) F(av_buffer_unref) F(av_pix_fmt_desc_get) F(av_get_padded_bits_per_pixel)
 
 #define GLP_AV_CODEC(F) \
   F(avcodec_alloc_context3) F(avcodec_free_context) F(avcodec_open2) F(avcodec_parameters_to_context) \
   F(avcodec_send_packet) F(avcodec_receive_frame) F(avcodec_get_name) F(avcodec_find_decoder) F(avcodec_find_encoder_by_name) \
   F(avcodec_send_frame) F(avcodec_receive_packet) F(av_packet_alloc) F(av_packet_free) F(av_packet_unref) \
-  F(av_new_packet) F(av_packet_get_side_data)
+  F(av_new_packet) F(av_packet_get_side_data) F(avcodec_default_get_buffer2)
 
 #define GLP_AV_FORMAT(F) \
   F(avformat_alloc_context) F(avformat_free_context) F(avformat_open_input) F(avformat_close_input) F(av_read_frame) \

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "Allowance.h"
 #include "Frame.h"
 #include "Libraries.h"
 
@@ -53,6 +54,7 @@ struct glp_av_reader {
   char refused[256];
   int64_t max_pixels;
   int threads;
+  glp_av_allowance allowance;
   bool is_live;
   /// Whether `packet` is the first of the video and was not decoded yet.
   bool has_packet;
@@ -294,6 +296,7 @@ static bool open_decoder(glp_av_reader *self, glp_av_error *error) {
   self->decoder->flags |= AV_CODEC_FLAG_UNALIGNED;
   if (self->is_live) self->decoder->flags |= AV_CODEC_FLAG_LOW_DELAY;
   self->decoder->max_pixels = self->max_pixels;
+  glp_av_allow(self->decoder, &self->allowance);
   if ((code = glp_av.avcodec_open2(self->decoder, codec, NULL)) < 0) return glp_av_fail(error, code);
   return true;
 }
@@ -306,18 +309,20 @@ static bool begin(glp_av_reader *self, glp_av_error *error) {
   return wait_for_video(self, error) && open_decoder(self, error);
 }
 
-static glp_av_reader *create(int64_t max_pixels, int threads, glp_av_error *error) {
+static glp_av_reader *create(int64_t max_pixels, int threads, glp_av_memory memory, glp_av_error *error) {
   if (!glp_av_load(error)) return NULL;
   glp_av_reader *self = calloc(1, sizeof *self);
   if (!self) return glp_av_fail(error, AVERROR(ENOMEM));
   self->descriptor = -1;
   self->max_pixels = max_pixels;
   self->threads = threads;
+  self->allowance.memory = memory;
   return self;
 }
 
-glp_av_reader *glp_av_open_file(const char *path, int64_t max_pixels, int threads, glp_av_error *error) {
-  glp_av_reader *self = create(max_pixels, threads, error);
+glp_av_reader *glp_av_open_file(
+    const char *path, int64_t max_pixels, int threads, glp_av_memory memory, glp_av_error *error) {
+  glp_av_reader *self = create(max_pixels, threads, memory, error);
   if (!self) return NULL;
   self->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (self->descriptor < 0) {
@@ -331,8 +336,8 @@ glp_av_reader *glp_av_open_file(const char *path, int64_t max_pixels, int thread
 
 glp_av_reader *glp_av_open_stream(
     const char *url, const char *transport, glp_av_redirects redirects, int64_t max_pixels, int threads,
-    glp_av_stop *stop, glp_av_error *error) {
-  glp_av_reader *self = create(max_pixels, threads, error);
+    glp_av_memory memory, glp_av_stop *stop, glp_av_error *error) {
+  glp_av_reader *self = create(max_pixels, threads, memory, error);
   if (!self) return NULL;
   self->is_live = true;
   self->stop = stop;
@@ -531,6 +536,10 @@ static glp_av_frame *next(glp_av_reader *self, bool stays, glp_av_error *error) 
   while (true) {
     glp_av_listen();
     int code = glp_av.avcodec_receive_frame(self->decoder, self->frame);
+    if (glp_av_has_refused(&self->allowance, error)) {
+      if (code == 0) glp_av.av_frame_unref(self->frame);
+      return NULL;
+    }
     if (code == 0) {
       self->is_leading_in = false;
       return make_picture(self, error);
@@ -544,6 +553,7 @@ static glp_av_frame *next(glp_av_reader *self, bool stays, glp_av_error *error) 
       code = stays ? 0 : take_packet(self);
       if (code == 0) {
         code = send_packet(self);
+        if (glp_av_has_refused(&self->allowance, error)) return NULL;
         if (code >= 0) continue;
       } else if (self->is_live || code == AVERROR_EXIT) {
         return glp_av_fail(error, code);

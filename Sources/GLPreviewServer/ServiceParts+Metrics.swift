@@ -18,6 +18,7 @@ extension ServiceParts {
       MetricFamily("glpreview_jpegs_encoded_total", .counter, value: Double(statistics.jpegs)),
       MetricFamily("glpreview_memory_budget_bytes", value: Double(budget.capacity)),
       MetricFamily("glpreview_memory_overhead_bytes", value: Double(budget.overhead)),
+      MetricFamily("glpreview_memory_uncounted_bytes", value: Double(MemoryMonitor.uncounted(by: budget))),
       MetricFamily("glpreview_memory_reserved_bytes", value: Double(budget.reserved)),
       MetricFamily("glpreview_memory_reserved_peak_bytes", value: Double(budget.peak)),
       MetricFamily("glpreview_memory_refused_total", .counter, value: Double(budget.refusals)),

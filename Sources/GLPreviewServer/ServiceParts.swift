@@ -18,7 +18,7 @@ struct ServiceParts: Sendable {
   let renderer: RendererWatch
   let streams: StreamRegistry
   let videos: VideoStreams
-  let clips = AdmissionLimit(capacity: 4, subject: "clips being made")
+  let clips = ClipGates()
   let snapshots: SnapshotProvider
   let events: ServiceEvents
   /// Nil where nothing is recorded.

@@ -4,7 +4,9 @@ import GLPreview
 import GLPreviewServer
 import Glibc
 
-@main
+/// Runs the command with the process's arguments, and ends the process.
+@MainActor package func runCommand() async { await GLPreviewCommand.main() }
+
 struct GLPreviewCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "glpreview",

@@ -15,6 +15,8 @@ typedef enum {
   GLP_AV_NO_LIBRARIES,
   GLP_AV_INTERRUPTED,
   GLP_AV_NO_MEMORY,
+  /// It may not take the memory for its pictures (glp_av_memory).
+  GLP_AV_NO_ROOM,
   /// Not a video of any format that is read.
   GLP_AV_UNKNOWN_FORMAT,
   /// Of a known format, but broken; or nothing that could be made sense of was answered.
@@ -80,8 +82,17 @@ typedef struct {
   int rate_denominator;
 } glp_av_facts;
 
+/// Asks whether a decoder may take so many bytes in sum from now on, before it takes them; on any thread.
+typedef struct {
+  /// NULL: it may take anything.
+  bool (*may_take)(void *context, int64_t bytes);
+  /// Must live as long as the decoder.
+  void *context;
+} glp_av_memory;
+
 /// A file. Read through a descriptor of our own: nothing that the file says can open another one.
-glp_av_reader *glp_av_open_file(const char *path, int64_t max_pixels, int threads, glp_av_error *error);
+glp_av_reader *glp_av_open_file(
+    const char *path, int64_t max_pixels, int threads, glp_av_memory memory, glp_av_error *error);
 
 /// Which redirections of RTSP servers are followed.
 typedef enum { GLP_AV_SAME_HOST, GLP_AV_ANY_HOST, GLP_AV_NO_REDIRECTS } glp_av_redirects;
@@ -89,7 +100,7 @@ typedef enum { GLP_AV_SAME_HOST, GLP_AV_ANY_HOST, GLP_AV_NO_REDIRECTS } glp_av_r
 /// A stream. `transport` is "tcp" or "udp" for RTSP, else NULL. `stop` must live as long as the reader.
 glp_av_reader *glp_av_open_stream(
     const char *url, const char *transport, glp_av_redirects redirects, int64_t max_pixels, int threads,
-    glp_av_stop *stop, glp_av_error *error);
+    glp_av_memory memory, glp_av_stop *stop, glp_av_error *error);
 
 void glp_av_close(glp_av_reader *reader);
 
@@ -131,7 +142,7 @@ glp_av_frame *glp_av_decode(glp_av_reader *reader, glp_av_error *error);
 typedef struct glp_av_decoder glp_av_decoder;
 
 /// NULL where it can't be opened: `error` says why.
-glp_av_decoder *glp_av_decoder_open(int64_t max_pixels, glp_av_error *error);
+glp_av_decoder *glp_av_decoder_open(int64_t max_pixels, glp_av_memory memory, glp_av_error *error);
 void glp_av_decoder_close(glp_av_decoder *decoder);
 
 /// Decodes a picture of a byte stream without reordering. NULL where it can't be decoded, or is only half a picture
@@ -223,6 +234,8 @@ typedef struct {
   int rate;
   /// A key picture comes at the latest after this many.
   int keyframe_interval;
+  /// Of software: a slice a thread.
+  int threads;
 } glp_av_encoding;
 
 /// One encoder; used by one thread at a time.

@@ -1,7 +1,7 @@
 // Why a codec fails, and when it gives up. Codecs do not know file names; their callers add them.
 internal import PreviewCore
 
-package struct CodecError: Error, Hashable, CustomStringConvertible {
+package struct CodecError: MemoryShortage, Hashable, CustomStringConvertible {
   package enum Kind: Sendable, Hashable {
     case unrecognized
     /// The bytes end before the picture is complete.
@@ -28,16 +28,11 @@ package struct CodecError: Error, Hashable, CustomStringConvertible {
 
   init(_ error: MemoryBudget.Exceeded) { self.init(.noMemory, error.description) }
 
+  package var isOutOfMemory: Bool { kind == .noMemory }
+
   /// Rejects sizes larger than `maximumPixels`, before any memory is allocated.
   static func checkSize(_ size: Size, maximumPixels: Int) throws(CodecError) {
     if let refusal = size.refusal(maximumPixels: maximumPixels) { throw CodecError(.tooLarge, refusal) }
-  }
-}
-
-extension Error {
-  /// Whether a picture could not be decoded only because the memory budget had no room for it.
-  var isOutOfMemory: Bool {
-    self is MemoryBudget.Exceeded || (self as? CodecError)?.kind == .noMemory
   }
 }
 

@@ -66,7 +66,7 @@ package final class FramePool: Sendable {
     }
   }
 
-  func removeAll() { state.withLock { $0.idle.removeAll() } }
+  package func removeAll() { state.withLock { $0.idle.removeAll() } }
 }
 
 extension FramePool: Hashable {

@@ -71,6 +71,20 @@ extension MemoryBudget {
   }
 }
 
+/// An error that may say that only a memory budget had no room.
+package protocol MemoryShortage: Error {
+  var isOutOfMemory: Bool { get }
+}
+
+extension MemoryBudget.Exceeded: MemoryShortage {
+  package var isOutOfMemory: Bool { true }
+}
+
+extension Error {
+  /// Whether it failed only because the memory budget had no room: a retry may succeed.
+  package var isOutOfMemory: Bool { (self as? any MemoryShortage)?.isOutOfMemory ?? false }
+}
+
 extension MemoryBudget: Hashable {
   /// Whether both are the same budget.
   public static func == (a: MemoryBudget, b: MemoryBudget) -> Bool { a === b }

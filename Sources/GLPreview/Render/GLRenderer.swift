@@ -124,9 +124,9 @@ public actor GLRenderer: Renderer {
   }
 
   /// The same, counting the GPU objects made for it against `budget`.
-  func render(_ frame: Frame, _ plan: RenderPlan, within budget: MemoryBudget?) async throws(RenderError)
-    -> [Picture]
-  {
+  package func render(
+    _ frame: Frame, _ plan: RenderPlan, within budget: MemoryBudget?
+  ) async throws(RenderError) -> [Picture] {
     try check(frame, plan)
     return try await draw(.views(frame, plan, isTimed: false), within: budget).pictures
   }
@@ -171,7 +171,7 @@ public actor GLRenderer: Renderer {
   nonisolated var programCount: Int { programs.load(ordering: .relaxed) }
 
   /// Frees what is kept; the next picture takes a little longer.
-  func removeKept() {
+  package func removeKept() {
     state?.removeKept()
     countKept()
   }
@@ -269,9 +269,13 @@ public struct RenderError: Error, Hashable, CustomStringConvertible {
   /// The memory budget's error, if it had no room.
   let shortage: MemoryBudget.Exceeded?
 
+  package var isOutOfMemory: Bool { shortage != nil }
+
   init(_ description: String, isContextLost: Bool = false, shortage: MemoryBudget.Exceeded? = nil) {
     self.description = description
     self.isContextLost = isContextLost
     self.shortage = shortage
   }
 }
+
+extension RenderError: MemoryShortage {}

@@ -96,20 +96,24 @@ public struct Clip: Sendable {
   /// - Throws: `NotKept` if nothing is kept of the time; `WebPError`, `MemoryBudget.Exceeded`, the errors of drawing.
   public func webP(framesPerSecond: Double = 5, quality: Int = 75) async throws -> [UInt8] {
     try await webP(
-      framesPerSecond: framesPerSecond, quality: quality, holding: feed.drawing.memory.budget?.reserve(0))
+      framesPerSecond: framesPerSecond, quality: quality, holding: feed.budget?.reserve(0))
   }
 
   /// The same. `lease` grows before each picture is encoded, to what that takes and three times the file so far, which is
-  /// copied when it outgrows its memory; in the end it is as large as the file's memory.
+  /// copied when it outgrows its memory; in the end it is as large as the file's memory. `whenCaughtUp` is called before
+  /// pictures that are still to come are waited for.
   package func webP(
-    framesPerSecond: Double, quality: Int, holding lease: MemoryLease?
+    framesPerSecond: Double, quality: Int, holding lease: MemoryLease?, whenCaughtUp: () -> Void = {}
   ) async throws -> [UInt8] {
     try WebPAnimation.load()
     let interval = Duration.seconds(1 / min(max(framesPerSecond, 0.01), 1000))
     let quality = min(max(quality, 1), 100)
     var (animation, count, last): (WebPAnimation?, Int, CaptureInstant?) = (nil, 0, nil)
     var size = Size(width: 0, height: 0)
-    for try await rendered in pictures(every: interval) {
+    var iterator = pictures(every: interval).makeAsyncIterator()
+    while true {
+      if iterator.isCaughtUp { whenCaughtUp() }
+      guard let rendered = try await iterator.next() else { break }
       let picture = rendered.picture
       if animation == nil { (animation, size) = (WebPAnimation(picture.size), picture.size) }
       // The camera has changed its mode.
@@ -158,7 +162,7 @@ public struct Clip: Sendable {
       && feed.source.videoRefusal == nil
   }
 
-  var encoder: VideoEncoder { VideoEncoder(configuration) }
+  var encoder: VideoEncoder { VideoEncoder(configuration, within: feed.budget) }
   var keys: KeySchedule { KeySchedule(every: configuration.keyframeInterval) }
 }
 
@@ -173,6 +177,9 @@ struct ClipCursor: Sendable {
 
   /// How long a picture is waited for at most before the clip is asked whether it is to go on.
   private static let looksEvery = Duration.seconds(1)
+
+  /// Whether all that is kept was looked at: the next picture is still to come.
+  var isCaughtUp: Bool { clip.feed.replay?.buffer.hasPicture(after: last) != true }
 
   /// The next picture; nil at the end.
   mutating func next() async throws -> ReplayRing<KeptPicture>.Entry? {
@@ -224,6 +231,8 @@ public struct ClipPictures: AsyncSequence, Sendable {
       (self.cursor, self.format, self.interval) = (cursor, format, interval)
     }
 
+    var isCaughtUp: Bool { cursor.isCaughtUp }
+
     /// The next picture; nil at the end.
     public mutating func next() async throws -> RenderedPicture? {
       while let entry = try await cursor.next() {
@@ -262,6 +271,9 @@ public struct ClipSamples: AsyncSequence, Sendable {
     init(_ clip: Clip) {
       (cursor, encoder, keys) = (ClipCursor(clip), clip.encoder, clip.keys)
     }
+
+    /// Whether all that is kept was returned: the next sample is still to come.
+    package var isCaughtUp: Bool { samples.isEmpty && cursor.isCaughtUp }
 
     /// The next sample; nil at the end.
     public mutating func next() async throws -> VideoSample? {

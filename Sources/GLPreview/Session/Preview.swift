@@ -95,7 +95,7 @@ package final class Preview: Sendable {
       self, configuration, VideoTimes(control: control), passes: passes, patiently: isPatient,
       counting: counters
     ) {
-      VideoEncoder(configuration, counting: counters)
+      VideoEncoder(configuration, counting: counters, within: producer.budget)
     }
   }
 
@@ -212,6 +212,8 @@ protocol PictureProducer: Sendable {
   var eagerReaders: EagerReaders? { get }
   /// The ends of its source's connections; nil where they end nothing.
   var endedConnections: EndedConnections? { get }
+  /// What its pictures and their encoders count against; nil for nothing.
+  var budget: MemoryBudget? { get }
 }
 
 /// A reader of a preview, for as long as this object exists.

@@ -45,6 +45,8 @@ actor SceneFeed: PictureProducer {
     }
   }
 
+  nonisolated var budget: MemoryBudget? { drawing.budget }
+
   init(on drawing: SessionDrawing, _ feeds: @escaping @Sendable (String) -> SourceFeed?) {
     self.drawing = drawing
     self.feeds = feeds

@@ -176,10 +176,3 @@ final class SessionDrawing: Sendable {
     await lease.giveBack()
   }
 }
-
-extension PlannedView {
-  /// The bytes of its picture.
-  fileprivate var byteCount: Int {
-    format.planeSizes(of: size).reduce(0) { $0 + $1.pixelCount * format.bytesPerSample }
-  }
-}

@@ -16,6 +16,7 @@ actor SourceFeed: PictureProducer {
   nonisolated let replay: ReplayReader?
   nonisolated let eagerReaders: EagerReaders? = EagerReaders()
   nonisolated var endedConnections: EndedConnections? { source.options.endedConnections }
+  nonisolated var budget: MemoryBudget? { drawing.memory.budget }
   var requests: [Int: FeedRequest] = [:]
   private var nextID = 0
   private(set) var pump: Task<Void, Never>?

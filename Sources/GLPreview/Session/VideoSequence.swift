@@ -13,7 +13,9 @@ public struct VideoSequence: AsyncSequence, Sendable {
   private let encoder: @Sendable () -> VideoEncoder
 
   init(_ preview: Preview, _ configuration: VideoConfiguration) {
-    self.init(preview, configuration, VideoTimes()) { VideoEncoder(configuration) }
+    self.init(preview, configuration, VideoTimes()) {
+      VideoEncoder(configuration, within: preview.producer.budget)
+    }
   }
 
   init(

@@ -1,4 +1,5 @@
 // One open encoder of a library.
+internal import Glibc
 internal import PreviewCore
 
 /// What an encoder is opened with.
@@ -17,6 +18,23 @@ struct EncoderSettings: Sendable, Hashable {
 
   /// Pictures a second that encoders are told of.
   static let nominalRate = 30
+
+  /// The threads of software: a slice each, more than one only where one may be too slow. More than there are cores only
+  /// take memory.
+  var threads: Int { size.pixelCount > 1920 * 1088 ? min(Self.cores, 4) : 1 }
+
+  private static let cores = max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)
+
+  /// What an open encoder takes, in bytes: the most that was measured of noise at 0.1 to 35 megapixels, with x264 0.164 and
+  /// OpenH264 2.3. Of hardware, only what it takes of the process: some pictures on their way.
+  var byteCount: Int {
+    let pixels = size.pixelCount
+    return switch encoder {
+    case .x264, .automatic: min(26 * pixels + (1 << 20), 15 * pixels + (24 << 20))
+    case .openh264: 16 * pixels + (1 << 20)
+    case .v4l2m2m, .vaapi, .nvenc: 6 * pixels + (1 << 20)
+    }
+  }
 }
 
 /// An encoder for pictures of one size. It blocks, and is used by one caller at a time.
@@ -53,6 +71,7 @@ typealias EncoderOpener = @Sendable (EncoderSettings) throws(VideoError) -> any 
         unsafe encoding.bitrate = Int64(settings.bitrate)
         unsafe encoding.rate = CInt(EncoderSettings.nominalRate)
         unsafe encoding.keyframe_interval = CInt(settings.keyframeInterval)
+        unsafe encoding.threads = CInt(settings.threads)
         return unsafe glp_av_encoder_open(&encoding, &error)
       }
       guard let handle = unsafe opened else { throw VideoError(error, name) }

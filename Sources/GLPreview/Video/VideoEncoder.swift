@@ -7,6 +7,7 @@ package actor VideoEncoder {
   private let open: EncoderOpener
   private let stallsAfter: Duration
   private let counters: VideoCounters
+  private let budget: MemoryBudget?
 
   /// Those who were not given up, for pictures of `size`.
   private var candidates: [VideoConfiguration.Encoder] = []
@@ -21,17 +22,22 @@ package actor VideoEncoder {
   private var bitrateFactor = 1.0
   private var last: CaptureInstant?
 
-  /// Creates an encoder; the libraries are loaded and a device is opened with the first picture.
-  package init(_ configuration: VideoConfiguration, counting counters: VideoCounters = VideoCounters()) {
-    self.init(configuration, counting: counters, open: openEncoder)
+  /// Creates an encoder; the libraries are loaded and a device is opened with the first picture. While it is open, what it
+  /// takes is reserved of `budget`.
+  package init(
+    _ configuration: VideoConfiguration, counting counters: VideoCounters = VideoCounters(),
+    within budget: MemoryBudget? = nil
+  ) {
+    self.init(configuration, counting: counters, within: budget, open: openEncoder)
   }
 
   /// `stallsAfter` is the time after which a picture that is not encoded counts as failed.
   init(
     _ configuration: VideoConfiguration, counting counters: VideoCounters = VideoCounters(),
-    open: @escaping EncoderOpener, stallsAfter: Duration = .seconds(5)
+    within budget: MemoryBudget? = nil, open: @escaping EncoderOpener, stallsAfter: Duration = .seconds(5)
   ) {
     self.counters = counters
+    self.budget = budget
     self.configuration = configuration
     self.open = open
     self.stallsAfter = stallsAfter
@@ -49,7 +55,8 @@ package actor VideoEncoder {
   ///   - isKey: whether decoding must be able to begin with it.
   ///   - bitrateFactor: the part of the configuration's bit rate that may be used, 0...1.
   /// - Returns: the picture's sample.
-  /// - Throws: `VideoError` if no candidate is left; `CancellationError`.
+  /// - Throws: `VideoError` if no candidate is left; `MemoryBudget.Exceeded` if there is no room for one;
+  ///   `CancellationError`.
   package func encode(
     _ picture: Picture, at time: CaptureInstant, isKey: Bool, bitrateFactor: Double = 1
   ) async throws -> VideoSample {
@@ -103,12 +110,7 @@ package actor VideoEncoder {
     let isFirst = running == nil
     let bitrate = configuration.bitrate(for: picture.size) * EncoderSettings.nominalRate
     let wanted = Int(Double(bitrate) * bitrateFactor / rate.picturesPerSecond)
-    let running =
-      running
-      ?? EncoderThread(
-        EncoderSettings(
-          encoder: candidate, size: picture.size.even, rateFactor: configuration.rateFactor, bitrate: wanted,
-          keyframeInterval: Int(configuration.keyframeInterval / .seconds(1) * 60)), open: open)
+    let running = try running ?? makeThread(picture.size, candidate, bitrate: wanted)
     if isFirst { (self.bitrate, self.bitrateFactor) = (wanted, bitrateFactor) }
     // Each change disturbs an encoder's own control of its rate.
     let isOff = bitrateFactor != self.bitrateFactor || abs(wanted - self.bitrate) > self.bitrate / 4
@@ -125,6 +127,15 @@ package actor VideoEncoder {
       if !stream.slices.isEmpty { return stream }
     }
     throw VideoError(.failed, "\(candidate.rawValue) takes pictures and gives none")
+  }
+
+  private func makeThread(
+    _ size: Size, _ candidate: VideoConfiguration.Encoder, bitrate: Int
+  ) throws(MemoryBudget.Exceeded) -> EncoderThread {
+    let settings = EncoderSettings(
+      encoder: candidate, size: size.even, rateFactor: configuration.rateFactor, bitrate: bitrate,
+      keyframeInterval: Int(configuration.keyframeInterval / .seconds(1) * 60))
+    return EncoderThread(settings, open: open, holding: try budget?.reserve(settings.byteCount))
   }
 
   private func sample(
@@ -166,9 +177,11 @@ private actor EncoderThread {
   private let queue: ReadingQueue
   private let settings: EncoderSettings
   private let open: EncoderOpener
+  private let lease: MemoryLease?
   private var encoder: (any H264Encoder)?
 
-  init(_ settings: EncoderSettings, open: @escaping EncoderOpener) {
+  init(_ settings: EncoderSettings, open: @escaping EncoderOpener, holding lease: MemoryLease?) {
+    self.lease = lease
     queue = ReadingQueue(named: "encoder.\(settings.encoder.rawValue)")
     self.settings = settings
     self.open = open

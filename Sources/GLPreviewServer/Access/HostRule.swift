@@ -60,6 +60,7 @@ struct HostName: Sendable, Hashable {
     guard isPort, isHost, !host.isEmpty else { return nil }
     var name = host.lowercased()
     if !isBracketed, name.hasSuffix(".") { name.removeLast() }
+    guard !name.isEmpty, isBracketed || !name.hasSuffix(".") else { return nil }
     text = name
     isAddress = ClientGroup.isAddress(name)
   }

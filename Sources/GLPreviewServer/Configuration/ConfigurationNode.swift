@@ -132,17 +132,18 @@ struct YAMLDocument {
   /// The parser limits the depth. An anchor precedes its aliases and is rejected, so no alias is ever followed.
   private func node(_ node: Node) throws(ConfigurationError) -> ConfigurationNode {
     guard node.anchor == nil else { throw refusal(node.mark, Self.noAliases) }
-    guard node.tag.description.hasPrefix("tag:yaml.org,2002:") else {
-      throw refusal(node.mark, "the tag \(node.tag) is not known; no tags are")
-    }
     let content: ConfigurationNode.Content
     switch node {
     case .scalar(let scalar):
+      // Yams gives quoted words and blocks of text the tag of a text.
+      if scalar.style == .plain || scalar.tag != Tag(.str) { try checkTag(scalar.tag, scalar.mark) }
       let isNothing = scalar.style == .plain && ["", "~", "null", "Null", "NULL"].contains(scalar.string)
       content = isNothing ? .nothing : .word(scalar.string)
     case .sequence(let sequence):
+      try checkTag(sequence.tag, sequence.mark)
       content = .list(try sequence.map { item throws(ConfigurationError) in try self.node(item) })
     case .mapping(let mapping):
+      try checkTag(mapping.tag, mapping.mark)
       content = .members(
         try mapping.map { key, value throws(ConfigurationError) in
           guard case .scalar(let scalar) = key else {
@@ -153,6 +154,12 @@ struct YAMLDocument {
     case .alias(let alias): throw refusal(alias.mark, Self.noAliases)
     }
     return ConfigurationNode(content: content, origin: origin(node.mark))
+  }
+
+  /// Nodes without a tag have an implicit one until Yams is asked for it.
+  private func checkTag(_ tag: Tag, _ mark: Mark?) throws(ConfigurationError) {
+    guard tag != .implicit else { return }
+    throw refusal(mark, "the tag \(tag) is not known; no tags are")
   }
 
   private func origin(_ mark: Mark?) -> ConfigurationOrigin {

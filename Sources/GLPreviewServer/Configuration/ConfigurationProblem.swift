@@ -13,13 +13,13 @@ package struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible
   init(origin: String? = nil, path: [String] = [], _ reason: String) {
     self.origin = origin
     self.path = path
-    self.reason = Redaction.message(reason)
+    self.reason = Redaction.message(reason).brief
   }
 
   /// The key, such as `cameras.door.views.face.rotate`; nil for the whole file.
   package var key: String? {
     // It may be an address that was written in the wrong place.
-    path.isEmpty ? nil : Redaction.message(path.joined(separator: "."))
+    path.isEmpty ? nil : Redaction.message(path.joined(separator: ".")).brief
   }
 
   /// `FILE:LINE:COLUMN: KEY: REASON`, without unknown parts.

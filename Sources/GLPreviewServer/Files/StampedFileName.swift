@@ -31,7 +31,7 @@ struct StampedFileName: Sendable, Hashable, Comparable {
     guard stamp.count == Self.stampLength, file.hasSuffix(kind.rawValue),
       zip(stamp, "0000-00-00T00-00-00.000Z".utf8).allSatisfy({ byte, sign in
         sign == UInt8(ascii: "0") ? (0x30...0x39).contains(byte) : byte == sign
-      })
+      }), !file.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 < 0x20 })
     else { return nil }
     self.camera = camera
     self.file = file
@@ -51,7 +51,7 @@ struct StampedFileName: Sendable, Hashable, Comparable {
   }
 
   /// The time as text that sorts chronologically.
-  var stamp: Substring { file.prefix(Self.stampLength) }
+  var stamp: Substring { file[..<file.utf8.index(file.startIndex, offsetBy: Self.stampLength)] }
 
   /// `time` in a file name, without colons, which some file systems reject.
   static func stamp(_ time: WallTime) -> String { time.description.replacing(":", with: "-") }

@@ -16,22 +16,49 @@ struct RequestClient: Sendable, Hashable {
   var isShared: Bool { address.isLocal && secret == nil }
 }
 
-/// A counting gate with a limit and a share per client.
+/// A counting gate with a limit, a share per client, and one per secret at all addresses that use it.
 final class AdmissionLimit: Sendable {
   /// The most requests inside.
   let capacity: Int
   /// The most requests of one client inside.
   let share: Int
+  /// The most requests of one secret inside, wherever they come from: they leave a client's share to others.
+  let secretShare: Int
   private let subject: String
   private let retryAfter: Int
   private let inside = Watched(Inside())
 
   private struct Inside: Sendable {
     var count = 0
-    var clients: [RequestClient: Int] = [:]
+    var held = Holdings()
     /// The requests that wait for a place.
     var waiting = 0
-    var waitingClients: [RequestClient: Int] = [:]
+    var waitingHeld = Holdings()
+  }
+
+  /// How many places each client and each secret has.
+  private struct Holdings: Sendable {
+    private var clients: [RequestClient: Int] = [:]
+    private var secrets: [Int: Int] = [:]
+
+    /// The places that a client, or its secret, has if that is as many as it may have.
+    func excess(of client: RequestClient?, share: Int, secretShare: Int) -> Int? {
+      guard let client else { return nil }
+      if let held = clients[client], held >= share { return held }
+      guard let held = client.secret.flatMap({ secrets[$0] }), held >= secretShare else { return nil }
+      return held
+    }
+
+    mutating func add(_ client: RequestClient?, _ count: Int) {
+      guard let client else { return }
+      Self.add(count, to: &clients[client])
+      if let secret = client.secret { Self.add(count, to: &secrets[secret]) }
+    }
+
+    private static func add(_ count: Int, to held: inout Int?) {
+      let sum = (held ?? 0) + count
+      held = sum > 0 ? sum : nil
+    }
   }
 
   /// The most requests that wait for a place, for each one inside.
@@ -43,6 +70,7 @@ final class AdmissionLimit: Sendable {
     self.subject = subject
     self.retryAfter = retryAfter
     share = Self.share(of: capacity)
+    secretShare = max(capacity - share, share)
   }
 
   /// A quarter of the places; if there are few, half.
@@ -78,12 +106,9 @@ final class AdmissionLimit: Sendable {
         return true
       }
       let most = capacity * Self.mostWaiting
-      guard inside.waiting < most else { throw problem }
-      if let client {
-        let own = inside.waitingClients[client, default: 0]
-        guard own < most / 2 else { throw problem }
-        inside.waitingClients[client] = own + 1
-      }
+      let isTooMany = inside.waitingHeld.excess(of: client, share: most / 2, secretShare: most / 2) != nil
+      guard inside.waiting < most, !isTooMany else { throw problem }
+      inside.waitingHeld.add(client, 1)
       inside.waiting += 1
       return false
     }
@@ -91,8 +116,7 @@ final class AdmissionLimit: Sendable {
     defer {
       inside.withLock { inside in
         inside.waiting -= 1
-        guard let client, let own = inside.waitingClients[client] else { return }
-        inside.waitingClients[client] = own > 1 ? own - 1 : nil
+        inside.waitingHeld.add(client, -1)
       }
     }
     let entered = try await inside.first(until: CaptureClock.now + limit) { inside -> Bool? in
@@ -113,7 +137,9 @@ final class AdmissionLimit: Sendable {
   /// Why a client can't enter now; nil if it can.
   private func refusal(of client: RequestClient?, _ inside: Inside) -> Problem? {
     guard inside.count < capacity else { return full }
-    guard let client, let held = inside.clients[client], held >= share else { return nil }
+    guard let held = inside.held.excess(of: client, share: share, secretShare: secretShare) else {
+      return nil
+    }
     return .busy(
       .tooManyRequests, "too many \(subject) for this client: at most \(held) at a time",
       retryAfter: retryAfter)
@@ -121,14 +147,13 @@ final class AdmissionLimit: Sendable {
 
   private func admit(_ client: RequestClient?, _ inside: inout Inside) {
     inside.count += 1
-    if let client { inside.clients[client, default: 0] += 1 }
+    inside.held.add(client, 1)
   }
 
   fileprivate func leave(_ client: RequestClient?) {
     inside.update { inside in
       inside.count -= 1
-      guard let client, let held = inside.clients[client] else { return }
-      inside.clients[client] = held > 1 ? held - 1 : nil
+      inside.held.add(client, -1)
     }
   }
 }

@@ -23,7 +23,7 @@ struct Problem: Error, HTTPResponseError, Hashable, CustomStringConvertible {
     _ status: HTTPResponse.Status, _ detail: String, parameter: String? = nil, headers: [String: String] = [:]
   ) {
     self.status = status
-    self.detail = detail
+    self.detail = detail.brief
     self.parameter = parameter
     self.headers = headers
   }

@@ -38,6 +38,12 @@ struct MemoryMonitor: Service {
 
   func run() async throws { await cancelWhenGracefulShutdown { await look() } }
 
+  /// The bytes of this process's heap, and of its memory that is shared with drivers, that no lease accounts for at the moment.
+  /// Unlike a budget's `overhead`, all of them, and now.
+  static func uncounted(by budget: MemoryBudget) -> Int {
+    max(Int(glp_memory_measure().used) + (ProcessMetrics.sharedBytes ?? 0) - budget.reserved, 0)
+  }
+
   private func look() async {
     var looks = 0
     while !Task.isCancelled {

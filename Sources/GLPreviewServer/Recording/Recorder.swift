@@ -11,6 +11,7 @@ final class Recorder: Sendable {
   let camera: String
   private let configuration: RecordingConfiguration
   private let folder: RecordingFolder
+  private let budget: MemoryBudget
   private let open: @Sendable () throws -> VideoStream
   private let view: String
   private let locked: Recording.LockedView?
@@ -44,8 +45,8 @@ final class Recorder: Sendable {
   /// earlier recorder of the camera, stay in force until they end.
   init(
     _ camera: String, _ view: String, locked: Recording.LockedView? = nil,
-    _ configuration: RecordingConfiguration, _ folder: RecordingFolder, continuing before: Recorder? = nil,
-    logger: Logger, onChange: @escaping @Sendable (Recording) -> Void,
+    _ configuration: RecordingConfiguration, _ folder: RecordingFolder, within budget: MemoryBudget,
+    continuing before: Recorder? = nil, logger: Logger, onChange: @escaping @Sendable (Recording) -> Void,
     open: @escaping @Sendable () throws -> VideoStream
   ) {
     self.camera = camera
@@ -53,6 +54,7 @@ final class Recorder: Sendable {
     self.locked = locked
     self.configuration = configuration
     self.folder = folder
+    self.budget = budget
     self.logger = logger
     self.onChange = onChange
     self.open = open
@@ -135,6 +137,7 @@ final class Recorder: Sendable {
 
   private func record(_ stream: VideoStream, _ plan: inout RecordingPlan) async throws {
     var file: File?
+    let lease = try budget.reserve(0)
     defer {
       for step in plan.interrupt() { _ = carryOut(step, &file) }
       // After an error the plan may be ahead of what was done.
@@ -156,6 +159,7 @@ final class Recorder: Sendable {
         // watches is taken for a slow client.
         throw RecordingFailure()
       }
+      hold(&plan, lease)
       if let since = file?.since, let last = samples.last, last.timestamp - since >= Self.flushesEvery,
         !flush(&file)
       {
@@ -168,6 +172,12 @@ final class Recorder: Sendable {
       if ends { return }
       await rest(for: Self.looksEvery)
     }
+  }
+
+  /// Reserves what waits for a trigger, in steps. Where there is no room, the oldest goes.
+  private func hold(_ plan: inout RecordingPlan, _ lease: MemoryLease) {
+    let step = 1 << 20
+    while (try? lease.resize(to: (plan.waitingBytes + step - 1) / step * step)) == nil { plan.forgetOldest() }
   }
 
   /// Whether it could be done.

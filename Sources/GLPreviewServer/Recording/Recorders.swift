@@ -159,7 +159,7 @@ final class Recorders: Service, CustomStringConvertible {
     let view = key.view
     let recorder = Recorder(
       name, view, locked: key.locked.map(Recording.LockedView.init), key.configuration, folder,
-      continuing: before, logger: logger,
+      within: registry.budget, continuing: before, logger: logger,
       onChange: { [events] in events.recorded($0) },
       open: { [registry, videos] in
         let target = try registry.view(view, of: name)

@@ -25,7 +25,7 @@ struct RecordingPlan: Sendable {
   var isMoving = false
   /// What was before, from a key picture on, and has not been recorded.
   private var waiting: [VideoSample] = []
-  private var waitingBytes = 0
+  private(set) var waitingBytes = 0
   private var file: File?
 
   private struct File {
@@ -103,6 +103,11 @@ struct RecordingPlan: Sendable {
       dropped = next
     }
     drop(dropped)
+  }
+
+  /// Forgets the oldest of what was before, up to the next key picture.
+  mutating func forgetOldest() {
+    drop(waiting.indices.dropFirst().first { waiting[$0].isKey } ?? waiting.count)
   }
 
   private mutating func drop(_ count: Int) {

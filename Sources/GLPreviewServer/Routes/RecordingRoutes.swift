@@ -148,7 +148,10 @@ struct RecordingRoutes: Sendable {
     }
   }
 
-  private static let chunk = 256 << 10
+  /// What is read at a time: less than a socket takes at once, since each reader that takes nothing holds one.
+  private static let chunk = 64 << 10
+  /// Files that are being sent: each holds two descriptors.
+  private let readers = AdmissionLimit(capacity: 128, subject: "recordings being read")
 
   /// A file, or a part of it (RFC 9110, 14). One that is being recorded has what is written so far.
   private func file(
@@ -181,9 +184,12 @@ struct RecordingRoutes: Sendable {
       }
     }
     let channel = context.channel
+    // What is read, and its copy on the way to the socket.
+    let (permit, lease) = (try readers.enter(), try registry.budget.reserve(2 * Self.chunk))
     return Response(
       status: status, headers: headers,
       body: ResponseBody(contentLength: range.count) { [self, range] writer in
+        defer { withExtendedLifetime((permit, lease)) {} }
         var offset = range.lowerBound
         while offset < range.upperBound {
           let bytes = await file.read(offset, min(Self.chunk, range.upperBound - offset))
@@ -198,34 +204,6 @@ struct RecordingRoutes: Sendable {
         }
         try await writer.finish(nil)
       })
-  }
-}
-
-/// What a field `Range` asks for.
-enum ByteRange: Hashable {
-  case part(Range<Int>)
-  /// Several parts, or another unit: the whole is an answer too.
-  case whole
-  case unsatisfiable
-
-  init(_ field: String, of size: Int) {
-    self = .whole
-    guard field.lowercased().hasPrefix("bytes="), !field.contains(",") else { return }
-    let ends = field.dropFirst(6).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
-    guard ends.count == 2 else { return }
-    let (first, last) = (ends[0].trimmed, ends[1].trimmed)
-    let numbers = [first, last].map { text in
-      text.utf8.allSatisfy { (0x30...0x39).contains($0) } && text.count < 19 ? Int(text) : nil
-    }
-    switch (first.isEmpty, last.isEmpty) {
-    case (true, true): return
-    case (true, false):
-      guard let count = numbers[1] else { return }
-      self = count == 0 || size == 0 ? .unsatisfiable : .part(max(size - count, 0)..<size)
-    case (false, _):
-      guard let begin = numbers[0], last.isEmpty || numbers[1].map({ $0 >= begin }) == true else { return }
-      self = begin >= size ? .unsatisfiable : .part(begin..<min((numbers[1] ?? size) + 1, size))
-    }
   }
 }
 

@@ -41,13 +41,14 @@ extension VideoRoutes {
     _ target: ServedPreview, _ times: ClosedRange<CaptureInstant>, as wanted: ServedView,
     _ configuration: VideoConfiguration, headers: HTTPFields, _ context: ServiceContext
   ) async throws -> Response {
-    let permit = try clips.enter()
     let clip = try clip(of: target, as: wanted.view, times, configuration)
+    let all = clip.samples.makeAsyncIterator()
+    let places = try ClipPlaces(clips, times, isCaughtUp: all.isCaughtUp)
     // It tells whether there is anything, and an encoder.
     let (first, started) = try await context.whileClientStays {
       let limit = registry.patience.firstPicture
       let found = try await withDeadline(limit) {
-        var samples = clip.samples.makeAsyncIterator()
+        var samples = all
         return (try await samples.next(), samples)
       }
       guard let (sample, samples) = found else {
@@ -68,7 +69,7 @@ extension VideoRoutes {
       return Response(
         status: .ok, headers: headers,
         body: ResponseBody(contentLength: parts.reduce(0) { $0 + $1.count }) { writer in
-          defer { withExtendedLifetime((permit, lease)) {} }
+          defer { withExtendedLifetime((places, lease)) {} }
           for part in parts {
             try registry.checkShown([target], as: wanted.view)
             try await writer.write(ByteBuffer(bytes: part))
@@ -77,11 +78,12 @@ extension VideoRoutes {
         })
     }
     let body = ResponseBody { writer in
-      defer { withExtendedLifetime(permit) {} }
+      defer { withExtendedLifetime(places) {} }
       var (samples, next) = (started, Optional(first))
       var mp4 = FragmentedMP4(beginningAt: started.begin ?? first.timestamp)
       while let sample = next {
         try await writer.write(ByteBuffer(bytes: mp4.append(sample)))
+        if samples.isCaughtUp { places.caughtUp() }
         (next, samples) = try await context.whileClientStays { [samples] in
           var samples = samples
           return (try await samples.next(), samples)
@@ -112,16 +114,18 @@ extension VideoRoutes {
     }
     guard target.served.isEnabled else { throw Problem.switchedOff(target) }
     if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
-    let permit = try clips.enter()
     let clip = try clip(of: target, as: wanted.view, times, target.served.video)
+    let isCaughtUp = clip.samples.makeAsyncIterator().isCaughtUp
+    let places = try ClipPlaces(clips, times, isCaughtUp: isCaughtUp)
     let lease = try registry.budget.reserve(0)
     let body = try await context.whileClientStays {
-      let file = try await clip.webP(framesPerSecond: rate, quality: wanted.encodedQuality, holding: lease)
+      let file = try await clip.webP(
+        framesPerSecond: rate, quality: wanted.encodedQuality, holding: lease, whenCaughtUp: places.caughtUp)
       // The size of a buffer is a power of two.
       try lease.resize(to: file.capacity + 2 * file.count)
       return ByteBuffer(bytes: file)
     }
-    withExtendedLifetime(permit) {}
+    withExtendedLifetime(places) {}
     try registry.checkShown([target], as: wanted.view)
     try lease.resize(to: body.storageCapacity)
     var headers: HTTPFields = [.contentType: "image/webp", .cacheControl: "no-store"]

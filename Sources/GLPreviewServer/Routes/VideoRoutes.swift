@@ -8,8 +8,7 @@ internal import ServiceLifecycle
 struct VideoRoutes: Sendable {
   let registry: CameraRegistry
   let streams: VideoStreams
-  /// Limits clips of kept pictures, which are encoded as fast as they are read.
-  let clips: AdmissionLimit
+  let clips: ClipGates
   /// As of `StreamRoutes`.
   var guests: @Sendable (_ view: String, _ camera: String, Request) throws -> ServedPreview? = { _, _, _ in
     nil

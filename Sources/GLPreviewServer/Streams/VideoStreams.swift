@@ -244,7 +244,7 @@ final class VideoStream: Sendable {
       let sample: VideoSample?
       do {
         sample = try await watch.next()
-      } catch is VideoError where isLower {
+      } catch let error where isLower && (error is VideoError || error.isOutOfMemory) {
         watchSource { $0.refuse(at: CaptureClock.now) }
         continue
       }

@@ -70,6 +70,11 @@ package struct PlannedView: Sendable, Hashable {
   /// plain views, which read the frame itself.
   package let composition: PlannedComposition?
 
+  /// The bytes of its picture.
+  package var byteCount: Int {
+    format.planeSizes(of: size).reduce(0) { $0 + $1.pixelCount * format.bytesPerSample }
+  }
+
   /// One line per layer of the composition, if there is one, then one per pass.
   var lines: [String] {
     let layers = composition?.layers.enumerated().flatMap { $1.lines("\(name) layer \($0)") } ?? []

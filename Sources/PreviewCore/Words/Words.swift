@@ -129,7 +129,7 @@ public struct WordError: Error, Hashable, CustomStringConvertible {
 
   package init(_ key: String, _ reason: String) {
     self.key = key
-    self.reason = reason
+    self.reason = reason.brief
   }
 
   /// Creates an error for a value whose key the caller names.
@@ -150,5 +150,14 @@ extension WordError {
     guard range.contains(number) else {
       throw WordError(key, "\(number) is not from \(range.lowerBound) to \(range.upperBound)")
     }
+  }
+}
+
+extension String {
+  /// The text for a message, which may quote what somebody has sent: its beginning and its end, if it is longer than 1000
+  /// Unicode scalars.
+  package var brief: String {
+    guard utf8.count > 1000, unicodeScalars.count > 1000 else { return self }
+    return String(unicodeScalars.prefix(500)) + " ... " + String(unicodeScalars.suffix(400))
   }
 }

@@ -111,6 +111,10 @@ struct JobOptions: ParsableArguments {
       }
       return options
     } catch {
+      // --help and its like would be answered with pages.
+      guard exitCode(for: error) != .success else {
+        throw JobFailure("the words ask for help or a script, and jobs make pictures")
+      }
       throw JobFailure(message(for: error))
     }
   }
@@ -129,11 +133,11 @@ struct JobFailure: Error, CustomStringConvertible {
 
   /// A failure that no retry mends.
   init(_ description: String, status: Int32 = ExitStatus.usage) {
-    (self.description, self.status, isTemporary) = (description.onOneLine, status, false)
+    (self.description, self.status, isTemporary) = (description.onOneLine.brief, status, false)
   }
 
   init(_ description: String, temporary status: Int32) {
-    (self.description, self.status, isTemporary) = (description.onOneLine, status, true)
+    (self.description, self.status, isTemporary) = (description.onOneLine.brief, status, true)
   }
 
   /// Classifies an error of rendering or delivering.

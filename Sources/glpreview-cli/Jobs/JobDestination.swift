@@ -13,6 +13,8 @@ enum JobDestination: Equatable, Sendable {
   case replies(String, EncodedPicture.Format)
 
   private static let subjectScheme = "reply:"
+  /// The most folders of a file's path.
+  private static let deepest = 32
 
   /// Parses a job's destination: a path or an http:// or https:// address, in which {name}, {index} and {view} are replaced, or
   /// `reply:SUBJECT`.
@@ -41,11 +43,7 @@ enum JobDestination: Equatable, Sendable {
       guard case .files(let pattern, let format) = output else {
         throw UsageError("\(job.to): jobs make picture files, such as {name}.jpg")
       }
-      for view in views {
-        guard RootFolder.isRelative(pattern.name(view: view.name, frame: 0)) else {
-          throw UsageError("\(job.to) is not a relative path without '..'")
-        }
-      }
+      for view in views { try Self.check(path: pattern.name(view: view.name, frame: 0), job.to) }
       self = .files(pattern, format)
     }
     try checkViews(views)
@@ -70,6 +68,14 @@ enum JobDestination: Equatable, Sendable {
     case .objects(let pattern, _):
       views.map { pattern.name(view: $0.name.percentEncoded, frame: 0) }
     case .replies(let subject, _): views.map { _ in subject }
+    }
+  }
+
+  private static func check(path: String, _ to: String) throws {
+    guard RootFolder.isRelative(path) else { throw UsageError("\(to) is not a relative path without '..'") }
+    guard path == path.onOneLine else { throw UsageError("\(path) has a control character") }
+    guard path.utf8.count(where: { $0 == UInt8(ascii: "/") }) <= deepest else {
+      throw UsageError("\(to) is more than \(deepest) folders deep")
     }
   }
 

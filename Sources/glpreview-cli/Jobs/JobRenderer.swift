@@ -13,8 +13,11 @@ struct JobPermissions: Sendable {
   let readable: HostList
   /// Servers that pictures are PUT to.
   let writable: HostList
+  /// The most pixels of a source and of a picture.
   let maximumPixels: Int
-  /// How long a job may take.
+  /// The most pixels of all pictures of a job.
+  let maximumPixelsOfJob: Int
+  /// How long rendering a job may take.
   let limit: Duration
 
   /// The text for `SourceLocator` of a job's source.
@@ -45,19 +48,109 @@ struct JobPermissions: Sendable {
 actor JobRenderer {
   private let choice: RendererChoice
   private let gpu: GPUDevice.Choice
+  private let budget: MemoryBudget
   private let memory: FramePool
+  /// One for each job at a time.
+  private let places: Places
   private var opening: Task<GLRenderer, any Error>?
 
-  init(_ choice: RendererChoice, _ gpu: GPUDevice.Choice, budget: MemoryBudget) {
-    (self.choice, self.gpu) = (choice, gpu)
+  init(_ choice: RendererChoice, _ gpu: GPUDevice.Choice, budget: MemoryBudget, concurrency: Int) {
+    (self.choice, self.gpu, self.budget) = (choice, gpu, budget)
     memory = FramePool(budget: budget)
+    places = Places(concurrency)
   }
 
-  /// The pictures of a job, one a view.
-  nonisolated func pictures(
-    of job: Job, _ options: JobOptions, as format: EncodedPicture.Format, _ permissions: JobPermissions
-  ) async throws -> [EncodedPicture] {
+  /// Draws a job's pictures, a few views at a time, and hands each to `deliver` with its view's number.
+  ///
+  /// A job for which memory is short beside others is rendered alone.
+  ///
+  /// - Throws: `JobFailure` if a job is larger than the worker permits; what `deliver` throws.
+  nonisolated func render(
+    _ job: Job, _ options: JobOptions, as format: EncodedPicture.Format, _ permissions: JobPermissions,
+    to deliver: (EncodedPicture, _ view: Int) async throws -> Void
+  ) async throws {
     let source = try permissions.source(job.source)
+    var work = Work(
+      source: source, rendering: try rendering(job, options, as: format, permissions),
+      permissions: permissions)
+    do {
+      do {
+        try await render(&work, on: await places.take(), to: deliver)
+      } catch let error where error.isOutOfMemory {
+        let alone = try await withDeadline(permissions.limit) { [places] in await places.take(alone: true) }
+        guard let alone else { throw error }
+        await removeKept()
+        try await render(&work, on: alone, to: deliver)
+      }
+    } catch let error where error.isOutOfMemory && work.isAlone {
+      throw JobFailure(
+        "the job needs more memory than this worker has for pictures, \(budget.capacity >> 20) MiB (--memory)",
+        status: ExitStatus.badData)
+    } catch let error as SourceError {
+      // The author of a job need not know the worker's folders.
+      throw error.named(job.source)
+    } catch let error where error is DeviceError || (error as? RenderError)?.isContextLost == true {
+      await forget()
+      throw error
+    }
+  }
+
+  /// A job, and what is done of it.
+  private struct Work {
+    let source: String
+    let rendering: StillRendering
+    let permissions: JobPermissions
+    /// The views that are delivered.
+    var delivered = 0
+    /// How long rendering took so far.
+    var spent = Duration.zero
+    var isAlone = false
+
+    /// Runs a step within what is left of the permitted time. A step that does not end then goes on by itself, and keeps
+    /// what it captures until it ends.
+    mutating func within<Value: Sendable>(
+      _ step: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+      let start = CaptureClock.now
+      defer { spent += CaptureClock.now - start }
+      guard spent < permissions.limit, let value = try await withDeadline(permissions.limit - spent, step)
+      else {
+        throw SourceError.late(source, permissions.limit)
+      }
+      return value
+    }
+  }
+
+  private nonisolated func render(
+    _ work: inout Work, on place: Places.Held, to deliver: (EncodedPicture, _ view: Int) async throws -> Void
+  ) async throws {
+    work.isAlone = place.isAlone
+    let (source, rendering) = (work.source, work.rendering)
+    let still = try await work.within {
+      defer { withExtendedLifetime(place) {} }
+      return try await rendering.decoded(source) { try await self.drawing(rendering.settings) }
+    }
+    let most = work.permissions.maximumPixelsOfJob
+    guard still.pixelCount <= most else {
+      throw JobFailure(
+        "the pictures have \(still.pixelCount) pixels in sum; this worker makes at most \(most) a job (--max-job-megapixels)"
+      )
+    }
+    for piece in still.pieces where piece.firstView >= work.delivered {
+      let encoded = try await work.within {
+        defer { withExtendedLifetime(place) {} }
+        return try await still.encoded(piece)
+      }
+      for picture in encoded.files.compactMap(\.self) {
+        try await deliver(picture, work.delivered)
+        work.delivered += 1
+      }
+    }
+  }
+
+  private nonisolated func rendering(
+    _ job: Job, _ options: JobOptions, as format: EncodedPicture.Format, _ permissions: JobPermissions
+  ) throws -> StillRendering {
     let views = try options.viewOptions.views()
     let input = options.inputOptions
     var sourceOptions = try input.sourceOptions(for: job.source)
@@ -70,24 +163,10 @@ actor JobRenderer {
     let settings = RenderSettings(
       output: .nowhere(format), encoder: options.encodingOptions.encoder(format),
       schedule: FrameSchedule(limit: 1), maximumPixels: sourceOptions.maximumPixels, isQuiet: true)
-    let rendering = StillRendering(
-      sourceOptions: sourceOptions, memory: memory, decode: input.decode ?? .fast, views: views,
+    return StillRendering(
+      sourceOptions: sourceOptions, memory: memory, budget: budget, decode: input.decode ?? .fast,
+      views: views,
       settings: settings)
-    do {
-      let result = try await withDeadline(permissions.limit) {
-        try await rendering.finished(source) { try await self.drawing(settings) }
-      }
-      guard let result else {
-        throw SourceError.late(job.source, permissions.limit)
-      }
-      return result.frame.files.compactMap(\.self)
-    } catch let error as SourceError {
-      // The author of a job need not know the worker's folders.
-      throw SourceError(error.kind, path: job.source, reason: error.reason)
-    } catch let error where error is DeviceError || (error as? RenderError)?.isContextLost == true {
-      await forget()
-      throw error
-    }
   }
 
   private func drawing(_ settings: RenderSettings) async throws -> StillDrawing {
@@ -99,7 +178,13 @@ actor JobRenderer {
     self.opening = opening
     let renderer = try await opening.value
     let planner = RenderPlanner(tuning: renderer.tuning, maximumPixels: settings.maximumPixels)
-    return StillDrawing(renderer, planner, named: renderer.device.name, settings)
+    return StillDrawing(renderer, planner, within: budget)
+  }
+
+  /// Frees what is kept for the next job.
+  private func removeKept() async {
+    memory.removeAll()
+    try? await opening?.value.removeKept()
   }
 
   /// Opens the renderer now, so that a machine without one is told before it takes jobs.

@@ -37,26 +37,25 @@ final class PictureSender: Sendable {
     }
   }
 
-  /// Sends the pictures of `views`. Returns what they are.
+  /// Sends the picture of a view. Returns what it is.
   func send(
-    _ pictures: [EncodedPicture], of job: Job, _ views: [ViewConfiguration], to destination: JobDestination
-  ) async throws -> [JobResult.Picture] {
-    var results: [JobResult.Picture] = []
-    for (picture, (view, name)) in zip(pictures, zip(views, destination.names(views))) {
-      switch destination {
-      case .files:
-        guard let folder = permissions.folder else { throw JobFailure("this worker writes no files") }
-        try folder.write(picture.bytes, to: name)
-      case .objects: try await put(picture, to: name)
-      case .replies: try reply(picture, of: job, view.name, to: name)
-      }
-      results.append(
-        JobResult.Picture(
-          name: JobDestination.isAddress(name) ? name.redactedAddress : name, width: picture.size.width,
-          height: picture.size.height, bytes: picture.bytes.count))
+    _ picture: EncodedPicture, of job: Job, _ view: String, to name: String, _ destination: JobDestination
+  ) async throws -> JobResult.Picture {
+    switch destination {
+    case .files:
+      guard let folder = permissions.folder else { throw JobFailure("this worker writes no files") }
+      try folder.write(picture.bytes, to: name)
+    case .objects: try await put(picture, to: name)
+    case .replies: try reply(picture, of: job, view, to: name)
     }
+    return JobResult.Picture(
+      name: JobDestination.isAddress(name) ? name.redactedAddress : name, width: picture.size.width,
+      height: picture.size.height, bytes: picture.bytes.count)
+  }
+
+  /// Waits until what was sent is on its way.
+  func finish(_ destination: JobDestination) async throws {
     if case .replies = destination { try await client.flush() }
-    return results
   }
 
   private func put(_ picture: EncodedPicture, to address: String) async throws {

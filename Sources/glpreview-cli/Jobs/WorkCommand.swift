@@ -51,7 +51,15 @@ struct WorkCommand: AsyncParsableCommand {
       "Reject sources and pictures with more than N million pixels, whatever jobs say.", valueName: "N"))
   var maxMegapixels = 100.0
 
-  @Option(help: ArgumentHelp("The most memory for frames, in MiB.", valueName: "N"))
+  @Option(
+    help: ArgumentHelp(
+      "Reject jobs whose pictures have more than N million pixels together (default: ten times --max-megapixels).",
+      valueName: "N"))
+  var maxJobMegapixels: Double?
+
+  @Option(
+    help: ArgumentHelp(
+      "The most memory for frames and pictures, in MiB. A job that needs more fails.", valueName: "N"))
   var memory = 1024
 
   @Option(
@@ -75,9 +83,13 @@ struct WorkCommand: AsyncParsableCommand {
     guard (1...1024).contains(concurrency ?? 1) else {
       throw ValidationError("--concurrency \(concurrency ?? 0) is not within 1...1024")
     }
-    guard (0.000001...1_000_000).contains(maxMegapixels), (1...1_000_000).contains(memory),
+    guard (0.000001...1_000_000).contains(maxMegapixels),
+      (0.000001...1_000_000).contains(maxJobMegapixels ?? 1), (1...1_000_000).contains(memory),
       (0.001...86400).contains(timeout)
-    else { throw ValidationError("--max-megapixels, --memory or --timeout is beyond its limits") }
+    else {
+      throw ValidationError(
+        "--max-megapixels, --max-job-megapixels, --memory or --timeout is beyond its limits")
+    }
     guard !putTo.contains("any") else { throw ValidationError("--put-to names hosts; it does not take any") }
     if folder == nil, putTo.isEmpty, sources == nil, getFrom.isEmpty {
       throw ValidationError("a worker without --folder, --sources, --get-from and --put-to permits no job")
@@ -96,8 +108,9 @@ struct WorkCommand: AsyncParsableCommand {
     _ permissions: JobPermissions, _ configuration: NATSConfiguration, _ isStopping: Watched<Bool>
   ) async throws {
     GPUDevice.prepareEnvironment(toDraw: [])
+    let concurrency = concurrency ?? ProcessInfo.processInfo.activeProcessorCount
     let jobRenderer = JobRenderer(
-      renderer, deviceOptions.gpu, budget: MemoryBudget(capacity: memory << 20))
+      renderer, deviceOptions.gpu, budget: MemoryBudget(capacity: memory << 20), concurrency: concurrency)
     try await jobRenderer.open()
     let client = try await NATSClient.connect(configuration, logger: .silent)
     let reporting = Task { [quiet] in await Self.report(client.events(), isQuiet: quiet) }
@@ -106,7 +119,7 @@ struct WorkCommand: AsyncParsableCommand {
     let host = SystemFiles.line("/proc/sys/kernel/hostname") ?? "worker"
     let worker = Worker(
       name: name ?? host, queue: try natsOptions.queue(client), renderer: jobRenderer, sender: sender,
-      permissions: permissions, concurrency: concurrency ?? ProcessInfo.processInfo.activeProcessorCount)
+      permissions: permissions, concurrency: concurrency)
     let result: Result<Void, any Error>
     do {
       result = .success(try await worker.run(isStopping))
@@ -140,7 +153,8 @@ struct WorkCommand: AsyncParsableCommand {
     JobPermissions(
       sources: try sources.map { try Self.root($0, "--sources") },
       folder: try folder.map { try Self.root($0, "--folder") }, readable: HostList(getFrom),
-      writable: HostList(putTo), maximumPixels: Int(maxMegapixels * 1_000_000), limit: .seconds(timeout))
+      writable: HostList(putTo), maximumPixels: Int(maxMegapixels * 1_000_000),
+      maximumPixelsOfJob: Int((maxJobMegapixels ?? 10 * maxMegapixels) * 1_000_000), limit: .seconds(timeout))
   }
 
   private static func root(_ path: String, _ option: String) throws -> RootFolder {

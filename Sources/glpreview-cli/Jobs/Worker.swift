@@ -124,8 +124,14 @@ struct Worker: Sendable {
       let views = try options.viewOptions.views()
       let destination = try JobDestination(job, options, views: views, prefix: queue.prefix)
       try sender.check(destination, views)
-      let pictures = try await renderer.pictures(of: job, options, as: destination.format, permissions)
-      return .success(try await sender.send(pictures, of: job, views, to: destination))
+      let names = destination.names(views)
+      var pictures: [JobResult.Picture] = []
+      try await renderer.render(job, options, as: destination.format, permissions) { picture, view in
+        pictures.append(
+          try await sender.send(picture, of: job, views[view].name, to: names[view], destination))
+      }
+      try await sender.finish(destination)
+      return .success(pictures)
     } catch {
       if Task.isCancelled { throw CancellationError() }
       return .failure(JobFailure(error))

@@ -9,7 +9,7 @@ import NATS
 struct UsageError: Error, CustomStringConvertible {
   let description: String
 
-  init(_ description: String) { self.description = description }
+  init(_ description: String) { self.description = description.brief }
 }
 
 /// A picture that could not be encoded, with its name.

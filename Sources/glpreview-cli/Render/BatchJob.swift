@@ -58,7 +58,8 @@ struct BatchJob {
       (item, try await places.occupied { try await result(of: item, open) })
     } to: { item, result in
       switch result {
-      case .success(let finished): try await finished.delivery.deliver(finished.frame)
+      case .success(let finished):
+        for frame in finished.frames { try await finished.delivery.deliver(frame) }
       case .failure(let error):
         failures.withLock { $0.append(error) }
         let name = error is SourceError ? "" : "\(SourceLocator(item.source)): "
@@ -90,33 +91,15 @@ struct BatchJob {
     settings.output = item.output
     let rendering = StillRendering(
       sourceOptions: sourceOptions, memory: memory, decode: decode, views: views, settings: settings)
-    return try await rendering.finished(item.source, item: item, open)
+    let still = try await rendering.decoded(item.source, item: item, open)
+    var frames: [EncodedFrame] = []
+    for piece in still.pieces { frames.append(try await still.encoded(piece)) }
+    return FinishedStill(delivery: still.delivery, frames: frames)
   }
 }
 
-/// Limits how much is in progress. FIFO hand-off: a free place goes to the longest waiter.
-actor Places {
-  private var free: Int
-  private var waiting: [CheckedContinuation<Void, Never>] = []
-
-  init(_ count: Int) { free = count }
-
-  /// Works once there is a place.
-  nonisolated func occupied<Output: Sendable>(
-    _ work: @Sendable () async throws -> Output
-  ) async throws -> Output {
-    await take()
-    let result: Result<Output, any Error>
-    do { result = .success(try await work()) } catch { result = .failure(error) }
-    await leave()
-    return try result.get()
-  }
-
-  private func take() async {
-    if free > 0 { free -= 1 } else { await withCheckedContinuation { waiting.append($0) } }
-  }
-
-  private func leave() {
-    if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
-  }
+/// The pictures of a file, encoded and not yet delivered.
+private struct FinishedStill: Sendable {
+  let delivery: PictureDelivery
+  let frames: [EncodedFrame]
 }

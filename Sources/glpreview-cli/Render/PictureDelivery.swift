@@ -44,8 +44,13 @@ final class PictureDelivery: Sendable {
   }
 
   /// Encodes the views one after another, for `deliver`. Their samples are released if they are encoded.
+  ///
+  /// - Throws: `PictureError`; `CancellationError`.
   func encode(_ frame: RenderedFrame) throws -> EncodedFrame {
-    let files = try frame.pictures.indices.map { try encode(frame, view: $0) }
+    let files = try frame.pictures.indices.map { view in
+      try Task.checkCancellation()
+      return try encode(frame, view: view)
+    }
     var frame = frame
     if settings.encoder != nil { frame.pictures = [] }
     return EncodedFrame(frame: frame, files: files)
@@ -79,15 +84,17 @@ final class PictureDelivery: Sendable {
     do throws(PictureEncoder.Failure) {
       return try settings.encoder?.encode(frame.pictures[index], iccProfile: frame.iccProfile)
     } catch {
-      let name = settings.output.name(view: views[index], frame: frame.number)
-      throw PictureError(description: "\(name ?? "view '\(views[index])'"): \(error)")
+      let view = views[frame.firstView + index]
+      let name = settings.output.name(view: view, frame: frame.number)
+      throw PictureError(description: "\(name ?? "view '\(view)'"): \(error)")
     }
   }
 
   private func deliver(
     _ encoded: EncodedPicture?, of frame: RenderedFrame, view index: Int, _ framesPerSecond: Double
   ) async throws {
-    let (view, size) = (views[index], encoded?.size ?? frame.pictures[index].size)
+    let view = views[frame.firstView + index]
+    let size = encoded?.size ?? frame.pictures[index].size
     var byteCount = encoded?.bytes.count
     let file = settings.output.name(view: view, frame: frame.number)
     switch settings.output {
@@ -145,9 +152,11 @@ final class PictureDelivery: Sendable {
   }
 }
 
-/// A drawn frame, without its own samples.
+/// Drawn views of a frame, without its own samples.
 struct RenderedFrame: Sendable {
   var pictures: [Picture]
+  /// The number of the first picture's view.
+  var firstView = 0
   let number: Int
   let timestamp: CaptureInstant
   var iccProfile: [UInt8]?
@@ -156,31 +165,32 @@ struct RenderedFrame: Sendable {
   var gpuTime: Duration?
 }
 
-/// A frame's pictures, ready to be delivered.
+/// Pictures of a frame, ready to be delivered.
 struct EncodedFrame: Sendable {
   /// Without pictures if they are encoded.
   let frame: RenderedFrame
   /// The file of each view; nil if it is not encoded.
   let files: [EncodedPicture?]
+  /// The files' part of a memory budget.
+  var lease: MemoryLease?
 }
 
 extension RenderedFrame {
-  init(_ pictures: [Picture], of frame: Frame, _ number: Int, gpuTime: Duration? = nil) {
+  init(_ pictures: [Picture], of piece: FramePiece, gpuTime: Duration? = nil) {
+    let frame = piece.frame
     self.init(
-      pictures: pictures, number: number, timestamp: frame.timestamp, iccProfile: frame.iccProfile,
-      decodedEighths: frame.format.eighths, gpuTime: gpuTime)
+      pictures: pictures, firstView: piece.firstView, number: piece.number, timestamp: frame.timestamp,
+      iccProfile: frame.iccProfile, decodedEighths: frame.format.eighths, gpuTime: gpuTime)
   }
 }
 
 extension Renderer {
-  /// Draws a frame. The device's timer is read only if the result is reported.
-  func render(
-    _ frame: Frame, number: Int, _ plan: RenderPlan, _ settings: RenderSettings
-  ) async throws -> RenderedFrame {
+  /// Draws views of a frame. The device's timer is read only if the result is reported.
+  func render(_ piece: FramePiece, _ settings: RenderSettings) async throws -> RenderedFrame {
     guard settings.reportsPictures else {
-      return RenderedFrame(try await render(frame, plan), of: frame, number)
+      return RenderedFrame(try await render(piece.frame, piece.plan), of: piece)
     }
-    let (pictures, gpuTime) = try await renderTimed(frame, plan)
-    return RenderedFrame(pictures, of: frame, number, gpuTime: gpuTime)
+    let (pictures, gpuTime) = try await renderTimed(piece.frame, piece.plan)
+    return RenderedFrame(pictures, of: piece, gpuTime: gpuTime)
   }
 }

@@ -105,18 +105,21 @@ struct RenderJob {
     let progress = Mutex(Progress(isQuiet: settings.isQuiet, expectsManyFrames: schedule.limit != 1))
     do {
       try await delivery.finishing {
-        try await orderedMap(width: width) {
-          try await next(of: frames, source, plans)
-        } _: { frame, number in
-          try await renderer.render(
-            frame, number: number,
-            plans.plan(
-              frame.format, at: source.isLive ? frame.timestamp : CaptureClock.now, requests, planner,
-              text: PangoTextRenderer.shared),
-            settings)
-        } to: { frame in
+        let pieces = Mutex<[FramePiece]>([])
+        try await orderedMap(width: width) { () -> FramePiece? in
+          if let piece = pieces.withLock({ $0.popLast() }) { return piece }
+          guard let (frame, number) = try await next(of: frames, source, plans) else { return nil }
+          let time = source.isLive ? frame.timestamp : CaptureClock.now
+          let all = try plans.pieces(of: frame, number: number, at: time, requests, planner)
+          return pieces.withLock { pieces in
+            pieces = all.reversed()
+            return pieces.popLast()
+          }
+        } _: { piece in
+          (try await renderer.render(piece, settings), piece.isLast)
+        } to: { frame, isLast in
           try await delivery.deliver(frame)
-          progress.withLock { $0.frameDone(of: schedule.limit) }
+          if isLast { progress.withLock { $0.frameDone(of: schedule.limit) } }
         }
       }
     } catch {

@@ -80,9 +80,15 @@ struct JobTests {
   }
 
   @Test(
-    "words that render does not take make a job fail", arguments: ["--help", "--fps=3", "a.jpg", "--gpu=1"])
+    "words that render does not take make a job fail, in a line",
+    arguments: [
+      "--help", "--fps=3", "a.jpg", "--gpu=1", "--help-hidden", "--generate-completion-script=bash",
+      "--experimental-dump-help", "--size=" + String(repeating: "9", count: 50_000),
+    ])
   func unknownWords(word: String) {
-    #expect(throws: JobFailure.self) { try JobOptions.parsed([word]) }
+    let error = #expect(throws: (any Error).self) { try JobOptions.parsed([word]).viewOptions.views() }
+    let description = error.map { JobFailure($0).description } ?? ""
+    #expect((1...1000).contains(description.unicodeScalars.count) && !description.contains("\n"))
   }
 
   @Test("names of pictures are made as render makes them")
@@ -101,9 +107,18 @@ struct JobTests {
       "../a.jpg", "/etc/a.jpg", "a/../../b.jpg", "a//b.jpg", "./a.jpg", "-", "null:", "null:jpg", "a.mp4",
       "a.txt",
       "reply:$JS.API.STREAM.DELETE.X", "reply:glp.jobs.todo.b", "reply:_INBOX.*", "reply:glp.replies.a b",
+      "a\n.jpg", "a\u{85}b.jpg",
       "http://user:password@host/a.jpg", "http://{name}/a.jpg", "http:///a.jpg", "https://host/a.gif",
     ])
   func refusedDestinations(to: String) { #expect(throws: (any Error).self) { try destination(to) } }
+
+  @Test("files are at most 32 folders deep, and sources give no control characters to their names")
+  func depth() throws {
+    let folders = String(repeating: "a/", count: 32)
+    #expect(try destination(folders + "b.jpg").names([ViewConfiguration()]) == [folders + "b.jpg"])
+    #expect(throws: UsageError.self) { try destination("a/" + folders + "b.jpg") }
+    #expect(throws: UsageError.self) { try destination("{name}.jpg", source: "a\nb.jpg") }
+  }
 
   @Test("hosts are compared as a whole, with their port where one is named")
   func hosts() {

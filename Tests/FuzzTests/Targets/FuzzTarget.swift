@@ -39,8 +39,9 @@ struct FuzzTarget: Sendable {
     ]
     + streams + [
       .view, .scene, .mask, .configuration, .query, .json, .webhook, .access, .stun, .sdp, .rtcp, .rtsp,
-      .webSocket,
-      .nats, .broker, .eventStream, .zone, .motionRecording, .mqtt,
+      .webSocket, .nats, .broker, .eventStream, .zone, .motionRecording, .mqtt, .byteRange, .stampedName,
+      .moment,
+      .hostName, .motionChange, .peerListing, .leaseRecord, .job, .hostList,
     ]
 
   #if FFmpeg

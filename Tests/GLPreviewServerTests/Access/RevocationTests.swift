@@ -247,7 +247,8 @@ struct RevocationTests {
     let (peer, url) = (try await RTSPPeer(to: port), "rtsp://127.0.0.1:\(port)/camera/main")
     let challenge = try await peer.ask("DESCRIBE", url)
     func ask(_ method: String, _ fields: [(String, String)]) async throws -> RTSPPeer.Answer {
-      let proved = try proof.user.map { try RTSPTests.authorization(challenge, $0, $0, method, url) } ?? []
+      let proved =
+        try proof.user.map { try RTSPAccessTests.authorization(challenge, $0, $0, method, url) } ?? []
       return try await peer.ask(method, url, fields + proved)
     }
     let ready = try await ask("SETUP", [("Transport", "RTP/AVP/TCP;unicast;interleaved=0-1")])

@@ -47,6 +47,26 @@ struct ShareTests {
     #expect(gate.count == 0)
   }
 
+  @Test("one secret at many addresses leaves a client's share to others", arguments: [4, 16, 100])
+  func secrets(capacity: Int) throws {
+    let gate = AdmissionLimit(capacity: capacity)
+    var passes: [AdmissionPermit] = []
+    for address in 0..<capacity {
+      if let pass = try? inside("10.0.0.\(address)", secret: 1, { try gate.enter() }) { passes.append(pass) }
+    }
+    #expect(passes.count == capacity - gate.share)
+    let refused = #expect(throws: Problem.self) {
+      try inside("10.1.0.1", secret: 1) { try gate.enter() }
+    }
+    #expect(refused?.status == .tooManyRequests)
+
+    for _ in 0..<gate.share { passes.append(try inside("10.1.0.1", secret: 2) { try gate.enter() }) }
+    #expect(gate.count == capacity)
+    passes = []
+    #expect(gate.count == 0)
+    passes.append(try inside("10.1.0.1", secret: 1) { try gate.enter() })
+  }
+
   @Test("who may wait for a place gets one when it is free, or is told to come again after its time")
   func waiting() async throws {
     let gate = AdmissionLimit(capacity: 4)

@@ -135,6 +135,11 @@ struct ConfigurationMistakeTests {
       ("bind: a\nbind: b", "1:1: 'bind': said twice"),
       ("cameras: {a: {source: x}, a: {source: y}}", "1:11: 'a': said twice"), ("a: b: c", "1:5: is not YAML"),
       ("bind: a\n---\nbind: b", "another document"), ("bind: !env X", "1:7: the tag !env"),
+      (
+        "cameras: !!python/object:os.system {a: {source: x}}",
+        "the tag tag:yaml.org,2002:python/object:os.system"
+      ),
+      ("bind: !!str x", "1:7: the tag"), ("cameras: {a: {masks: !!seq [x], source: x}}", "the tag"),
       ("{a: b}: c", "a key is a word"),
       ("bind: \u{1}", "is not YAML"), ("bind: @x", "is not YAML"),
     ])

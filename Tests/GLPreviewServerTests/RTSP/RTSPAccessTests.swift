@@ -8,7 +8,7 @@ import Testing
 @Suite(
   "Access by RTSP", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"), .timeLimit(.minutes(15)))
 struct RTSPAccessTests {
-  private static func authorization(
+  static func authorization(
     _ challenge: RTSPPeer.Answer, _ name: String, _ password: String, _ method: String, _ url: String
   ) throws -> [(String, String)] {
     let field = try #require(challenge.fields["www-authenticate"])
@@ -51,7 +51,7 @@ struct RTSPAccessTests {
       changed.access.users = [.init(name: "anna", password: "other", role: .read)]
       try await service.inside.apply(changed)
       try await peer.waitsForEnd()
-      try await thief.waitsForEnd()
+      try await thief.close()
     }
   }
 

@@ -132,6 +132,22 @@ struct RecordingPlanTests {
     #expect(files.files == [Array(0..<20), Array(20..<30), Array(40..<50)])
   }
 
+  @Test(
+    "where there is no room, the oldest is forgotten by groups, and a recording begins with the next key picture"
+  )
+  func room() {
+    var (plan, files) = (RecordingPlan(Self.configuration(.trigger, before: 60)), Files())
+    for index in 0..<25 { files.carryOut(plan.take(Self.sample(index))) }
+    #expect(plan.waitingBytes == 250)
+    plan.forgetOldest()
+    #expect(plan.waitingBytes == 150)
+    plan.trigger(until: Self.sample(25).timestamp)
+    for index in 25..<30 { files.carryOut(plan.take(Self.sample(index))) }
+    #expect(files.files == [Array(10..<30)] && plan.waitingBytes == 0)
+    plan.forgetOldest()
+    #expect(plan.waitingBytes == 0)
+  }
+
   @Test("what waits is bounded by bytes, also in one group of pictures")
   func bytes() {
     let size = RecordingPlan.mostWaitingBytes / 8

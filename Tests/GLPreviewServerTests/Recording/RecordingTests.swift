@@ -91,6 +91,13 @@ struct RecordingTests {
         for path in ["camera/x.mp4", "..%2f..%2fetc/passwd", "camera/2026-01-01T00-00-00.000Z-main.mp4"] {
           #expect(try await service.get("/recordings/\(path)").status == 404, "\(path)")
         }
+        // What is read of it has its place in the service's memory.
+        let budget = service.inside.registry.budget
+        budget.overhead = budget.capacity
+        let refused = try await service.get(file.url)
+        #expect(refused.status == 503 && refused.headers["Retry-After"] == ["1"])
+        budget.overhead = 0
+        #expect(try await service.get(file.url).bytes == whole.bytes)
         #expect(try await service.send("DELETE", file.url).status == 204)
         #expect(try await service.get(file.url).status == 404)
         #expect(try await service.send("POST", "/api/cameras/camera/recording").status == 409)
@@ -282,7 +289,8 @@ struct RecordingTests {
         (record.when, record.segment) = (.always, .seconds(3600))
         let told = Watched<[Recording]>([])
         let recorder = Recorder(
-          "camera", "main", record, recordings, logger: LogRecords().logger,
+          "camera", "main", record, recordings, within: service.inside.registry.budget,
+          logger: LogRecords().logger,
           onChange: { recording in told.update { $0.append(recording) } }
         ) {
           try service.inside.videos.begin(

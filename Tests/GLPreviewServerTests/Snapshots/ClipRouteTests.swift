@@ -141,7 +141,7 @@ struct ClipRouteTests {
         #expect(answer.status == 503 && answer.headers["Retry-After"] == ["1"], "\(answer.text)")
       }
 
-      await until { service.inside.clips.count == 0 }
+      await until { service.inside.clips.making.count == 0 }
       budget.overhead = 0
       let isPossible = file.hasPrefix("webp") ? decodeWebP != nil : hasEncoder
       if isPossible { #expect(try await service.get(path).status == 200) }
@@ -158,10 +158,32 @@ struct ClipRouteTests {
           sending:
             "GET /cameras/camera/main.\(kind)?after=500s&fps=0.2 HTTP/1.1\r\nHost: localhost\r\n\r\n"
             .replacing(kind == "mp4" ? "&fps=0.2" : "none", with: ""))
-        await until { service.inside.clips.count > 0 }
+        await until { service.inside.clips.following.count > 0 }
         try await waiting.close()
-        await until { service.inside.clips.count == 0 }
+        await until { service.inside.clips.following.count == 0 }
       }
+    }
+  }
+
+  @Test("clips that wait for what is to come leave the places of clips to others", .enabled(if: hasEncoder))
+  func waits() async throws {
+    try await withPictures { service, _, times in
+      var waiting: [RawConnection] = []
+      // As many as may be made at a time, and one; the first half of them begins with what is kept.
+      for number in 0..<5 {
+        let words = number < 2 ? "before=25s&after=500s" : "after=500s"
+        waiting.append(
+          try await RawConnection(
+            to: service.port,
+            sending: "GET /cameras/camera/main.mp4?\(words) HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+      }
+      let clips = service.inside.clips
+      await until { clips.following.count == 5 && clips.making.count == 0 }
+
+      let other = try await service.get("/cameras/camera/main.mp4?before=25s&at=\(Self.text(times[5]))")
+      #expect(other.status == 200)
+      for connection in waiting { try await connection.close() }
+      await until { clips.following.count == 0 }
     }
   }
 
@@ -223,13 +245,13 @@ struct ClipRouteTests {
   func locked() async throws {
     try await withPictures { service, _, _ in
       let waiting = Task { try await service.get("/cameras/camera/main.webp?before=25s&after=5s&fps=0.2") }
-      await until { service.inside.clips.count > 0 }
+      await until { service.inside.clips.following.count > 0 }
       var locked = Self.configuration()
       locked.cameras[0].views[0].view.crop = Rectangle(x: 0, y: 0, width: 8, height: 4)
       locked.cameras[0].views[0].isLocked = true
       try await service.inside.apply(locked)
       // On a busy machine it may have been complete before that.
-      let isInTime = service.inside.clips.count > 0
+      let isInTime = service.inside.clips.following.count > 0
 
       let answer = try await waiting.value
       if answer.status == 200, isInTime {

@@ -48,10 +48,11 @@ final class EncoderScript: Sendable {
   func release() { state.withLock { $0.isReleased = true } }
 
   func encoder(
-    _ configuration: VideoConfiguration = VideoConfiguration(), stallsAfter: Duration = allTheTimeThereIs
+    _ configuration: VideoConfiguration = VideoConfiguration(), within budget: MemoryBudget? = nil,
+    stallsAfter: Duration = allTheTimeThereIs
   ) -> VideoEncoder {
     VideoEncoder(
-      configuration,
+      configuration, within: budget,
       open: { (settings) throws(VideoError) in
         if case .refusal(let error) = self.acts[settings.encoder] { throw error }
         self.state.withLock { $0.opens.append(settings) }

@@ -3,6 +3,16 @@ import Testing
 
 @Suite("Words")
 struct WordsTests {
+  @Test("an error quotes the beginning and the end of what is too long for a line")
+  func brief() {
+    let points = (0..<10_000).map { "\($0 % 99),\($0 % 77)" }.joined(separator: " ")
+    let error = #expect(throws: WordError.self) { try PrivacyMask(parsing: points) }
+    #expect((20...1000).contains(error?.description.unicodeScalars.count ?? 0))
+    #expect("short".brief == "short")
+    let long = String(repeating: "a\u{301}", count: 600) + "end"
+    #expect(long.brief.unicodeScalars.count == 905 && long.brief.hasSuffix("end"))
+  }
+
   @Test("whole numbers are decimal digits within bounds")
   func whole() throws {
     #expect(try Words.whole("z", "7", in: 0...9) == 7)

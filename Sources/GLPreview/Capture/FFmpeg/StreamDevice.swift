@@ -90,7 +90,7 @@
     private func open(over transport: SourceOptions.StreamTransport, _ isRTSP: Bool) throws(VideoFailure) {
       let reader = try VideoReader(
         stream: url.address, over: transport, redirects: options.redirects,
-        maximumPixels: options.maximumPixels, stop: stop)
+        maximumPixels: options.maximumPixels, within: memory.budget, stop: stop)
       self.reader = reader
       mode.format = reader.codec
       mode.framesPerSecond = reader.frameRate?.framesPerSecond
@@ -117,9 +117,11 @@
         case .decoded(let decoded): picture = decoded
         }
       } catch {
-        guard error.kind == .damaged else { throw failure(error) }
+        guard error.kind == .damaged || error.kind == .noRoom else { throw failure(error) }
         gate.lost(at: CaptureClock.now)
-        throw DamagedCapture(error.description)
+        var damage = DamagedCapture(error.description)
+        damage.isOutOfMemory = error.isOutOfMemory
+        throw damage
       }
       let now = CaptureClock.now
       if passing == nil { observePacket(reader) }

@@ -88,7 +88,7 @@
       guard let first = path.first, first.isKey || state.last != nil else {
         throw DamagedCapture("its key picture is no longer kept")
       }
-      let decoder = try state.decoder ?? VideoDecoder(maximumPixels: maximumPixels)
+      let decoder = try state.decoder ?? VideoDecoder(maximumPixels: maximumPixels, within: memory.budget)
       state.decoder = decoder
       // After an error it goes on with a key picture.
       state.last = nil
@@ -124,7 +124,7 @@
     /// - Throws: `DamagedCapture`, `VideoFailure`, `CancellationError`.
     func frame(of samples: [any KeptSample]) throws -> Frame {
       try decoder.withLock { known in
-        let decoder = try known ?? VideoDecoder(maximumPixels: maximumPixels)
+        let decoder = try known ?? VideoDecoder(maximumPixels: maximumPixels, within: memory.budget)
         known = decoder
         var newest: VideoPicture?
         for sample in samples {
@@ -145,13 +145,16 @@
   @safe final class VideoDecoder {
     private let handle: OpaquePointer
     private let maximumPixels: Int
+    private let memory: DecoderMemory
 
-    init(maximumPixels: Int) throws(VideoFailure) {
+    init(maximumPixels: Int, within budget: MemoryBudget?) throws(VideoFailure) {
       var error = glp_av_error()
-      guard let handle = unsafe glp_av_decoder_open(Int64(maximumPixels), &error) else {
+      let memory = DecoderMemory(budget)
+      guard let handle = unsafe glp_av_decoder_open(Int64(maximumPixels), memory.inC, &error) else {
         throw VideoFailure(error, maximumPixels: maximumPixels)
       }
       unsafe self.handle = unsafe handle
+      self.memory = memory
       self.maximumPixels = maximumPixels
     }
 

@@ -25,7 +25,8 @@
     ///
     /// - Throws: `VideoFailure`; `.unknownFormat` if it is not a video.
     init(_ path: String, _ options: SourceOptions, name: String) throws(VideoFailure) {
-      let reader = try VideoReader(file: path, maximumPixels: options.maximumPixels)
+      let reader = try VideoReader(
+        file: path, maximumPixels: options.maximumPixels, within: options.memory?.budget)
       self.name = name
       framesPerSecond = reader.frameRate?.framesPerSecond
       queue = ReadingQueue(named: name)
@@ -49,7 +50,7 @@
           let timestamp = CaptureInstant(sinceStart: time - (start ?? time))
           return frame.with(sequence: sequence, timestamp: timestamp, color: options.color)
         } catch {
-          throw badFrame("\(error)")
+          throw SourceError(decoding: error, path: name, reason: "frame \(sequence): \(error)")
         }
       }
       return nil
@@ -85,7 +86,7 @@
           throw badFrame(error.description)
         default:
           isOver = true
-          throw badFrame(error.description)
+          throw SourceError(decoding: error, path: name, reason: "frame \(sequence): \(error)")
         }
       }
     }

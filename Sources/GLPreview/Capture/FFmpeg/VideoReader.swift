@@ -20,6 +20,7 @@
     private let handle: OpaquePointer
     private let stop: VideoStop?
     private let maximumPixels: Int
+    private let memory: DecoderMemory
 
     /// FFmpeg's name of the codec: `h264`.
     let codec: String
@@ -33,12 +34,17 @@
     private static let threads = CInt(min(max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1), 8))
 
     /// Opens a file. Its content can't make FFmpeg open another file or host.
-    init(file path: String, maximumPixels: Int) throws(VideoFailure) {
+    init(
+      file path: String, maximumPixels: Int, within budget: MemoryBudget? = nil
+    ) throws(VideoFailure) {
       var error = glp_av_error()
-      guard let handle = unsafe glp_av_open_file(path, Int64(maximumPixels), Self.threads, &error) else {
+      let memory = DecoderMemory(budget)
+      let opened = unsafe glp_av_open_file(path, Int64(maximumPixels), Self.threads, memory.inC, &error)
+      guard let handle = unsafe opened else {
         throw VideoFailure(error, maximumPixels: maximumPixels)
       }
       unsafe self.handle = unsafe handle
+      self.memory = memory
       stop = nil
       self.maximumPixels = maximumPixels
       codec = String(tuple: unsafe glp_av_reader_facts(handle).codec)
@@ -47,12 +53,14 @@
     /// Connects to a server; `transport` is for RTSP. Fails soon after `stop` is set.
     init(
       stream url: String, over transport: SourceOptions.StreamTransport,
-      redirects: SourceOptions.RedirectPolicy, maximumPixels: Int, stop: VideoStop
+      redirects: SourceOptions.RedirectPolicy, maximumPixels: Int, within budget: MemoryBudget?,
+      stop: VideoStop
     ) throws(VideoFailure) {
       var error = glp_av_error()
+      let memory = DecoderMemory(budget)
       let opened = unsafe glp_av_open_stream(
         url, transport == .udp ? "udp" : "tcp", redirects.code, Int64(maximumPixels), Self.threads,
-        stop.handle, &error)
+        memory.inC, stop.handle, &error)
       guard let handle = unsafe opened else {
         if error.status == GLP_AV_REDIRECTED,
           let refusal = redirects.refusal(from: "", to: String(tuple: error.text))
@@ -62,6 +70,7 @@
         throw VideoFailure(error, maximumPixels: maximumPixels)
       }
       unsafe self.handle = unsafe handle
+      self.memory = memory
       self.stop = stop
       self.maximumPixels = maximumPixels
       codec = String(tuple: unsafe glp_av_reader_facts(handle).codec)
@@ -144,7 +153,7 @@
   }
 
   /// Why a video can't be opened, or its next picture can't be read.
-  struct VideoFailure: Error, CustomStringConvertible {
+  struct VideoFailure: MemoryShortage, CustomStringConvertible {
     enum Kind {
       case noLibraries
       case interrupted
@@ -153,11 +162,15 @@
       case damaged
       case ended
       case noTransport
+      /// The memory budget has no room for its pictures at the moment.
+      case noRoom
       case failed
     }
 
     let kind: Kind
     let description: String
+
+    var isOutOfMemory: Bool { kind == .noRoom }
 
     init(_ kind: Kind, _ description: String) {
       self.kind = kind
@@ -171,6 +184,7 @@
         switch error.status {
         case GLP_AV_NO_LIBRARIES: VideoFailure(.noLibraries, words)
         case GLP_AV_INTERRUPTED: VideoFailure(.interrupted, "was interrupted")
+        case GLP_AV_NO_ROOM: VideoFailure(.noRoom, MemoryBudget.Exceeded().description)
         case GLP_AV_NO_MEMORY: VideoFailure(.failed, "not enough memory")
         case GLP_AV_UNKNOWN_FORMAT: VideoFailure(.unknownFormat, "is no video")
         case GLP_AV_INVALID: VideoFailure(.failed, "makes no sense: \(words)")

@@ -15,10 +15,19 @@ actor ImageFileSource: FrameSource {
   init(_ format: Format, _ stream: consuming ByteStream, _ options: SourceOptions) throws {
     // Uncompressed samples take at most 8 bytes a pixel, and metadata at most a few megabytes.
     let pixels = min(options.maximumPixels, 1 << 40)
-    guard let bytes = try stream.readAll(limit: 8 * pixels + 64 << 20) else {
+    let lease: MemoryLease?
+    let bytes: [UInt8]?
+    do {
+      lease = try options.memory?.budget?.reserve(0)
+      bytes = try stream.readAll(limit: 8 * pixels + 64 << 20, holding: lease)
+    } catch let error as MemoryBudget.Exceeded {
+      throw SourceError(decoding: error, path: stream.path, reason: error.description)
+    }
+    guard let bytes else {
       throw SourceError(.badData, path: stream.path, reason: "is larger than any picture within the limits")
     }
     try self.init(format, bytes, name: stream.path, options)
+    withExtendedLifetime(lease) {}
   }
 
   init(_ format: Format, _ bytes: [UInt8], name: String, _ options: SourceOptions) throws(SourceError) {
@@ -35,7 +44,7 @@ actor ImageFileSource: FrameSource {
         }
       frame = decoded.with(color: options.color)
     } catch {
-      throw SourceError(.badData, path: name, reason: error.description)
+      throw SourceError(decoding: error, path: name, reason: error.description)
     }
   }
 

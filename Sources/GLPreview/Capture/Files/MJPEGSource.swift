@@ -77,7 +77,7 @@ actor MJPEGSource: FrameSource {
             memory: memory)
           return frame.with(sequence: index, timestamp: rate.time(of: index), color: options.color)
         } catch {
-          throw SourceError(.badData, path: path, reason: "frame \(index): \(error)")
+          throw SourceError(decoding: error, path: path, reason: "frame \(index): \(error)")
         }
       }
     } catch {

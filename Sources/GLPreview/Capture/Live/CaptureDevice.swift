@@ -128,8 +128,10 @@ extension Capture {
 }
 
 /// The error for a picture that arrived damaged: a buffer with an error flag, a truncated part.
-struct DamagedCapture: Error, CustomStringConvertible {
+struct DamagedCapture: MemoryShortage, CustomStringConvertible {
   let description: String
+  /// Whether it could not be decoded because the memory budget has no room.
+  var isOutOfMemory = false
 
   init(_ description: String) { self.description = description }
 }

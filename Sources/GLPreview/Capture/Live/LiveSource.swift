@@ -158,6 +158,10 @@ private final class LiveCore: Sendable {
     } catch let error as WordError {
       throw SourceError(.badRequest, path: device.name, reason: error.description)
     } catch  where error.isOutOfMemory {
+      // A reader that does not wait for the source, such as a render job, gets the error.
+      guard options.live.givesUpAfter != .zero else {
+        throw SourceError(decoding: error, path: device.name, reason: "\(error)")
+      }
       return nil
     } catch {
       let isHopeless = failures.withLock { failures in
@@ -288,7 +292,11 @@ private final class LiveCore: Sendable {
           options.live.delivery == .newest ? queue.putNewest(hidden) : try await queue.put(hidden)
         if dropped > 0, options.eagerReaders?.isEmpty != true { monitor.change { $0.dropped(dropped) } }
       } catch let error as DamagedCapture {
-        monitor.change { $0.receivedDamaged(error.description) }
+        if error.isOutOfMemory {
+          foundNoMemory(error)
+        } else {
+          monitor.change { $0.receivedDamaged(error.description) }
+        }
       } catch let error as CodecError {
         monitor.change { $0.foundDamaged(error.description) }
       }

@@ -127,11 +127,16 @@ struct ByteStream: ~Copyable {
     return filled
   }
 
-  /// All bytes from here on; nil if there are more than `limit`.
-  mutating func readAll(limit: Int) throws -> [UInt8]? {
-    if let remaining = remainingByteCount, remaining > limit { return nil }
+  /// All bytes from here on; nil if there are more than `limit`. `lease` grows to what they take while they are copied.
+  mutating func readAll(limit: Int, holding lease: MemoryLease? = nil) throws -> [UInt8]? {
+    if let remaining = remainingByteCount {
+      if remaining > limit { return nil }
+      try lease?.resize(to: 2 * remaining)
+    }
     while try refill() {
-      guard buffer.count - position <= limit else { return nil }
+      let count = buffer.count - position
+      guard count <= limit else { return nil }
+      if let lease, lease.byteCount < 2 * count { try lease.resize(to: 4 * count) }
     }
     defer { drop(buffer.count - position) }
     return Array(buffer[position...])

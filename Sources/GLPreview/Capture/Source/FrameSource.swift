@@ -96,12 +96,31 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
   public let path: String
   /// The reason in one line, without the path; secrets are removed from its addresses.
   public let reason: String
+  /// Whether only the memory budget had no room.
+  package let isOutOfMemory: Bool
 
   /// An error of the source `path`. Both texts are shown to the user, so secrets are removed from their addresses.
   package init(_ kind: Kind, path: String, reason: String) {
+    self.init(kind, path: path, reason: reason, isOutOfMemory: false)
+  }
+
+  /// The error of a picture that can't be decoded: `badData`, or `unavailable` if only the memory budget has no room for it.
+  package init(decoding error: any Error, path: String, reason: String) {
+    let isOutOfMemory = error.isOutOfMemory
+    self.init(
+      isOutOfMemory ? .unavailable : .badData, path: path, reason: reason, isOutOfMemory: isOutOfMemory)
+  }
+
+  private init(_ kind: Kind, path: String, reason: String, isOutOfMemory: Bool) {
     self.kind = kind
     self.path = Redaction.source(path)
-    self.reason = Redaction.message(reason)
+    self.reason = Redaction.message(reason).brief
+    self.isOutOfMemory = isOutOfMemory
+  }
+
+  /// The same error of a source with another name.
+  package func named(_ path: String) -> SourceError {
+    SourceError(kind, path: path, reason: reason, isOutOfMemory: isOutOfMemory)
   }
 
   /// The error of a source or scene that gave nothing within `limit`.
@@ -112,6 +131,8 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
   /// `PATH: reason` in one line; control characters are replaced.
   public var description: String { "\(path): \(reason)".onOneLine }
 }
+
+extension SourceError: MemoryShortage {}
 
 extension String {
   /// The text with control characters replaced, which could break a line or control a terminal.

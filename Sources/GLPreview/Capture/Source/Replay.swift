@@ -175,6 +175,11 @@ final class ReplayBuffer: Sendable {
     }
   }
 
+  /// Whether a picture is kept that arrived after the one of the number `last`.
+  func hasPicture(after last: Int) -> Bool {
+    state.withLock { $0.ring.suffix(where: { $0.sequence > last }).contains { _ in true } }
+  }
+
   /// When the pictures within `times` were captured, in the order of arrival.
   func times(in times: ClosedRange<CaptureInstant>) -> [CaptureInstant] {
     state.withLock { $0.ring.pictures(in: times).map(\.timestamp) }

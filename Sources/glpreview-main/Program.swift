@@ -1,0 +1,7 @@
+// The program `glpreview`.
+import glpreview_cli
+
+@main
+enum Program {
+  @MainActor static func main() async { await runCommand() }
+}
