@@ -342,14 +342,3 @@ private final class LiveCore: Sendable {
       reason: Redaction.message(known?.reason ?? "\(error)", hiding: device.secrets))
   }
 }
-
-extension Task where Failure == any Error {
-  /// Waits for the task's value. Cancelling the caller also cancels the task.
-  func join() async throws -> Success {
-    try await withTaskCancellationHandler {
-      try await value
-    } onCancel: {
-      cancel()
-    }
-  }
-}
