@@ -244,7 +244,7 @@ struct ClipRouteTests {
     .enabled(if: decodeWebP != nil))
   func locked() async throws {
     try await withPictures { service, _, _ in
-      let waiting = Task { try await service.get("/cameras/camera/main.webp?before=25s&after=5s&fps=0.2") }
+      let waiting = Task { try await service.get("/cameras/camera/main.webp?before=500s&after=5s&fps=0.2") }
       await until { service.inside.clips.following.count > 0 }
       var locked = Self.configuration()
       locked.cameras[0].views[0].view.crop = Rectangle(x: 0, y: 0, width: 8, height: 4)

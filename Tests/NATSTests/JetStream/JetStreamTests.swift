@@ -20,7 +20,7 @@ struct JetStreamTests {
     try await withJetStream { jetStream in
       var configuration = StreamConfiguration(name: "events", subjects: ["ev.>"])
       configuration.storage = .memory
-      configuration.maximumAge = .seconds(60)
+      configuration.maximumAge = .seconds(3600)
       let first = try await jetStream.createStream(configuration)
       #expect(try await jetStream.createStream(configuration).created == first.created)
       try await jetStream.publish("ev.a", [1, 2, 3])
