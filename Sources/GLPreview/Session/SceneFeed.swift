@@ -203,10 +203,8 @@ actor SceneFeed: PictureProducer {
         cropped.contains(source)
           ? feed.drawing.plans.misfit(frame.format)?.outage(since: frame.timestamp) : nil
       }
-      let off = scene.offSources.contains(source) ? Outage(.off, sinceCapture: CaptureClock.now) : nil
       appearances[source] = SourceAppearance(
-        hasFrame: event?.frame != nil && misfit == nil && off == nil,
-        outage: off ?? failure ?? event?.outage ?? misfit,
+        hasFrame: event?.frame != nil && misfit == nil, outage: failure ?? event?.outage ?? misfit,
         pictures: feed.source.fallback,
         capturedAt: (event?.frame?.timestamp).map { CaptureClock.timeSince1970($0) / .seconds(1) })
     }
@@ -215,7 +213,6 @@ actor SceneFeed: PictureProducer {
     let frames = composed.inputs.map { reference -> Frame? in
       switch reference {
       case .image(let image): return image.frame
-      case .source(let name, _) where scene.offSources.contains(name): return nil
       case .source(let name, let delay):
         let newest = events[name]?.event?.frame
         guard delay > .zero, let old = histories[name]?.frame(at: now - delay) else { return newest }

@@ -31,11 +31,6 @@ public struct ScenePreview: Sendable, Hashable {
     }
   }
 
-  /// Shows these sources as switched off, and no others.
-  package func showOff(_ sources: Set<String>) {
-    update { $0.offSources = sources.intersection($0.sourceNames) }
-  }
-
   /// Whether it delivers pictures; if not, it costs nothing and its readers wait.
   public var isEnabled: Bool {
     get { preview.isEnabled }

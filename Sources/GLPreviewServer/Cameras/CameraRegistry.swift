@@ -179,7 +179,6 @@ final class CameraRegistry: Sendable {
       for view in next.cameras.flatMap(\.views) {
         if case .view(let preview) = view.content { preview.show(view.served) }
       }
-      next.showScenes()
       swapping()
       return remains
     }

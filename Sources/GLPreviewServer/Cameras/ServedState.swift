@@ -20,12 +20,6 @@ struct ServedCamera: Sendable {
 
   /// Whether everybody who may look may see all of it: a view that is not locked shows whatever its URL asks for.
   var showsAll: Bool { views.contains { $0.served.isEnabled && !$0.served.isLocked } }
-
-  /// Whether somebody has switched off all of its views while it runs. Where the configuration itself has them off, it may be
-  /// there for scenes alone.
-  var isSwitchedOff: Bool {
-    configuration.views.contains(where: \.isEnabled) && !views.contains(where: \.served.isEnabled)
-  }
 }
 
 /// Several cameras in one picture.
@@ -120,16 +114,7 @@ extension ServedState {
     try change(&entry.served)
     preview.show(entry.served)
     cameras[index].views[place] = entry
-    showScenes()
     return entry
-  }
-
-  /// Has the scenes show cameras as switched off that are.
-  func showScenes() {
-    let off = Set(cameras.filter(\.isSwitchedOff).map(\.source))
-    for scene in scenes {
-      if case .scene(let preview) = scene.view.content { preview.showOff(off) }
-    }
   }
 }
 

@@ -51,13 +51,14 @@ final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
         state.flights[key]?.waiters += 1
         return .outcome(flight.result)
       }
-      let permit = try admission()
+      let permit = Watched(try admission())
       let result = Outcome(nil)
       // Not the task of the first client: it may disconnect while others wait.
       let task = Task {
-        defer { withExtendedLifetime(permit) {} }
         let made: Result<Value, any Error>
         do { made = .success(try await make()) } catch { made = .failure(error) }
+        // Before the result: whoever has that may ask for another one at once.
+        permit.withLock { $0 = nil }
         land(made, of: key, result)
       }
       state.flights[key] = Flight(result: result, task: task)

@@ -25,8 +25,6 @@ public struct Scene: Sendable, Hashable {
   public var speakingBorder: Border
   /// Labels of the whole picture, above all tiles.
   public var labels: [Label]
-  /// Sources that are shown as switched off, although they may not be.
-  package var offSources: Set<String> = []
 
   /// Creates a scene. The default is a grid on black without gaps.
   public init(

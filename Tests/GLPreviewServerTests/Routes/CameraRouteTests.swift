@@ -59,48 +59,6 @@ struct CameraRouteTests {
     }
   }
 
-  @Test(
-    "a camera whose views are all switched off by a PATCH is switched off in scenes, until one is on again")
-  func offInScenes() async throws {
-    var configuration = ServerConfiguration(cameras: [
-      CameraConfiguration(
-        source: "pattern:smpte,size=70x40,fps=20",
-        views: ["main", "other"].map { ServedView(ViewConfiguration(name: $0)) })
-    ])
-    configuration.scenes = [
-      SceneConfiguration(
-        name: "wall", scene: Scene(size: Size(width: 70, height: 40), tiles: [Tile("camera")]))
-    ]
-    try await withService(configuration) { [configuration] service in
-      /// Whether the scene shows the camera: its second bar is yellow.
-      func isShown() async throws -> Bool {
-        let answer = try await service.get("/cameras/wall/main.png")
-        #expect(answer.status == 200)
-        let picture = try PNGDecoder.decode(answer.bytes, maximumPixels: 1 << 20)
-        let place = (10 * 70 + 15) * (picture.bytes.count / (70 * 40))
-        let pixel = picture.bytes[place..<place + 3]
-        return pixel[place] > 150 && pixel[place + 1] > 150 && pixel[place + 2] < 60
-      }
-      func patch(_ view: String, _ isEnabled: Bool) async throws {
-        let answer = try await service.send(
-          "PATCH", "/api/cameras/camera/views/\(view)", body: #"{"enabled": \#(isEnabled)}"#)
-        #expect(answer.status == 200)
-      }
-      try await until { try await isShown() }
-      try await patch("main", false)
-      #expect(try await isShown())
-      try await patch("other", false)
-      #expect(try await !isShown())
-      // It holds through a reload that does not change the views.
-      var reloaded = configuration
-      reloaded.scenes[0].scene.gap = 1
-      try await service.inside.apply(reloaded)
-      #expect(try await !isShown())
-      try await patch("main", true)
-      try await until { try await isShown() }
-    }
-  }
-
   @Test("a scene is not changed by a PATCH, which says why")
   func patchOfScene() async throws {
     var configuration = StreamTests.configuration()
