@@ -179,7 +179,7 @@ struct ClipCursor: Sendable {
   private static let looksEvery = Duration.seconds(1)
 
   /// Whether all that is kept was looked at: the next picture is still to come.
-  var isCaughtUp: Bool { clip.feed.replay?.buffer.hasPicture(after: last) != true }
+  var isCaughtUp: Bool { clip.feed.replay?.buffer.hasPicture(after: last, in: clip.times) != true }
 
   /// The next picture; nil at the end.
   mutating func next() async throws -> ReplayRing<KeptPicture>.Entry? {

@@ -175,9 +175,9 @@ final class ReplayBuffer: Sendable {
     }
   }
 
-  /// Whether a picture is kept that arrived after the one of the number `last`.
-  func hasPicture(after last: Int) -> Bool {
-    state.withLock { $0.ring.suffix(where: { $0.sequence > last }).contains { _ in true } }
+  /// Whether a picture within `times` is kept that arrived after the one of the number `last`.
+  func hasPicture(after last: Int, in times: ClosedRange<CaptureInstant>) -> Bool {
+    state.withLock { $0.ring.suffix(where: { $0.sequence > last }).contains { times.contains($0.timestamp) } }
   }
 
   /// When the pictures within `times` were captured, in the order of arrival.
