@@ -176,7 +176,10 @@ final class WHEPSessions: Service, CustomStringConvertible {
         moves || now.preview === target.preview
       else {
         let isElsewhere = moves || target.guest.map { !$0.isOver } ?? false
-        return isElsewhere && isOffered() ? nil : "the view was removed"
+        // A camera that moves here may have arrived between the two looks.
+        let goesOn =
+          isElsewhere && (isOffered() || (try? registry.view(target.name, of: target.camera)) != nil)
+        return goesOn ? nil : "the view was removed"
       }
       return now.served.isEnabled ? nil : "the view was switched off"
     }
