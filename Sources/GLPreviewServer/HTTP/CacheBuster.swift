@@ -22,10 +22,12 @@ enum CacheBuster {
 
   /// Some programs append `?1595805826022` to a URL that has a query already. A label may end so.
   private static func withoutSecondMark(_ word: Substring) -> Substring {
-    guard let mark = word.lastIndex(of: "?"), !word.hasPrefix("label="),
-      matches(word[word.index(after: mark)...])
-    else { return word }
-    return withoutSecondMark(word[..<mark])
+    guard !word.hasPrefix("label=") else { return word }
+    var word = word
+    while let mark = word.lastIndex(of: "?"), matches(word[word.index(after: mark)...]) {
+      word = word[..<mark]
+    }
+    return word
   }
 
   private static func isNumber(_ text: Substring) -> Bool {
