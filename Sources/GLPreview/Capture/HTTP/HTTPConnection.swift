@@ -135,10 +135,11 @@
 
     /// Handles a regular end: a file of a declared length is over; a single picture is polled from now on.
     private func endOfStream(_ reply: HTTPServer.Reply, _ count: Int) throws -> PictureEvent? {
-      let left = isFinished ? [] : stream.finish()
+      let left = isFinished ? [] : stream.finish().map(judged)
       isFinished = true
       guard left.isEmpty else {
-        way = .stream(reply, waiting: Array(left.dropFirst()), pictureCount: count)
+        way = .stream(
+          reply, waiting: Array(left.dropFirst()), pictureCount: count + (left[0].isPicture ? 1 : 0))
         return left.first
       }
       if stream is JPEGRun, count == 1 {
@@ -148,6 +149,19 @@
       }
       if reply.head.headers.contains(name: "content-length") { return nil }
       throw SourceError(.unavailable, path: name, reason: "ended the stream")
+    }
+
+    /// The last picture of a stream, whose end marker is missing: it is cut short unless it can be decoded whole.
+    private func judged(_ event: PictureEvent) -> PictureEvent {
+      guard case .picture(let picture) = event else { return event }
+      do throws(CodecError) {
+        _ = try JPEGDecoder.decode(
+          PictureStart.trimmed(picture.bytes), maximumPixels: options.maximumPixels,
+          until: options.decodingDeadline, memory: memory)
+        return event
+      } catch {
+        return error.isOutOfMemory ? event : .damaged("the last picture is cut short")
+      }
     }
 
     // MARK: Polling

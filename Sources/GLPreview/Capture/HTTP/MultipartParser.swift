@@ -72,7 +72,9 @@ struct MultipartParser: PictureStream {
 
   mutating func finish() -> [PictureEvent] {
     defer { state = .ended }
-    return state == .body && began != nil ? [.damaged("the last picture is cut short")] : []
+    guard state == .body, let began else { return [] }
+    let bytes = Array(rest.prefix(withoutNewline(rest.count)))
+    return [.last(ReceivedPicture(bytes: bytes, time: began, serverTime: header.timestamp))]
   }
 
   /// The search for a picture's own end holds a copy of it.

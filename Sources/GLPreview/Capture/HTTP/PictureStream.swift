@@ -26,6 +26,14 @@ enum PictureEvent: Sendable, Hashable {
     case .damaged, .hopeless: false
     }
   }
+
+  /// A picture whose end is that of the stream. Where its samples have begun, only its end marker may be missing: its decoder
+  /// tells.
+  static func last(_ picture: ReceivedPicture) -> PictureEvent {
+    let startOfScan: [UInt8] = [0xFF, 0xDA]
+    let hasSamples = picture.bytes.firstRange(of: startOfScan) != nil
+    return hasSamples ? .picture(picture) : .damaged("the last picture is cut short")
+  }
 }
 
 /// Finds pictures in bytes that arrive in pieces of any size.
@@ -80,7 +88,8 @@ struct JPEGRun: PictureStream {
   var waitingByteCount: Int { splitter.partialPicture.count }
 
   mutating func finish() -> [PictureEvent] {
-    splitter.partialPicture.isEmpty ? [] : [.damaged("the last picture is cut short")]
+    guard !splitter.partialPicture.isEmpty else { return [] }
+    return [.last(ReceivedPicture(bytes: Array(splitter.partialPicture), time: began ?? .start))]
   }
 }
 

@@ -116,6 +116,26 @@
           })
     }
 
+    @Test("a picture without its end marker is whole, whatever it is called, also as the last of a stream")
+    func noEndMarker() async throws {
+      let jpeg = Array(try smallJPEG().dropLast(2))
+      let multipart = "Content-Type: multipart/x-mixed-replace;boundary=frame"
+      let part = Array("--frame\r\nContent-Type: image/jpeg\r\n\r\n".utf8) + jpeg
+      let sized = Array("--frame\r\nContent-Length: \(jpeg.count)\r\n\r\n".utf8) + jpeg
+      try await expectPictures(
+        ["image/jpeg", "application/octet-stream", "text/html"].flatMap { type in
+          [
+            (
+              "\(type), with a length", answer("Content-Type: \(type)\r\nContent-Length: \(jpeg.count)", jpeg)
+            ),
+            ("\(type), closed", answer("Content-Type: \(type)", jpeg)),
+          ]
+        } + [
+          ("no type", answer("", jpeg)), ("a part", answer(multipart, part)),
+          ("a part with a length", answer(multipart, sized)),
+        ])
+    }
+
     @Test("a picture whose body is cut short is none")
     func cutShort() async throws {
       let jpeg = try smallJPEG()
