@@ -133,10 +133,13 @@ package final class Preview: Sendable {
     return scene
   }
 
-  /// What pictures that are made now are of. Who comes to watch gets none that is of something else.
+  /// The subject of pictures that are made now. New watchers get no picture of another subject.
   package var subject: PreviewSubject {
     PreviewSubject(version: current.version, connection: producer.endedConnections?.count ?? 0)
   }
+
+  /// Whether another node makes its pictures, and decides what they may show.
+  package var isOfAnotherNode: Bool { producer.endedConnections != nil }
 
   /// Whether its pictures may be shown now.
   var isShown: Bool { state.withLock { $0.configuration.isEnabled && !$0.isRemoved } }
@@ -178,7 +181,8 @@ package final class Preview: Sendable {
   }
 }
 
-/// What a preview shows, for those who keep a picture of it: two that differ show something else.
+/// What a preview shows: a version of the view, through one connection. A kept picture is shown only while its subject is the
+/// preview's.
 package struct PreviewSubject: Sendable, Hashable {
   /// Counts the changes of the view.
   let version: Int?

@@ -79,7 +79,10 @@ struct StreamRoutes: Sendable {
   ) async throws -> Response {
     let limit = context.rest(of: registry.patience.firstPicture)
     do {
-      _ = try await beforeShutdown { try await joined.subscription.hub.firstPart(within: limit) }
+      let subscription = joined.subscription
+      _ = try await beforeShutdown {
+        try await subscription.hub.firstPart(since: subscription.since, within: limit)
+      }
     } catch is StreamEnded {
       throw Problem.switchedOff(target)
     } catch is StreamTimeout {

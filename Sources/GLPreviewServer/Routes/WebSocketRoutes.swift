@@ -183,7 +183,7 @@ private struct Player: Sendable {
     var last: StreamPart?
     do {
       while true {
-        let part = try await subscription.hub.part(after: last)
+        let part = try await subscription.hub.part(after: last, since: subscription.since)
         try await socket.send(part.jpeg)
         last = part
       }

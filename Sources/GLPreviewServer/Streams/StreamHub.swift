@@ -32,6 +32,8 @@ final class StreamHub: Sendable {
     var newest: StreamPart?
     /// What `newest` is of.
     var subject: PreviewSubject?
+    /// When `newest` arrived from another node; nil for other pictures, and for one that stands in for the camera.
+    var arrivedAt: CaptureInstant?
     /// When `newest` was last passed on.
     var publishedAt = CaptureInstant.start
     var failure: (any Error)?
@@ -147,20 +149,29 @@ final class StreamHub: Sendable {
   /// hidden now.
   private func shown(_ state: State) -> StreamPart? { state.subject == preview.subject ? state.newest : nil }
 
-  /// Waits for the newest picture.
+  /// The newest picture for a client that joined at `start`. One of another node must have arrived later: that node may have hidden
+  /// meanwhile what an older one shows.
+  private func shown(_ state: State, since start: CaptureInstant) -> StreamPart? {
+    state.arrivedAt.map { $0 >= start } ?? true ? shown(state) : nil
+  }
+
+  /// The first picture of a client that joined at `start`, if it has come.
+  func newest(since start: CaptureInstant) -> StreamPart? { state.withLock { shown($0, since: start) } }
+
+  /// Waits for the newest picture for a client that has just joined.
   ///
   /// - Throws: the errors of drawing it; `StreamTimeout` after `limit`; `StreamEnded`.
-  func firstPart(within limit: Duration) async throws -> StreamPart {
+  func firstPart(since joined: CaptureInstant, within limit: Duration) async throws -> StreamPart {
     let start = CaptureClock.now
     let fresh = try await state.first(until: start + min(limit, Self.freshWithin)) { state in
-      if let newest = shown(state), newest.timestamp >= start - Self.freshFor { return newest }
+      if let newest = shown(state, since: joined), newest.timestamp >= start - Self.freshFor { return newest }
       if let failure = state.failure { throw failure }
       return nil
     }
     if let fresh { return fresh }
     // An older picture is better than none.
     let newest = try await state.first(until: start + limit) { state in
-      if let newest = shown(state) { return newest }
+      if let newest = shown(state, since: joined) { return newest }
       if let failure = state.failure { throw failure }
       return nil
     }
@@ -168,13 +179,13 @@ final class StreamHub: Sendable {
     return newest
   }
 
-  /// Waits for a picture after `last`; those that come meanwhile are left out.
+  /// Waits for a picture after `last`, or for the first one of a client that joined at `start`; those that come meanwhile are left out.
   ///
   /// - Throws: `StreamEnded`; `CancellationError`.
-  func part(after last: StreamPart?) async throws -> StreamPart {
+  func part(after last: StreamPart?, since start: CaptureInstant) async throws -> StreamPart {
     let part = try await state.first { state in
       guard !state.isOver else { throw StreamEnded() }
-      return shown(state).flatMap { $0.timestamp == last?.timestamp ? nil : $0 }
+      return shown(state, since: start).flatMap { $0.timestamp == last?.timestamp ? nil : $0 }
     }
     guard let part else { throw CancellationError() }
     return part
@@ -186,7 +197,7 @@ final class StreamHub: Sendable {
       guard !state.isOver else { return nil }
       let watchers = state.loops[ObjectIdentifier(loop)] ?? LoopWatchers(loop)
       state.loops[ObjectIdentifier(loop)] = watchers
-      return (watchers, shown(state))
+      return (watchers, shown(state, since: watcher.since))
     }
     guard let (watchers, newest) = added else { return false }
     watchers.add(watcher)
@@ -223,7 +234,7 @@ final class StreamHub: Sendable {
           publish(
             try StreamPart(
               jpeg, picture, camera: camera, view: view, state: state ?? picture.sourceState, budget: budget),
-            of: subject.of(picture))
+            of: subject.of(picture), isLive: picture.sourceState == .live)
         }
         // A failure that lasts is retried, in case something changes.
         try await Task.sleep(for: Self.retriesAfter)
@@ -255,12 +266,13 @@ final class StreamHub: Sendable {
     }
   }
 
-  private func publish(_ part: StreamPart, of subject: PreviewSubject) {
+  private func publish(_ part: StreamPart, of subject: PreviewSubject, isLive: Bool) {
     let now = CaptureClock.now
     let loops = state.update { state -> [LoopWatchers] in
       // Discard a picture that was under way when the stream ended.
       guard !state.isOver else { return [] }
       (state.newest, state.subject) = (part, subject)
+      state.arrivedAt = isLive && preview.isOfAnotherNode ? now : nil
       state.failure = nil
       state.publishedAt = now
       state.rate.count(at: now)

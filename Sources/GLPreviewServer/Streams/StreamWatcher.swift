@@ -82,6 +82,8 @@ final class StreamWatcher {
   private(set) var slot: StreamPart?
 
   var hub: StreamHub { subscription.hub }
+  /// When its client joined.
+  var since: CaptureInstant { subscription.since }
 
   typealias Rejoin = @Sendable () -> StreamSubscription?
 

@@ -270,7 +270,7 @@ final class VideoStream: Sendable {
   /// A key picture comes soon; nothing is lost.
   func askForKey() { state.withLock { $0.watch }.askForKey() }
 
-  /// Whether those who come now may see pictures from before, from the last key picture on.
+  /// Whether new watchers may get kept pictures, from the last key picture on.
   var showsPast: Bool { state.withLock { $0.watch }.showsPast }
 
   /// How many clients its pictures are for; 1 unless it is told otherwise.

@@ -47,6 +47,23 @@ struct PeerStreamTests {
     }
   }
 
+  @Test("a client of another node's camera gets no picture that came before it joined; of an own one it does")
+  func newcomers() async throws {
+    let camera = CountingCamera()
+    try await withOwnerAndEdge(Self.configuration(), makeSource: { camera.source(named: $1, $2) }) {
+      owner, edge in
+      _ = try await RawConnection(
+        to: edge.port, sending: "GET \(Self.main).mjpeg HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      try camera.give(50)
+      await until { edge.inside.streams.all.first?.newest != nil }
+
+      let later = CaptureClock.now + .seconds(3600)
+      #expect(edge.inside.streams.all.first?.newest(since: .start) != nil)
+      #expect(edge.inside.streams.all.first?.newest(since: later) == nil)
+      #expect(owner.inside.streams.all.first?.newest(since: later) != nil)
+    }
+  }
+
   @Test(
     "a client that comes after the node has ended its stream gets nothing from before, and who watches goes on"
   )

@@ -169,7 +169,8 @@ struct StreamLifeTests {
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let target = try parts.registry.view(nil, of: nil)
     let subscription = try parts.streams.join(target, as: target.served, every: .seconds(1))
-    let part = try await subscription.hub.firstPart(within: allTheTimeThereIs)
+    let part = try await subscription.hub.firstPart(
+      since: subscription.since, within: allTheTimeThereIs)
     // It has no channel, and keeps what it is given.
     let connection = StreamConnection(cutOffAfter: .seconds(1), counting: parts.metrics)
     let watcher = StreamWatcher(subscription, every: .seconds(1), of: connection)
