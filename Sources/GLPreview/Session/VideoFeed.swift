@@ -63,12 +63,13 @@ final class VideoFeed: Sendable {
     }
   }
 
-  /// What a new watcher begins with: nothing that was captured before the view was as it is now.
+  /// The kept pictures that a new watcher begins with. Nil if they were captured before the view was as it is now, or through a
+  /// connection that has ended.
   private func past(_ state: State) -> PassableVideo.Place? {
     state.passed.flatMap { !$0.video.isOver && preview.passesVideo(since: $0.keyTime) ? $0 : nil }
   }
 
-  /// Whether those who come now may see pictures from before, from the last key picture on.
+  /// Whether new watchers may get kept pictures, from the last key picture on.
   var showsPast: Bool { state.withLock { past($0) != nil } }
 
   func leave(_ watcher: Int) {

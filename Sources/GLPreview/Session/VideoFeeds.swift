@@ -81,7 +81,7 @@ package final class VideoWatch: Sendable {
   /// A key picture comes soon; nothing is lost.
   package func askForKey() { feed.askForKey() }
 
-  /// Whether those who come now may see pictures from before, from the last key picture on.
+  /// Whether new watchers may get kept pictures, from the last key picture on.
   package var showsPast: Bool { feed.showsPast }
 
   /// Samples were lost after `next` had returned them: the next one is a key picture.

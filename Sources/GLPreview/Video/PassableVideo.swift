@@ -56,7 +56,7 @@ final class PassableVideo: Sendable {
     connections = ended.map { ($0, $0.count) }
   }
 
-  /// Whether its pictures are for nobody who comes to watch now, because its connection has ended.
+  /// Whether its connection has ended, so that new watchers do not get its pictures.
   var isOver: Bool { connections.map { $0.ended.count != $0.before } ?? false }
 
   /// Adds the next picture. The first one, and the first after a loss, is a key picture.

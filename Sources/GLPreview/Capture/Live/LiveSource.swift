@@ -269,7 +269,7 @@ private final class LiveCore: Sendable {
     await connection.close()
   }
 
-  /// A connection has ended: nobody who comes later gets its pictures, if that is wanted.
+  /// Counts the end of a connection and drops its waiting pictures, where `endedConnections` is set.
   private func forgetPictures() {
     guard let ended = options.endedConnections else { return }
     ended.add()

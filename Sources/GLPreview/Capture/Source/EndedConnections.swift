@@ -1,7 +1,7 @@
-// How often a source's connection has ended: what came before the last end may be hidden by now, where another node decides that.
+// Counts the connections of a source that have ended. Another node may have hidden since then what they showed.
 internal import Synchronization
 
-/// The number of a source's connections that have ended. Whoever comes to watch later gets no picture of those.
+/// The number of a source's connections that have ended. New watchers get no pictures of these.
 package final class EndedConnections: Sendable {
   private let ended = Atomic(0)
 

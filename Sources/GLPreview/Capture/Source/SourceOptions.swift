@@ -44,8 +44,7 @@ public struct SourceOptions: Sendable, Hashable {
   /// HTTP: whether the server is another node, which sends H.264 in fragments of MP4. Default: false.
   package var takesVideo = false
 
-  /// Live sources: pictures of a connection that has ended, which is counted here, are for nobody who comes later. Nil where they
-  /// are for everybody.
+  /// Counts the ended connections of a live source, whose pictures new watchers do not get. Nil where new watchers may get them.
   package var endedConnections: EndedConnections?
 
   /// Network streams: whether H.264 that can be sent on as it came is decoded only where frames are requested. Default:
