@@ -145,41 +145,49 @@ let package = Package(
     // The program. All else of it is a module that tests and the fuzzer can import.
     .executableTarget(name: "glpreview-main", dependencies: ["glpreview-cli"], swiftSettings: house),
 
+    // Servers, processes and waiting, for the tests of several targets.
+    .target(
+      name: "TestSupport", dependencies: ["CProcess", "NATS", "PreviewCore"], path: "Tests/TestSupport",
+      swiftSettings: house),
     .testTarget(name: "PreviewCoreTests", dependencies: ["PreviewCore"], swiftSettings: computing),
     .testTarget(
       name: "ReferenceRendererTests", dependencies: ["PreviewCore", "ReferenceRenderer"],
       swiftSettings: computing),
     .testTarget(
-      name: "GLPreviewTests", dependencies: ["Bench", "GLPreview", "PreviewCore", "Shaders"] + http,
+      name: "GLPreviewTests",
+      dependencies: ["Bench", "GLPreview", "PreviewCore", "Shaders", "TestSupport"] + http,
       exclude: ["Fixtures"],
       swiftSettings: house),
     .testTarget(
       name: "ConformanceTests",
-      dependencies: ["Conformance", "GLPreview", "PreviewCore", "ReferenceRenderer"], exclude: ["Golden"],
+      dependencies: ["Conformance", "GLPreview", "PreviewCore", "ReferenceRenderer", "TestSupport"],
+      exclude: ["Golden"],
       swiftSettings: house),
     .testTarget(
       name: "GLPreviewServerTests",
       dependencies: [
-        "CProcess", "GLPreview", "GLPreviewServer", "NATS", "PreviewCore",
+        "GLPreview", "GLPreviewServer", "NATS", "PreviewCore", "TestSupport",
         .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ] + service,
       swiftSettings: house),
     .testTarget(
-      name: "CommandTests", dependencies: ["CProcess", "GLPreview", "NATS", "glpreview-cli"],
+      name: "CommandTests", dependencies: ["GLPreview", "NATS", "TestSupport", "glpreview-cli"],
       exclude: ["Support/rtsp_server.py"],
       swiftSettings: house),
     .testTarget(
       name: "CameraTests",
-      dependencies: ["Conformance", "GLPreview", "PreviewCore", "ReferenceRenderer", "glpreview-cli"],
+      dependencies: [
+        "Conformance", "GLPreview", "PreviewCore", "ReferenceRenderer", "TestSupport", "glpreview-cli",
+      ],
       swiftSettings: house),
     .testTarget(
-      name: "BrowserTests", dependencies: ["CProcess", "glpreview-cli"] + service,
+      name: "BrowserTests", dependencies: ["TestSupport", "glpreview-cli"] + service,
       exclude: ["Support/webrtc_client.py"], swiftSettings: house),
     .testTarget(
       name: "NATSTests",
       dependencies: [
-        "CProcess", "NATS",
+        "NATS", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),

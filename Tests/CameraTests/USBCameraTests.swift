@@ -1,5 +1,6 @@
 // Whether the USB camera is one to the kernel, and gives the bytes that it was given.
 import Foundation
+import TestSupport
 import Testing
 
 extension CameraMachine {

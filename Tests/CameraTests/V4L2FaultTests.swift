@@ -2,6 +2,7 @@
 import Foundation
 import GLPreview
 import PreviewCore
+import TestSupport
 import Testing
 
 extension CameraMachine {

@@ -2,6 +2,7 @@
 import Conformance
 import ReferenceRenderer
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -3,6 +3,7 @@
 //     GLPREVIEW_FUZZ_ROUNDS=20000 GLPREVIEW_FUZZ_SEED=7 swift test --filter FuzzTests
 import FoundationEssentials
 import GLPreview
+import TestSupport
 import Testing
 
 @testable import GLPreviewServer

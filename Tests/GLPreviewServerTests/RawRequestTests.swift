@@ -1,5 +1,6 @@
 // Bytes that are no HTTP, or HTTP as nobody writes it: what comes back, and that nothing stays.
 import GLPreview
+import TestSupport
 import Testing
 
 @testable import GLPreviewServer

@@ -5,6 +5,7 @@ import GLPreview
 import Logging
 import NIOHTTP1
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GLPreviewServer

@@ -5,6 +5,7 @@ import Foundation
 import NIOCore
 import PreviewCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -5,6 +5,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import ServiceLifecycle
+import TestSupport
 import Testing
 
 @testable import GLPreviewServer

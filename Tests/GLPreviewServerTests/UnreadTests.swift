@@ -1,6 +1,7 @@
 // Peers that send and never read, on every connection on which the service answers what it is sent.
 import NIOCore
 import NIOPosix
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,6 +1,7 @@
 // A program that runs beside the tests, and says on its output where it listens.
 import Foundation
 import Synchronization
+import TestSupport
 
 /// A process that was started; ended, and waited for, by `end`.
 final class LocalProcess: Sendable {

@@ -1,5 +1,6 @@
 // A USB camera that the kernel's uvcvideo drives, and that is a program of ours: Tests/CameraVM/usb-camera.
 import Foundation
+import TestSupport
 
 /// A camera with one size and rate, whose MJPEG frames are the bytes that it is given, in turn. It is plugged in as soon as
 /// it is made, and pulled out when it goes.

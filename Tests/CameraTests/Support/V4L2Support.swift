@@ -2,6 +2,7 @@
 import Foundation
 import GLPreview
 import PreviewCore
+import TestSupport
 import Testing
 
 /// Waits for things, and does not sleep for them.

@@ -1,5 +1,6 @@
 // Benchmarks/compare, as far as it can be tested without measuring anything.
 import Foundation
+import TestSupport
 import Testing
 
 private enum Compare {

@@ -3,6 +3,7 @@ import Foundation
 import GLPreview
 import NATS
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import glpreview_cli

@@ -2,6 +2,7 @@
 import Foundation
 import GLPreview
 import NATS
+import TestSupport
 import Testing
 
 @testable import glpreview_cli

@@ -1,5 +1,6 @@
 // What a command (`exec:`) gets of the process that runs it, and what is left of both when one is killed.
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Children of the command")

@@ -1,6 +1,7 @@
 // Pictures from cameras that speak HTTP, to files.
 #if HTTP
   import Foundation
+  import TestSupport
   import Testing
 
   @Suite("Rendering what comes by HTTP")

@@ -1,5 +1,6 @@
 // Pipes and commands as live sources: a slow reader gets the newest frame, or all of them if it asks for that.
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Pipes")

@@ -2,6 +2,7 @@
 #if FFmpeg
   import Foundation
   import GLPreview
+  import TestSupport
   import Testing
 
   /// A source that gives up at once, and its first frames, or why there are none.

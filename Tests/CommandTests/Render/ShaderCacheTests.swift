@@ -1,5 +1,6 @@
 // What is kept from run to run, and that no state of it changes a picture.
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Shader cache")

@@ -1,5 +1,6 @@
 // `glpreview serve` and the real mosquitto, where the process dies or is told what to do.
 import Foundation
+import TestSupport
 import Testing
 
 @Suite(

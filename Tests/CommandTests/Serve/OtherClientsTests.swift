@@ -1,5 +1,6 @@
 // What is served, read by programs that know nothing of us.
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Other people's clients", .timeLimit(.minutes(15)))

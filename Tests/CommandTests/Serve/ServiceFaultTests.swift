@@ -1,6 +1,7 @@
 // What befalls a service from outside: it is killed in the midst of writing, it has too few descriptors, clients come and go.
 import Foundation
 import GLPreview
+import TestSupport
 import Testing
 
 @Suite("A service that is killed")

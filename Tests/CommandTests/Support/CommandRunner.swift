@@ -1,6 +1,7 @@
 // The command as its users meet it: a child process in a folder of its own, its streams, its exit status.
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// What came of a run.

@@ -1,6 +1,7 @@
 // Servers for tests of streams: one that knows RTSP, and some that don't.
 import Foundation
 import Synchronization
+import TestSupport
 
 /// GStreamer's RTSP server (rtsp_server.py) on a port of its own; gone with its last user.
 final class RTSPServer: Sendable {

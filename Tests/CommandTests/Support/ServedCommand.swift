@@ -1,6 +1,7 @@
 // `glpreview serve` as a child process, and other people's programs that look at it.
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// A service on loopback at a port of its own; killed with its last user.

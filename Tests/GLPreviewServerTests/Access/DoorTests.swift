@@ -6,6 +6,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import NIOPosix
+import TestSupport
 import Testing
 
 @testable import GLPreviewServer

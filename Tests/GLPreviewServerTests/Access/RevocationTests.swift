@@ -4,6 +4,7 @@ import Glibc
 import Logging
 import NIOCore
 import NIOHTTP1
+import TestSupport
 import Testing
 
 @testable import GLPreview

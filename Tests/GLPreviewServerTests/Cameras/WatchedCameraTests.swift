@@ -1,5 +1,6 @@
 // When somebody is told of a camera: once for each state and each reason, however often it is tried again.
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GLPreview

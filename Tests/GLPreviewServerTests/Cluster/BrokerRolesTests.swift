@@ -3,6 +3,7 @@ import FoundationEssentials
 import GLPreview
 import Logging
 import NATS
+import TestSupport
 import Testing
 
 @testable import GLPreviewServer

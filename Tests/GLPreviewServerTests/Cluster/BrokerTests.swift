@@ -5,6 +5,7 @@ import GLPreview
 import NATS
 import NIOCore
 import NIOHTTP1
+import TestSupport
 import Testing
 
 @testable import GLPreviewServer

@@ -2,6 +2,7 @@
 import Foundation
 import GLPreview
 import NIOHTTP1
+import TestSupport
 import Testing
 
 @testable import GLPreviewServer

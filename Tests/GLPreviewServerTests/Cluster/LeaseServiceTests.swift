@@ -3,6 +3,7 @@ import AsyncHTTPClient
 import NATS
 import NIOCore
 import NIOHTTP1
+import TestSupport
 import Testing
 
 @testable import GLPreview

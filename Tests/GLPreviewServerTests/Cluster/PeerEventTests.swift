@@ -6,6 +6,7 @@ import Hummingbird
 import NATS
 import NIOCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GLPreviewServer

@@ -1,6 +1,7 @@
 // Snapshots in a folder: whole files, no more than may be kept, and nothing outside of it.
 import Foundation
 import Logging
+import TestSupport
 import Testing
 
 @testable import GLPreview

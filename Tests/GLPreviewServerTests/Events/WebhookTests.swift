@@ -6,6 +6,7 @@ import Hummingbird
 import NIOCore
 import ServiceLifecycle
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GLPreviewServer

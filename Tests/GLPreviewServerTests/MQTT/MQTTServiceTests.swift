@@ -2,6 +2,7 @@
 import FoundationEssentials
 import GLPreview
 import Logging
+import TestSupport
 import Testing
 
 @testable import GLPreviewServer

@@ -1,5 +1,6 @@
 // The pictures of motion events, what is kept of them, and what is changed while a camera is watched.
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,5 +1,6 @@
 // Motion before a service's cameras: watched, told from outside, hidden by masks.
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

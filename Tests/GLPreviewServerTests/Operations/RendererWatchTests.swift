@@ -1,5 +1,6 @@
 // Ready means able: what a service says of a renderer that is not there, and that it mends itself.
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,5 +1,6 @@
 // Who is let in by RTSP, how often, and what the log says of those who are not.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

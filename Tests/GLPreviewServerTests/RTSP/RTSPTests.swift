@@ -3,6 +3,7 @@ import Logging
 import NIOCore
 import PreviewCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -2,6 +2,7 @@
 import FoundationEssentials
 import Logging
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

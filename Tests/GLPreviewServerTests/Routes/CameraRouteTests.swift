@@ -4,6 +4,7 @@ import FoundationEssentials
 import GLPreview
 import NIOCore
 import NIOHTTP1
+import TestSupport
 import Testing
 
 @testable import GLPreviewServer

@@ -1,6 +1,7 @@
 // go2rtc's WebSocket, and WebSockets as such: what is asked for, what is wrong, and the end.
 import Foundation
 import NIOHTTP1
+import TestSupport
 import Testing
 
 @testable import GLPreview

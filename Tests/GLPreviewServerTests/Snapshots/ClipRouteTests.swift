@@ -4,6 +4,7 @@ import Glibc
 import NIOCore
 import NIOHTTP1
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

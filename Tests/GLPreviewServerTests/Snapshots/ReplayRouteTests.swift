@@ -4,6 +4,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import NIOHTTP1
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -3,6 +3,7 @@ import FoundationEssentials
 import GLPreview
 import NIOCore
 import NIOHTTP1
+import TestSupport
 import Testing
 
 @testable import GLPreviewServer

@@ -3,6 +3,7 @@ import AsyncHTTPClient
 import GLPreview
 import Logging
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import GLPreviewServer

@@ -2,6 +2,7 @@
 #if FFmpeg
   import PreviewCore
   import Synchronization
+  import TestSupport
   import Testing
 
   @testable import GLPreview

@@ -1,6 +1,7 @@
 // Clients that can't follow a view get it at half its size and rate, as long as they must.
 import GLPreview
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,5 +1,6 @@
 // What cameras of tests share: one connection, which a test may break.
 import Synchronization
+import TestSupport
 
 @testable import GLPreview
 

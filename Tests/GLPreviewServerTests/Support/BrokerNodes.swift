@@ -2,6 +2,7 @@
 import GLPreview
 import Logging
 import NATS
+import TestSupport
 import Testing
 
 @testable import GLPreviewServer

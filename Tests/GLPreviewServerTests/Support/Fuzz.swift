@@ -5,6 +5,7 @@ import FoundationEssentials
 import GLPreview
 import NIOCore
 import Synchronization
+import TestSupport
 
 @testable import GLPreviewServer
 

@@ -2,6 +2,7 @@
 import AsyncHTTPClient
 import NIOCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GLPreviewServer

@@ -1,6 +1,7 @@
 // A camera before which something moves when a test says so.
 import PreviewCore
 import Synchronization
+import TestSupport
 
 @testable import GLPreview
 

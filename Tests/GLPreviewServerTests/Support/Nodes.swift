@@ -4,6 +4,7 @@ import GLPreview
 import HTTPTypes
 import Hummingbird
 import Logging
+import TestSupport
 import Testing
 
 @testable import GLPreviewServer

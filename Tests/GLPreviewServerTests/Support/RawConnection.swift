@@ -2,6 +2,7 @@
 import NIOCore
 import NIOPosix
 import Synchronization
+import TestSupport
 
 /// A connection, and what came over it.
 final class RawConnection: Sendable {

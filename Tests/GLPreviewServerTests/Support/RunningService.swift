@@ -7,6 +7,7 @@ import NIOCore
 import NIOHTTP1
 import ServiceLifecycle
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GLPreviewServer

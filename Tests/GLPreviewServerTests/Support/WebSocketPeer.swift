@@ -1,5 +1,6 @@
 // A client of WebSockets: what it sends is masked, what it gets are whole frames.
 import NIOCore
+import TestSupport
 import Testing
 
 final class WebSocketPeer: Sendable {

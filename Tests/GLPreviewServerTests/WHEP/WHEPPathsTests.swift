@@ -1,6 +1,7 @@
 // Where a WebRTC client's pictures go: to an address that has answered a check, and goes on doing so.
 import GLPreview
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import GLPreviewServer

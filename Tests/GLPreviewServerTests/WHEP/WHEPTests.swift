@@ -4,6 +4,7 @@ import NIOCore
 import NIOHTTP1
 import PreviewCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,6 +1,7 @@
 // PNG, both ways: every kind of file, values, orientation, profiles, damage.
 import Glibc
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

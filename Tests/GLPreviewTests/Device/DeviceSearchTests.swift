@@ -1,5 +1,6 @@
 // Machines that are not here, played: which of their devices is taken, and what their users read.
 import Glibc
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,4 +1,5 @@
 // Buffers for the way up, their pool, and the GPU's clock.
+import TestSupport
 import Testing
 
 @testable import GLPreview

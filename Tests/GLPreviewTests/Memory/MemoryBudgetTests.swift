@@ -1,5 +1,6 @@
 // A budget of memory: what is reserved, refused and given back, by hand and by the decoders and pools that count against it.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,6 +1,7 @@
 // What a view showed at a time: copied, encoded, or as pictures.
 import PreviewCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,5 +1,6 @@
 // What counts as dropped: what somebody would have shown.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

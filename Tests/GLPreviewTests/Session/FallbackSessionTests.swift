@@ -1,5 +1,6 @@
 // What readers see of a camera that goes away and comes back: a fallback at once, and then the camera again.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,5 +1,6 @@
 // A camera's own JPEGs: to whom they are passed on, and that drawn and passed pictures don't stand in each other's way.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

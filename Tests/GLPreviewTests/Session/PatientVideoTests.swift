@@ -1,6 +1,7 @@
 // Who reads a video now and then gets all of it, and nothing but the camera.
 #if FFmpeg
   import PreviewCore
+  import TestSupport
   import Testing
 
   @testable import GLPreview

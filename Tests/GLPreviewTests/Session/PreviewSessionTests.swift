@@ -1,5 +1,6 @@
 // Previews of a running session: who reads them gets the newest, and what nobody reads costs nothing.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

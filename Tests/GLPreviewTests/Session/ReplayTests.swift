@@ -1,6 +1,7 @@
 // Snapshots of earlier moments, of a camera whose pictures are kept.
 import PreviewCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,5 +1,6 @@
 // Scenes while everything about them changes: readers that come late, sources that end, names that are not there.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

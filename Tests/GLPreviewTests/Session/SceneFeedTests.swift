@@ -1,5 +1,6 @@
 // Scenes of a running session: all their sources in one picture, whatever each of them does.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

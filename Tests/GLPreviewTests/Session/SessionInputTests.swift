@@ -1,5 +1,6 @@
 // What nobody should ask for is refused in words, whether the source gives frames or not; nothing traps.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,6 +1,7 @@
 // What is closed or let go is gone: nothing holds a session's parts that nobody has in hand.
 import PreviewCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,5 +1,6 @@
 // What a session holds when nobody looks.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,5 +1,6 @@
 // Sessions by the thousand: opened, read, closed, they leave memory, descriptors and threads as they were.
 import Foundation
+import TestSupport
 import Testing
 
 @testable import GLPreview

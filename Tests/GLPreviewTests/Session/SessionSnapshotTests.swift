@@ -1,6 +1,7 @@
 // Snapshots of a running session: one frame, whichever was asked for, in all that is wanted.
 import PreviewCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,6 +1,7 @@
 // One renderer for all sessions: opened when it is needed, replaced when its context is lost, closed behind the last user.
 import PreviewCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GLPreview

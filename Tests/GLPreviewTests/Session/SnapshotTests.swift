@@ -1,6 +1,7 @@
 // What becomes of a snapshot's pictures: fitted JPEGs, text, and events that another program can read.
 import Foundation
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

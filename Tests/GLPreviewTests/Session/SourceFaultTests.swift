@@ -1,5 +1,6 @@
 // Sources of a session that go wrong: who is told, and what of; and scenes in which nothing happens any more.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,5 +1,6 @@
 // What sources do at a bad moment: while they open, as they close, as somebody comes or goes.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,6 +1,7 @@
 // A source that replaces another: both are there for a while, and the camera is never open twice. And waits that end in time.
 import PreviewCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GLPreview

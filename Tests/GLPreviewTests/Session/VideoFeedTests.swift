@@ -1,5 +1,6 @@
 // A preview as video: one encoder for all who watch, and each gets what it can take.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

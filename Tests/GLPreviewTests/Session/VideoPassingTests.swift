@@ -1,6 +1,7 @@
 // A camera's own H.264: to whom it is passed on, from where, and when it no longer is.
 #if FFmpeg
   import PreviewCore
+  import TestSupport
   import Testing
 
   @testable import GLPreview

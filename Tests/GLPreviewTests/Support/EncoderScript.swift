@@ -1,6 +1,7 @@
 // Encoders that do as a test says, and tell what was asked of them.
 import PreviewCore
 import Synchronization
+import TestSupport
 
 @testable import GLPreview
 

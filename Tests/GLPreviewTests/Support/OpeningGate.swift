@@ -1,6 +1,7 @@
 // Sources of a session that do at a bad moment what sources do: open late, give a last frame as they close, fail.
 import PreviewCore
 import Synchronization
+import TestSupport
 
 @testable import GLPreview
 

@@ -1,6 +1,7 @@
 // A camera that does what a test says.
 import PreviewCore
 import Synchronization
+import TestSupport
 
 @testable import GLPreview
 

@@ -1,6 +1,7 @@
 // A source of a session that gives what a test says, when it says so, and counts what is done with it.
 import PreviewCore
 import Synchronization
+import TestSupport
 
 @testable import GLPreview
 

@@ -1,4 +1,5 @@
 // The clock of captures, as tasks sleep by it.
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,5 +1,6 @@
 // What libraries take to encode and to decode is reserved before they take it.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,5 +1,6 @@
 // Which pictures of a camera's H.264 are sent on, by their bytes.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

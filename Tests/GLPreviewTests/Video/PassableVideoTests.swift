@@ -1,5 +1,6 @@
 // What is kept of a camera's H.264, and what of it those get who are late.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,5 +1,6 @@
 // Who encodes, and what comes of it when one fails.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,6 +1,7 @@
 // What is decided about streams without one: addresses, times, what is shown after a loss, what FFmpeg's numbers mean.
 #if FFmpeg
   import PreviewCore
+  import TestSupport
   import Testing
 
   @testable import GLPreview

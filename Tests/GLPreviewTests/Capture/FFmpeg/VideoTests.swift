@@ -3,6 +3,7 @@
 #if FFmpeg
   import Foundation
   import PreviewCore
+  import TestSupport
   import Testing
 
   @testable import GLPreview

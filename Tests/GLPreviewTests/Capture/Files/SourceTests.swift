@@ -1,6 +1,7 @@
 // Sources as the command sees them: what is opened as what, what comes out, what is refused and how.
 import Foundation
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,5 +1,6 @@
 // Y4M and MJPEG: what their parsers take, what they refuse, and that no bytes whatever bring them down.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

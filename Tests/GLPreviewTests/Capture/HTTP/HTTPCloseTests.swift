@@ -1,6 +1,7 @@
 // Closing ends soon from wherever a source is, and leaves nothing behind.
 #if HTTP
   import Foundation
+  import TestSupport
   import Testing
 
   @testable import GLPreview

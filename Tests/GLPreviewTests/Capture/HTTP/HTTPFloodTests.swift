@@ -3,6 +3,7 @@
   import Foundation
   import PreviewCore
   import Synchronization
+  import TestSupport
   import Testing
 
   @testable import GLPreview

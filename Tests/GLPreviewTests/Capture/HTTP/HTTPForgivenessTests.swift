@@ -1,6 +1,7 @@
 // Cameras whose answers are not what they should be, and whose pictures are there all the same.
 #if HTTP
   import PreviewCore
+  import TestSupport
   import Testing
 
   @testable import GLPreview

@@ -1,4 +1,5 @@
 // Multipart streams in pieces of any size, right and wrong.
+import TestSupport
 import Testing
 
 @testable import GLPreview

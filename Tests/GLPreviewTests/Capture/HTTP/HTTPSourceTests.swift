@@ -4,6 +4,7 @@
   import NIOSSL
   import PreviewCore
   import Synchronization
+  import TestSupport
   import Testing
 
   @testable import GLPreview

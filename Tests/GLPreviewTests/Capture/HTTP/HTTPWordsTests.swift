@@ -1,5 +1,6 @@
 // What is read in URLs, challenges and headers, and what is never shown of them.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

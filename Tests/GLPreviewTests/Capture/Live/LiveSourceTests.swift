@@ -1,5 +1,6 @@
 // The engine of live sources, over a camera that does what is said.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

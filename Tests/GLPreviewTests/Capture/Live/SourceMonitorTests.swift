@@ -1,5 +1,6 @@
 // What a live source decides, with a clock that is moved by hand.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,6 +1,7 @@
 // Watchers of a source's states: none is told late, and one that leaves while another is told holds up nobody.
 import PreviewCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GLPreview

@@ -1,6 +1,7 @@
 // Pipes and commands as the library has them: what they give back, and when.
 import Foundation
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

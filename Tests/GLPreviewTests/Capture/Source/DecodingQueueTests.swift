@@ -1,6 +1,7 @@
 // The threads that decode and encode, beside Swift's own.
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GLPreview

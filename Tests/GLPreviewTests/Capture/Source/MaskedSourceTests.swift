@@ -1,5 +1,6 @@
 // Masks along the way of a source: one size holds for all of its frames, and no other way leads around them.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview

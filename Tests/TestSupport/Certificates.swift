@@ -1,22 +1,22 @@
 // Certificates for tests of TLS, made on the fly.
-import Foundation
+package import Foundation
 import Testing
 
 /// Certificates that openssl makes: an authority, and what it has signed.
-struct Certificates {
-  let folder: URL
-  var authority: String { folder.appending(path: "ca.pem").path }
-  var server: String { folder.appending(path: "server.pem").path }
-  var serverKey: String { folder.appending(path: "server.key").path }
-  var client: String { folder.appending(path: "client.pem").path }
-  var clientKey: String { folder.appending(path: "client.key").path }
+package struct Certificates {
+  package let folder: URL
+  package var authority: String { folder.appending(path: "ca.pem").path }
+  package var server: String { folder.appending(path: "server.pem").path }
+  package var serverKey: String { folder.appending(path: "server.key").path }
+  package var client: String { folder.appending(path: "client.pem").path }
+  package var clientKey: String { folder.appending(path: "client.key").path }
 
-  static let openssl = ["/usr/bin/openssl", "/usr/local/bin/openssl"].first {
+  package static let openssl = ["/usr/bin/openssl", "/usr/local/bin/openssl"].first {
     FileManager.default.isExecutableFile(atPath: $0)
   }
 
   /// The server's is for 127.0.0.1 and localhost, the other one for another.example.
-  init(in folder: URL) async throws {
+  package init(in folder: URL) async throws {
     self.folder = folder
     try await run(
       "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=ca"

@@ -1,12 +1,12 @@
 // The real MQTT server and its clients, on a port of its own, gone with its last user.
-import Foundation
-import Testing
+package import Foundation
+package import Testing
 
 /// A mosquitto on loopback.
-final class Mosquitto: Sendable {
-  let port: Int
+package final class Mosquitto: Sendable {
+  package let port: Int
   /// Its files, gone with its last user.
-  let folder: URL
+  package let folder: URL
   private let process: ChildProcess
   private let hasEnded: Task<Int32, Never>
 
@@ -16,16 +16,21 @@ final class Mosquitto: Sendable {
   }
 
   /// Whether it and its clients are there.
-  static let isInstalled = ["mosquitto", "mosquitto_pub", "mosquitto_sub"].allSatisfy { path($0) != nil }
+  package static let isInstalled = ["mosquitto", "mosquitto_pub", "mosquitto_sub"].allSatisfy {
+    path($0) != nil
+  }
   /// What is said where they are not.
-  static let isMissing = Comment("mosquitto or mosquitto-clients is missing: scripts/setup installs them")
+  package static let isMissing = Comment(
+    "mosquitto or mosquitto-clients is missing: scripts/setup installs them")
 
-  struct Failed: Error {
-    let log: String
+  package struct Failed: Error {
+    package let log: String
   }
 
   /// Started, and listening. `configuration` has lines of its configuration file, in which FOLDER is a folder of its own.
-  init(_ configuration: String = "allow_anonymous true", port: Int? = nil, files: [String: String] = [:])
+  package init(
+    _ configuration: String = "allow_anonymous true", port: Int? = nil, files: [String: String] = [:]
+  )
     async throws
   {
     signal(SIGPIPE, SIG_IGN)
@@ -83,13 +88,13 @@ final class Mosquitto: Sendable {
   }
 
   /// Ends it at once, and returns when it is gone.
-  func kill9() async {
+  package func kill9() async {
     kill(process.id, SIGKILL)
     _ = await hasEnded.value
   }
 
-  func stop() { kill(process.id, SIGSTOP) }
-  func goOn() { kill(process.id, SIGCONT) }
+  package func stop() { kill(process.id, SIGSTOP) }
+  package func goOn() { kill(process.id, SIGCONT) }
 
   private static func freePort() throws -> Int {
     let file = FileDescriptor(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
@@ -114,7 +119,7 @@ final class Mosquitto: Sendable {
   // MARK: Its clients
 
   /// Publishes by mosquitto_pub, and returns when that has ended.
-  func publish(_ topic: String, _ text: String, _ options: String...) async throws {
+  package func publish(_ topic: String, _ text: String, _ options: String...) async throws {
     let process = try ChildProcess(
       try #require(Self.path("mosquitto_pub")),
       ["-h", "127.0.0.1", "-p", "\(port)", "-q", "1", "-t", topic, "-m", text] + options, environment: [:],
@@ -124,7 +129,7 @@ final class Mosquitto: Sendable {
   }
 
   /// What mosquitto_sub hears, from now on.
-  func subscribe(to pattern: String = "#", _ options: String...) throws -> Subscriber {
+  package func subscribe(to pattern: String = "#", _ options: String...) throws -> Subscriber {
     let file = folder.appending(path: "\(UUID().uuidString).heard")
     try Data().write(to: file)
     let process = try ChildProcess(
@@ -137,13 +142,13 @@ final class Mosquitto: Sendable {
   }
 
   /// A running mosquitto_sub; killed with its last user.
-  final class Subscriber: Sendable {
-    struct Message: Sendable, Equatable {
-      let topic: String
-      let payload: [UInt8]
-      let isRetained: Bool
+  package final class Subscriber: Sendable {
+    package struct Message: Sendable, Equatable {
+      package let topic: String
+      package let payload: [UInt8]
+      package let isRetained: Bool
 
-      var text: String { String(decoding: payload, as: UTF8.self) }
+      package var text: String { String(decoding: payload, as: UTF8.self) }
     }
 
     private let process: ChildProcess
@@ -154,7 +159,7 @@ final class Mosquitto: Sendable {
     deinit { process.end() }
 
     /// All messages so far.
-    var messages: [Message] {
+    package var messages: [Message] {
       let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
       // The last line may be cut.
       return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().compactMap { line in
@@ -169,15 +174,15 @@ final class Mosquitto: Sendable {
     }
 
     /// What was published last to each topic.
-    var newest: [String: Message] {
+    package var newest: [String: Message] {
       Dictionary(messages.map { ($0.topic, $0) }) { $1 }
     }
 
     /// Returns when a message to a topic is as wanted, whatever has followed it.
-    func hears(_ topic: String, _ isRight: (Message) -> Bool = { _ in true }) async {
+    package func hears(_ topic: String, _ isRight: (Message) -> Bool = { _ in true }) async {
       await until { messages.contains { $0.topic == topic && isRight($0) } }
     }
 
-    func hears(_ topic: String, saying text: String) async { await hears(topic) { $0.text == text } }
+    package func hears(_ topic: String, saying text: String) async { await hears(topic) { $0.text == text } }
   }
 }

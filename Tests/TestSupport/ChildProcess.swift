@@ -1,20 +1,20 @@
 // A child process by posix_spawn. Foundation's Process crashes now and then where many are started at a time.
 import CProcess
-import Foundation
+package import Foundation
 import Synchronization
 
 /// A process that was started, and our ends of its streams.
-struct ChildProcess: Sendable {
-  let id: pid_t
-  let input: FileDescriptor
-  let output: FileDescriptor
-  let errors: FileDescriptor
+package struct ChildProcess: Sendable {
+  package let id: pid_t
+  package let input: FileDescriptor
+  package let output: FileDescriptor
+  package let errors: FileDescriptor
 
   /// No process is started while another's pipes are open and not yet marked as ours.
   private static let starting = Mutex(())
 
   /// Starts `path` in `folder`. With `file`, standard output goes there, and `output` has nothing to read.
-  init(
+  package init(
     _ path: String, _ arguments: [String], environment: [String: String], in folder: String,
     writingTo file: String?
   ) throws {
@@ -82,13 +82,13 @@ struct ChildProcess: Sendable {
   }
 
   /// Kills it, and takes its status: what is dead and not waited for keeps those who wait for any child from all others.
-  func end() {
+  package func end() {
     kill(id, SIGKILL)
     Task { [id] in _ = await Self.status(of: id) }
   }
 
   /// Waits for a child's end. As a shell has it: its exit status, or 128 and the signal's number.
-  static func status(of id: pid_t) async -> Int32 {
+  package static func status(of id: pid_t) async -> Int32 {
     await withCheckedContinuation { continuation in
       DispatchQueue(label: "child").async {
         var status: Int32 = 0
@@ -113,15 +113,15 @@ private struct Pipe {
 }
 
 /// An open file that children don't inherit; closed with its last user.
-final class FileDescriptor: Sendable {
-  let number: Int32
+package final class FileDescriptor: Sendable {
+  package let number: Int32
 
-  init(_ number: Int32) {
+  package init(_ number: Int32) {
     self.number = number
     _ = fcntl(number, F_SETFD, FD_CLOEXEC)
   }
 
-  convenience init(writingTo path: String) throws {
+  package convenience init(writingTo path: String) throws {
     let number = unsafe open(path, O_WRONLY)
     guard number >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
     self.init(number)
@@ -130,7 +130,7 @@ final class FileDescriptor: Sendable {
   deinit { close(number) }
 
   /// What is there, at least a byte; nothing at the end.
-  func read() -> [UInt8] {
+  package func read() -> [UInt8] {
     unsafe [UInt8](unsafeUninitializedCapacity: 65536) { buffer, count in
       var result = -1
       repeat {
@@ -142,7 +142,7 @@ final class FileDescriptor: Sendable {
   }
 
   /// Writes all of it, or what is taken.
-  func write(_ bytes: [UInt8]) {
+  package func write(_ bytes: [UInt8]) {
     var written = 0
     while written < bytes.count {
       let count = unsafe bytes.withUnsafeBytes { bytes in

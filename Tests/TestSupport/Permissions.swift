@@ -1,9 +1,9 @@
 // What a server permits a client, for tests of users.
-import NATS
+package import NATS
 
 extension NATSClient {
   /// Whether the server lets this client publish.
-  func mayPublish(_ subject: String) async throws -> Bool {
+  package func mayPublish(_ subject: String) async throws -> Bool {
     let events = events()
     try publish(subject)
     // A sign that comes after what the server says of the first: nobody may publish there.
@@ -15,7 +15,7 @@ extension NATSClient {
     throw CancellationError()
   }
 
-  func maySubscribe(_ pattern: String) async throws -> Bool {
+  package func maySubscribe(_ pattern: String) async throws -> Bool {
     let subscription = try subscribe(pattern)
     try await flush()
     do throws(NATSError) {

@@ -1,22 +1,22 @@
 // Waiting in tests: for what must happen, for as long as a starved machine takes. A hang is ended by the test's time limit.
-import Testing
+package import Testing
 
 /// Longer than any test runs: for time limits of the product, in tests that are not about them.
-let allTheTimeThereIs = Duration.seconds(3600)
+package let allTheTimeThereIs = Duration.seconds(3600)
 
 /// Returns when `condition` holds, or when the test has been cancelled.
-func until(_ condition: () async throws -> Bool) async rethrows {
+package func until(_ condition: () async throws -> Bool) async rethrows {
   while !Task.isCancelled, try await !condition() { try? await Task.sleep(for: .milliseconds(1)) }
 }
 
 /// Lets other tasks go on for a while. What must not happen gets the chance to happen here, before it is counted; nothing
 /// that must happen is awaited so.
-func letOthersGoOn() async { for _ in 0..<200 { await Task.yield() } }
+package func letOthersGoOn() async { for _ in 0..<200 { await Task.yield() } }
 
 /// Lets one test at a time run that starts a process of its own. `processExitsWith` blocks a thread of Swift's pool until the
 /// process ends; two such tests at once would block both threads of a machine with two processors, and with them all other tests.
-struct OneProcessAtATime: TestTrait, TestScoping {
-  func provideScope(
+package struct OneProcessAtATime: TestTrait, TestScoping {
+  package func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     await Turn.shared.take()
@@ -42,5 +42,5 @@ struct OneProcessAtATime: TestTrait, TestScoping {
 }
 
 extension Trait where Self == OneProcessAtATime {
-  static var oneProcessAtATime: Self { Self() }
+  package static var oneProcessAtATime: Self { Self() }
 }

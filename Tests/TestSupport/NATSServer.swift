@@ -1,29 +1,29 @@
 // The real server, on ports of its own, gone with its last user.
-import Foundation
+package import Foundation
 import Testing
 
 /// A nats-server on loopback.
-final class NATSServer: Sendable {
+package final class NATSServer: Sendable {
   /// Where clients connect.
-  let port: Int
-  let process: ChildProcess
+  package let port: Int
+  package let process: ChildProcess
   /// Its files, gone with its last user.
-  let folder: URL
+  package let folder: URL
   private let hasEnded: Task<Int32, Never>
 
   private static let path = ["/usr/sbin", "/usr/bin", "/usr/local/bin"].map { $0 + "/nats-server" }
     .first { FileManager.default.isExecutableFile(atPath: $0) }
 
   /// Whether there is one.
-  static let isInstalled = path != nil
+  package static let isInstalled = path != nil
 
-  struct Failed: Error {
-    let log: String
+  package struct Failed: Error {
+    package let log: String
   }
 
   /// Started, and listening. `configuration` has lines of its configuration file, in which FOLDER is a folder of its own, or
   /// the one of an earlier server.
-  init(_ configuration: String = "", port: Int? = nil, folder: URL? = nil) async throws {
+  package init(_ configuration: String = "", port: Int? = nil, folder: URL? = nil) async throws {
     signal(SIGPIPE, SIG_IGN)
     let path = try #require(Self.path)
     let folder = folder ?? Self.makeFolder()
@@ -71,14 +71,14 @@ final class NATSServer: Sendable {
   }
 
   /// A folder that a server removes in the end.
-  static func makeFolder() -> URL {
+  package static func makeFolder() -> URL {
     let folder = FileManager.default.temporaryDirectory.appending(path: "glpreview-nats-\(UUID().uuidString)")
     try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     return folder
   }
 
   /// Ends it at once, and returns when it is gone.
-  func kill9() async {
+  package func kill9() async {
     kill(process.id, SIGKILL)
     _ = await hasEnded.value
   }

@@ -3,24 +3,24 @@ import Foundation
 import Synchronization
 
 /// Accepts connections and does with each what its script says, until it is stopped or the tests are over.
-final class HTTPTestServer: Sendable {
+package final class HTTPTestServer: Sendable {
   /// What a client asked for.
-  struct Request: Sendable {
+  package struct Request: Sendable {
     /// Path and query.
-    let target: String
+    package let target: String
     /// Names in lower case.
-    let fields: [String: String]
-    let text: String
+    package let fields: [String: String]
+    package let text: String
   }
 
   private let listener: Int32
   private let state = Mutex(
     (sockets: Set<Int32>(), requests: [Request](), connectionCount: 0, isStopped: false))
   private let script: @Sendable (Peer) -> Void
-  let port: Int
+  package let port: Int
 
   /// `script` is run on a thread for each connection, which ends with it.
-  init(_ script: @escaping @Sendable (Peer) -> Void) throws {
+  package init(_ script: @escaping @Sendable (Peer) -> Void) throws {
     self.script = script
     (listener, port) = try Self.listen()
     Thread.detachNewThread { [listener] in
@@ -35,7 +35,7 @@ final class HTTPTestServer: Sendable {
   }
 
   /// One answer to each request.
-  convenience init(answering answer: @escaping @Sendable (Request, _ index: Int) -> [UInt8]) throws {
+  package convenience init(answering answer: @escaping @Sendable (Request, _ index: Int) -> [UInt8]) throws {
     let count = Mutex(0)
     try self.init { peer in
       while let request = peer.request() {
@@ -49,7 +49,7 @@ final class HTTPTestServer: Sendable {
   }
 
   /// Ends all connections, and accepts no more.
-  func stop() {
+  package func stop() {
     let (isFirst, sockets) = state.withLock { state in
       defer { state.isStopped = true }
       return (!state.isStopped, state.sockets)
@@ -59,13 +59,13 @@ final class HTTPTestServer: Sendable {
     for socket in sockets { _ = shutdown(socket, Int32(SHUT_RDWR)) }
   }
 
-  func url(_ target: String = "/") -> String { "http://127.0.0.1:\(port)\(target)" }
+  package func url(_ target: String = "/") -> String { "http://127.0.0.1:\(port)\(target)" }
 
   /// All that was asked so far.
-  var requests: [Request] { state.withLock { $0.requests } }
-  var connectionCount: Int { state.withLock { $0.connectionCount } }
+  package var requests: [Request] { state.withLock { $0.requests } }
+  package var connectionCount: Int { state.withLock { $0.connectionCount } }
   /// Connections that are open now.
-  var openCount: Int { state.withLock { $0.sockets.count } }
+  package var openCount: Int { state.withLock { $0.sockets.count } }
 
   private func serve(_ socket: Int32) {
     let isWanted = state.withLock { state in
@@ -103,8 +103,8 @@ final class HTTPTestServer: Sendable {
   }
 
   /// A client, as a script sees it.
-  final class Peer: Sendable {
-    let socket: Int32
+  package final class Peer: Sendable {
+    package let socket: Int32
     private let record: @Sendable (Request) -> Void
     private let waiting = Mutex<[UInt8]>([])
 
@@ -114,7 +114,7 @@ final class HTTPTestServer: Sendable {
     }
 
     /// The next request; nil where the client goes.
-    func request() -> Request? {
+    package func request() -> Request? {
       var bytes = waiting.withLock { $0 }
       while true {
         let text = String(decoding: bytes, as: UTF8.self)
@@ -143,7 +143,7 @@ final class HTTPTestServer: Sendable {
     }
 
     /// The body of a request, by its length.
-    func body(of request: Request) -> [UInt8] {
+    package func body(of request: Request) -> [UInt8] {
       let count = request.fields["content-length"].flatMap { Int($0) } ?? 0
       var bytes = waiting.withLock { $0 }
       var buffer = [UInt8](repeating: 0, count: 4096)
@@ -158,7 +158,7 @@ final class HTTPTestServer: Sendable {
 
     /// False where the client is gone.
     @discardableResult
-    func send(_ bytes: some Sequence<UInt8>) -> Bool {
+    package func send(_ bytes: some Sequence<UInt8>) -> Bool {
       var rest = Array(bytes)[...]
       while !rest.isEmpty {
         let count = unsafe rest.withUnsafeBytes {
@@ -171,25 +171,25 @@ final class HTTPTestServer: Sendable {
     }
 
     @discardableResult
-    func send(_ text: String) -> Bool { send(Array(text.utf8)) }
+    package func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
     /// Waits for the client to go, and takes all that it says before.
-    func waitForEnd() {
+    package func waitForEnd() {
       var buffer = [UInt8](repeating: 0, count: 4096)
       while unsafe recv(socket, &buffer, buffer.count, 0) > 0 {}
     }
 
     /// Waits for the client to say something, or to go.
-    func waitForMore() { _ = isThere(after: -1) }
+    package func waitForMore() { _ = isThere(after: -1) }
 
     /// Whether the client is there still after so many milliseconds.
-    func isThere(after milliseconds: Int32) -> Bool {
+    package func isThere(after milliseconds: Int32) -> Bool {
       var waiting = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
       return unsafe poll(&waiting, 1, milliseconds) == 0
     }
 
     /// Ends the connection without a goodbye.
-    func reset() {
+    package func reset() {
       var linger = linger(l_onoff: 1, l_linger: 0)
       _ = unsafe setsockopt(
         socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
@@ -198,7 +198,9 @@ final class HTTPTestServer: Sendable {
 }
 
 /// An answer with a body whose length is told.
-func httpAnswer(_ body: [UInt8], type: String? = "image/jpeg", status: String = "200 OK", _ fields: String...)
+package func httpAnswer(
+  _ body: [UInt8], type: String? = "image/jpeg", status: String = "200 OK", _ fields: String...
+)
   -> [UInt8]
 {
   var lines = ["HTTP/1.1 \(status)", "Content-Length: \(body.count)"] + fields
@@ -207,11 +209,11 @@ func httpAnswer(_ body: [UInt8], type: String? = "image/jpeg", status: String = 
 }
 
 /// The head of a stream's answer.
-let multipartHead =
+package let multipartHead =
   "HTTP/1.0 200 OK\r\nContent-Type: multipart/x-mixed-replace;boundary=frame\r\nConnection: close\r\n\r\n"
 
 /// A part of such a stream.
-func multipartPart(_ jpeg: [UInt8], _ fields: String = "") -> [UInt8] {
+package func multipartPart(_ jpeg: [UInt8], _ fields: String = "") -> [UInt8] {
   Array("--frame\r\nContent-Type: image/jpeg\r\nContent-Length: \(jpeg.count)\r\n\(fields)\r\n".utf8) + jpeg
     + Array("\r\n".utf8)
 }

@@ -1,1 +1,0 @@
-../../GLPreviewTests/Support/HTTPTestServer.swift

@@ -1,1 +1,0 @@
-../../GLPreviewServerTests/Support/Mosquitto.swift

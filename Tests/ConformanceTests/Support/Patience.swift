@@ -1,1 +1,0 @@
-../../GLPreviewTests/Support/Patience.swift

@@ -1,1 +1,0 @@
-../../GLPreviewTests/Support/CaptureInstant+Seconds.swift

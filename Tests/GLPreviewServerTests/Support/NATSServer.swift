@@ -1,1 +1,0 @@
-../../NATSTests/Support/NATSServer.swift
