@@ -188,7 +188,10 @@ actor PacedSource: TimelySource {
     // A still is not repeated, and an empty source can't be.
     guard repeats, hasSeveral else { return nil }
     try await rewind()
-    return try await source.nextFrame()
+    guard let frame = try await source.nextFrame() else {
+      throw SourceError(.badData, path: name, reason: "has no frames any more")
+    }
+    return frame
   }
 
   func rewind() async throws {

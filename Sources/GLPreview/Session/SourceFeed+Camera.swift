@@ -12,6 +12,8 @@ struct OpenSource: Sendable {
   let watchers: [Task<Void, Never>]
   /// The request for a frame that is in progress.
   var fetch: Task<FetchedPicture, any Error>?
+  /// Whether it has given a picture since it was opened.
+  var hasGivenPicture = false
   /// The time of its first picture, and how many came.
   var start: CaptureInstant?
   /// Its pictures are counted from this number, as those that are kept.
@@ -46,7 +48,6 @@ extension SourceFeed {
   func takePicture() async throws -> LivePicture? {
     let source = try await openSource()
     guard let number = opened?.number else { throw CancellationError() }
-    let isFirst = latest == nil
     let fetch = Task { try await self.nextWhole(of: source) }
     opened?.fetch = fetch
     let result = await fetch.result
@@ -56,8 +57,10 @@ extension SourceFeed {
     switch result {
     case .success(let fetched):
       isFailing = false
-      // A file in which every frame is damaged, or that is empty, ends with an error.
-      guard fetched.picture != nil || !isFirst || source.isLive else {
+      // A file in which every frame is damaged, or that is empty, ends with an error. A picture from before it was closed
+      // and opened again is not its last one.
+      if fetched.picture != nil { opened?.hasGivenPicture = true }
+      guard opened?.hasGivenPicture == true || source.isLive else {
         throw fetched.damage ?? SourceError(.badData, path: source.name, reason: "has no frames")
       }
       return fetched.picture.map { numbered($0, fetched.reference) }

@@ -49,6 +49,45 @@ struct SourceFaultTests {
     }
   }
 
+  @Test("a file that has no frames when it is opened again does not end with one from before")
+  func emptied() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source(isLive: false))
+    _ = try session.addPreview()
+    script.give(1)
+    #expect(try await session.snapshot(.patient(.next)).sequence == 0)
+    await until { !script.isOpen }
+
+    script.give(.failure(Self.damage))
+    script.give(.success(nil))
+    await #expect {
+      try await session.snapshot(.patient(.next))
+    } throws: { error in
+      (error as? SourceError)?.kind == .badData
+    }
+    await session.close()
+  }
+
+  @Test("a file that has no frames any more when it begins again is an error, not an end")
+  func emptiedMeanwhile() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source(isLive: false), linger: allTheTimeThereIs)
+    _ = try session.addPreview()
+    for code in 1...2 {
+      script.give(UInt8(code))
+      _ = try await session.snapshot(.patient(.next))
+    }
+
+    // The file's end, and what follows when it is read from its beginning, which is tried ten times and once more.
+    for _ in 1...22 { script.give(.success(nil)) }
+    await #expect {
+      try await session.snapshot(.patient(.next, fallback: .error))
+    } throws: { error in
+      (error as? SourceError)?.reason.contains("has no frames any more") == true
+    }
+    await session.close()
+  }
+
   @Test("who begins to read a scene in which nothing changes any more sees what is there")
   func still() async throws {
     let script = SourceScript()
