@@ -27,7 +27,7 @@ test test-camera test-browser screenshot golden api: export SWIFT_BACKTRACE ?= e
 help:
 	@echo "make demo      install what is missing, build, serve a moving test picture on this machine until Ctrl-C"
 	@echo "make render    install what is missing, build, render the test pattern to several views under out/"
-	@echo "make test      install what is missing, run every test"
+	@echo "make test      install what is missing, run every test (SUITE=trixie: in that release of Debian)"
 	@echo "make nightly   what takes longer: each stage of scripts/stages whose record in Tests/nightly.json is out of date (STAGE=soak: that one)"
 	@echo "make test-starved  run every test RUNS times beside BUSY busy loops (3 and 4 unless told), until one fails"
 	@echo "make test-camera   the tests that need a camera, in a small machine with a kernel of its own"
@@ -103,8 +103,14 @@ docs: setup
 build-tests: setup
 	$(SWIFT_BUILD) --build-tests
 
+ifdef SUITE
+test:
+	@scripts/setup deb-test
+	@SUITE="$(SUITE)" SWIFT="$(SWIFT)" scripts/deb-suite test
+else
 test: build-tests
 	@SWIFT="$(SWIFT)" scripts/run-tests
+endif
 
 # One stage, or all whose records are out of date (scripts/stages list).
 STAGE ?=
