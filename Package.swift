@@ -170,6 +170,7 @@ let package = Package(
         .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ] + service,
+      exclude: ["Recorded"],
       swiftSettings: house),
     .testTarget(
       name: "CommandTests", dependencies: ["GLPreview", "NATS", "TestSupport", "glpreview-cli"],
