@@ -33,7 +33,6 @@ let http: [Target.Dependency] = [
 /// What the service stands on.
 let service: [Target.Dependency] = [
   .product(name: "AsyncHTTPClient", package: "async-http-client"),
-  .product(name: "Crypto", package: "swift-crypto"),
   .product(name: "HTTPTypes", package: "swift-http-types"),
   .product(name: "Hummingbird", package: "hummingbird"),
   .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -70,7 +69,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
@@ -82,6 +80,7 @@ let package = Package(
     .systemLibrary(name: "CEGL", pkgConfig: "egl", providers: [.apt(["libegl-dev"])]),
     .systemLibrary(name: "CGLES", pkgConfig: "glesv2", providers: [.apt(["libgles-dev"])]),
     .systemLibrary(name: "CGBM", pkgConfig: "gbm", providers: [.apt(["libgbm-dev"])]),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .target(name: "CTurboJPEG", cSettings: hardened, linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "CJPEGBaseline", cSettings: hardened, linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "CPNG", cSettings: hardened, linkerSettings: [.linkedLibrary("png16")]),
@@ -118,13 +117,16 @@ let package = Package(
       name: "Bench", dependencies: ["CJPEGBaseline", "GLPreview", "PreviewCore"], swiftSettings: house),
     .target(
       name: "GLPreviewServer",
-      dependencies: ["CMemory", "CWeb", "CWebRTC", "GLPreview", "NATS", "PreviewCore"] + service,
+      dependencies: ["CMemory", "CWeb", "CWebRTC", "Cryptography", "GLPreview", "NATS", "PreviewCore"]
+        + service,
       swiftSettings: house),
-    // A client of NATS, which stands on nothing of ours.
+    // What needs OpenSSL: hashes that protocols prescribe, HMAC, Ed25519.
+    .target(name: "Cryptography", dependencies: ["CCrypto"], swiftSettings: house),
+    // A client of NATS, which knows nothing of GLPreview.
     .target(
       name: "NATS",
       dependencies: [
-        .product(name: "Crypto", package: "swift-crypto"),
+        "Cryptography",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
@@ -194,6 +196,7 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
       swiftSettings: house),
+    .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: house),
     .testTarget(name: "HouseTests", swiftSettings: house),
   ],
   cLanguageStandard: .c2x

@@ -63,6 +63,8 @@ struct SBOMTests {
         #expect(!package.versionInfo.isEmpty)
         #expect(package.externalRefs.first?.referenceLocator.hasPrefix(kind) == true)
       }
+      // A dependency of a dependency, of which nothing is built.
+      #expect(!document.packages.contains { $0.name == "swift-certificates" })
     }
   }
 

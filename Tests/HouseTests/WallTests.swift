@@ -24,6 +24,7 @@ struct WallTests {
       ("CAV", ["Sources/GLPreview/Capture/FFmpeg/", "Sources/GLPreview/Video/"]),
       ("CPango", ["Sources/GLPreview/Text/"]), ("CWebRTC", ["Sources/GLPreviewServer/WHEP/"]),
       ("CProcess", ["Sources/GLPreview/Capture/Pipes/"]),
+      ("CCrypto", ["Sources/Cryptography/"]), ("Cryptography", [server, nats]),
       ("CWeb", ["Sources/GLPreviewServer/HTTP/"]), ("CMemory", ["Sources/GLPreviewServer/Operations/"]),
       ("Hummingbird", [server]),
       ("Yams", ["Sources/GLPreviewServer/Configuration/"]),
@@ -42,10 +43,13 @@ struct WallTests {
       ("Sources/PreviewCore/", ["Glibc", "Synchronization"]), ("Sources/ReferenceRenderer/", ["PreviewCore"]),
       ("Sources/Shaders/", ["CShaders"]),
       ("Sources/Conformance/", ["PreviewCore", "ReferenceRenderer", "GLPreview"]),
-      ("Sources/Bench/", ["CJPEGBaseline", "GLPreview"]),
+      ("Sources/Bench/", ["CJPEGBaseline", "GLPreview"]), ("Sources/Cryptography/", ["CCrypto"]),
       (
         "Sources/NATS/",
-        ["Crypto", "FoundationEssentials", "Logging", "NIOCore", "NIOPosix", "NIOSSL", "Synchronization"]
+        [
+          "Cryptography", "FoundationEssentials", "Logging", "NIOCore", "NIOPosix", "NIOSSL",
+          "Synchronization",
+        ]
       ),
       (
         "Sources/GLPreview/",

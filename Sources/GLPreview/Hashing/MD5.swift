@@ -2,8 +2,8 @@
 // else.
 
 /// MD5 (RFC 1321).
-enum MD5 {
-  static func sum(of bytes: [UInt8]) -> [UInt8] {
+package enum MD5 {
+  package static func sum(of bytes: [UInt8]) -> [UInt8] {
     var padded = bytes + [0x80]
     padded += [UInt8](repeating: 0, count: (120 - padded.count % 64) % 64)
     padded += (0..<8).map { UInt8(truncatingIfNeeded: (UInt64(bytes.count) &* 8) >> UInt64(8 * $0)) }

@@ -1,5 +1,4 @@
 // Decides what a client may do: from the configured secrets, the current logins, and the count of failed attempts.
-internal import Crypto
 internal import GLPreview
 internal import HTTPTypes
 internal import Logging
@@ -20,7 +19,7 @@ final class AccessControl: Service, CustomStringConvertible {
   /// A password that was right, as a digest, and the client that sent it.
   private struct AcceptedPassword: Hashable {
     let client: ClientGroup
-    let digest: SHA256Digest
+    let digest: SecretDigest
   }
 
   private static let mostAcceptedPasswords = 4096
@@ -102,7 +101,7 @@ final class AccessControl: Service, CustomStringConvertible {
     let role = state.withLock { $0.credentials }.role(of: presented.credential)
     var password: AcceptedPassword?
     if role != nil, case .user(let name, let secret) = presented {
-      password = AcceptedPassword(client: client, digest: Credentials.digest(name, secret))
+      password = AcceptedPassword(client: client, digest: SecretDigest(of: name, password: secret))
     }
     let isTrusted = password.map { known in accepted.withLock { $0.contains(known) } } ?? (role != nil)
     if !isTrusted, let seconds = failures.secondsToWait(client) {

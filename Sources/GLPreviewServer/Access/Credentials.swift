@@ -1,5 +1,4 @@
 // The configured secrets as digests, so that comparisons always cover exactly 32 bytes.
-internal import Crypto
 internal import FoundationEssentials
 
 enum PresentedCredentials: Sendable, Hashable {
@@ -28,24 +27,23 @@ enum PresentedCredentials: Sendable, Hashable {
   /// What it proves if it is right; nil for a field that can't be parsed.
   var credential: Credential? {
     switch self {
-    case .token(let token): .token(SHA256.hash(data: Array(token.utf8)))
-    case .user(let name, let password): .user(Credentials.digest(name, password))
+    case .token(let token): .token(SecretDigest(of: token))
+    case .user(let name, let password): .user(SecretDigest(of: name, password: password))
     case .nothing: nil
     }
   }
 }
 
 extension Credential {
-  init(cookie: String) { self = .login(SHA256.hash(data: Array(cookie.utf8))) }
+  init(cookie: String) { self = .login(SecretDigest(of: cookie)) }
 }
 
 /// The roles of all configured secrets.
 ///
-/// Response times reveal nothing: secrets are compared by their SHA-256 digests in constant time, and the whole list
-/// is always searched.
+/// Response times reveal nothing: digests are compared in constant time, and the whole list is always searched.
 struct Credentials: Sendable {
   private struct Entry: Sendable {
-    let digest: SHA256Digest
+    let digest: SecretDigest
     let role: Role
   }
 
@@ -53,10 +51,10 @@ struct Credentials: Sendable {
   private let users: [Entry]
 
   init(_ configuration: AccessConfiguration) {
-    tokens = configuration.tokens.map {
-      Entry(digest: SHA256.hash(data: Array($0.secret.utf8)), role: $0.role)
+    tokens = configuration.tokens.map { Entry(digest: SecretDigest(of: $0.secret), role: $0.role) }
+    users = configuration.users.map {
+      Entry(digest: SecretDigest(of: $0.name, password: $0.password), role: $0.role)
     }
-    users = configuration.users.map { Entry(digest: Self.digest($0.name, $0.password), role: $0.role) }
   }
 
   /// The role that a token or a user's password grants; nil if it grants none.
@@ -68,16 +66,9 @@ struct Credentials: Sendable {
     }
   }
 
-  private static func role(of digest: SHA256Digest, among entries: [Entry]) -> Role? {
+  private static func role(of digest: SecretDigest, among entries: [Entry]) -> Role? {
     var found: Role?
     for entry in entries where entry.digest == digest && found != .control { found = entry.role }
     return found
-  }
-
-  /// A digest of both together, so that one user's name and another's password never match, and colons cause no
-  /// ambiguity.
-  static func digest(_ user: String, _ password: String) -> SHA256Digest {
-    SHA256.hash(
-      data: Array(SHA256.hash(data: Array(user.utf8))) + Array(SHA256.hash(data: Array(password.utf8))))
   }
 }

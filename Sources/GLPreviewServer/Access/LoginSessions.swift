@@ -1,5 +1,4 @@
 // Logins of the dashboard: cookies of 256 random bits, stored as digests, valid for a week.
-internal import Crypto
 internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
@@ -30,8 +29,7 @@ final class LoginSessions: Sendable {
 
   /// Starts a login by a secret, and returns the cookie's value: 64 hexadecimal digits.
   func begin(_ role: Role, by credential: Credential) -> String {
-    let key = SymmetricKey(size: .bits256)
-    let cookie = Hexadecimal.text(of: unsafe key.withUnsafeBytes { unsafe Array($0) })
+    let cookie = Hexadecimal.text(of: (0..<32).map { _ in .random(in: .min ... .max) })
     let login = Login(role: role, credential: credential, expiry: now() + Self.lifetime)
     logins.withLock { $0.insert(login, for: Credential(cookie: cookie)) }
     return cookie

@@ -1,6 +1,6 @@
 // Sends an event per snapshot to another server, one at a time, and retries.
 internal import AsyncHTTPClient
-internal import Crypto
+internal import Cryptography
 internal import FoundationEssentials
 internal import GLPreview
 internal import Logging
@@ -141,7 +141,7 @@ final class WebhookSender: Service {
 
   private func attempt(_ message: Message, by client: HTTPClient) async -> Attempt {
     do {
-      let response = try await client.execute(request(message), timeout: TimeAmount(times.answers))
+      let response = try await client.execute(try request(message), timeout: TimeAmount(times.answers))
       // The content is ignored, but a connection whose answer is read to its end can be reused.
       _ = try? await response.body.collect(upTo: 64 << 10)
       let status = response.status.code
@@ -154,7 +154,7 @@ final class WebhookSender: Service {
     }
   }
 
-  private func request(_ message: Message) -> HTTPClientRequest {
+  private func request(_ message: Message) throws(CryptographyError) -> HTTPClientRequest {
     var request = HTTPClientRequest(url: configuration.url)
     request.method = .POST
     let timestamp = "\(WallTime.now.sinceEpoch.components.seconds)"
@@ -164,7 +164,7 @@ final class WebhookSender: Service {
     request.headers.add(name: "X-GLPreview-Delivery", value: message.id)
     request.headers.add(name: "X-GLPreview-Timestamp", value: timestamp)
     if let secret = configuration.secret {
-      let signature = WebhookSignature.text(of: message.body, timestamp: timestamp, secret: secret)
+      let signature = try WebhookSignature.text(of: message.body, timestamp: timestamp, secret: secret)
       request.headers.add(name: "X-GLPreview-Signature", value: signature)
     }
     request.body = .bytes(ByteBuffer(bytes: message.body))
@@ -176,10 +176,11 @@ final class WebhookSender: Service {
 /// secret, over the timestamp, a dot and the body. The timestamp is signed too, to prevent replays of old messages.
 enum WebhookSignature {
   /// `sha256=` and 64 hexadecimal digits.
-  static func text(of body: [UInt8], timestamp: String, secret: String) -> String {
-    var code = HMAC<SHA256>(key: SymmetricKey(data: Array(secret.utf8)))
-    code.update(data: Array("\(timestamp).".utf8))
-    code.update(data: body)
-    return "sha256=" + Hexadecimal.text(of: code.finalize())
+  static func text(
+    of body: [UInt8], timestamp: String, secret: String
+  ) throws(CryptographyError) -> String {
+    let code = try HashFunction.sha256.authenticationCode(
+      of: Array("\(timestamp).".utf8) + body, key: Array(secret.utf8))
+    return "sha256=" + Hexadecimal.text(of: code)
   }
 }

@@ -1,6 +1,5 @@
 // What answers are allowed by. An answer or a session that outlives the check of its request ends when the secret that allowed it
 // is taken away.
-internal import Crypto
 internal import HTTPTypes
 internal import Hummingbird
 internal import Synchronization
@@ -9,11 +8,11 @@ internal import Synchronization
 enum Credential: Sendable, Hashable {
   /// Nothing: the service asks for no credentials.
   case notRequired
-  case token(SHA256Digest)
+  case token(SecretDigest)
   /// A user's name and password.
-  case user(SHA256Digest)
+  case user(SecretDigest)
   /// The cookie of a login.
-  case login(SHA256Digest)
+  case login(SecretDigest)
 
   /// Why it grants less than before, for the log.
   var loss: String {

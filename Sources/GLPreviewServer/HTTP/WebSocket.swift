@@ -1,5 +1,5 @@
 // WebSockets (RFC 6455): a request becomes a connection that carries messages both ways, past the HTTP codec.
-internal import Crypto
+internal import Cryptography
 internal import FoundationEssentials
 internal import GLPreview
 internal import HTTPTypes
@@ -44,7 +44,7 @@ struct WebSocket: Sendable {
     let channel = context.channel
     var fields: HTTPFields = [.connection: "Upgrade"]
     fields[named: "Upgrade"] = "websocket"
-    fields[named: "Sec-WebSocket-Accept"] = accept(key)
+    fields[named: "Sec-WebSocket-Accept"] = try accept(key)
     let body = ResponseBody { _ in
       // The head of the answer is written: what follows are frames.
       let socket = try await begun(on: channel, stalledAfter, onCutOff)
@@ -70,9 +70,9 @@ struct WebSocket: Sendable {
   }
 
   /// RFC 6455, 4.2.2: what proves that the request was understood.
-  static func accept(_ key: String) -> String {
+  static func accept(_ key: String) throws(CryptographyError) -> String {
     let text = key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-    return Data(Insecure.SHA1.hash(data: Data(text.utf8))).base64EncodedString()
+    return try Data(HashFunction.sha1.hash(of: Array(text.utf8))).base64EncodedString()
   }
 
   /// Takes the connection's bytes away from the HTTP codec, with those that it holds already: a client may send its first

@@ -1,6 +1,6 @@
 // Proves who asks by RTSP: Digest as cameras have it (RFC 2617: MD5, without qop), which sends no password.
-internal import Crypto
 internal import FoundationEssentials
+internal import GLPreview
 internal import PreviewCore
 
 /// The credentials of one connection; its nonce is good for no other.
@@ -11,7 +11,7 @@ struct RTSPAccess: Sendable {
 
   init(_ control: AccessControl, _ client: ClientGroup) {
     (self.control, self.client) = (control, client)
-    nonce = Self.hexadecimal((0..<16).map { _ in .random(in: .min ... .max) })
+    nonce = Hexadecimal.text(of: (0..<16).map { _ in .random(in: .min ... .max) })
   }
 
   enum Answer: Sendable, Hashable {
@@ -52,20 +52,15 @@ struct RTSPAccess: Sendable {
       return false
     }
     let expected = Self.response(name, password, nonce: nonce, method, uri)
-    // Digests of equal length, so that the time reveals nothing.
-    return SHA256.hash(data: Array(response.lowercased().utf8)) == SHA256.hash(data: Array(expected.utf8))
+    return SecretDigest(of: response.lowercased()) == SecretDigest(of: expected)
   }
 
   /// What proves a password.
   static func response(
     _ user: String, _ password: String, nonce: String, _ method: String, _ uri: String
   ) -> String {
-    func hash(_ text: String) -> String { hexadecimal(Array(Insecure.MD5.hash(data: Array(text.utf8)))) }
+    func hash(_ text: String) -> String { Hexadecimal.text(of: MD5.sum(of: Array(text.utf8))) }
     return hash("\(hash("\(user):\(realm):\(password)")):\(nonce):\(hash("\(method):\(uri)"))")
-  }
-
-  private static func hexadecimal(_ bytes: [UInt8]) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
   /// `name="value", name=value`; commas stand in quotes too.

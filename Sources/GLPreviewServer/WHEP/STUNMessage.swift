@@ -1,5 +1,5 @@
 // STUN messages (RFC 8489), as ICE checks connections with them (RFC 8445): binding requests and their answers.
-internal import Crypto
+internal import Cryptography
 internal import FoundationEssentials
 
 /// A STUN message, with the attributes that ICE needs.
@@ -104,9 +104,8 @@ struct STUNMessage: Sendable, Hashable {
 
   /// Whether its sender knows `password`.
   func isSealed(with password: [UInt8]) -> Bool {
-    guard let sealed else { return false }
-    return HMAC<Insecure.SHA1>.isValidAuthenticationCode(
-      sealed.code, authenticating: sealed.bytes, using: SymmetricKey(data: password))
+    guard let sealed, let code = Self.code(of: sealed.bytes, password) else { return false }
+    return code.isEqualInConstantTime(to: sealed.code)
   }
 
   // MARK: Writing
@@ -122,13 +121,16 @@ struct STUNMessage: Sendable, Hashable {
     if nominates { Self.append(.useCandidate, [], to: &message) }
     if let mappedAddress { Self.append(.xorMappedAddress, xored(mappedAddress), to: &message) }
     Self.set(length: message.count + 4 + Self.codeBytes, in: &message)
-    let code = HMAC<Insecure.SHA1>.authenticationCode(
-      for: message, using: SymmetricKey(data: password))
-    Self.append(.integrity, Array(code), to: &message)
+    if let code = Self.code(of: message, password) { Self.append(.integrity, code, to: &message) }
     let fingerprint = Self.fingerprint(of: message[...], length: message.count + 8)
     Self.append(.fingerprint, fingerprint, to: &message)
     Self.set(length: message.count, in: &message)
     return message
+  }
+
+  /// Nil where OpenSSL refuses HMAC-SHA1. It refuses DTLS as well then, so that no session gets here.
+  private static func code(of message: [UInt8], _ password: [UInt8]) -> [UInt8]? {
+    try? HashFunction.sha1.authenticationCode(of: message, key: password)
   }
 
   private static func append(_ type: Attribute, _ value: [UInt8], to message: inout [UInt8]) {

@@ -1,5 +1,5 @@
 // Credentials of a client.
-internal import Crypto
+internal import Cryptography
 internal import FoundationEssentials
 
 /// Credentials. Descriptions and dumps contain no secrets.
@@ -46,26 +46,26 @@ package struct NKey: Sendable, Equatable, CustomStringConvertible, CustomReflect
   private static let userPrefix: UInt8 = 20 << 3
   private static let seedPrefix: UInt8 = 18 << 3
 
-  /// - Throws: `NATSError.invalidConfiguration` if the text is not a user's seed.
+  /// - Throws: `NATSError.invalidConfiguration` if the text is not a user's seed, or OpenSSL refuses Ed25519.
   package init(seed text: String) throws(NATSError) {
     let damaged = NATSError.invalidConfiguration("an nkey seed is 58 letters and digits that begin with SU")
     guard text.utf8.count == 58, let bytes = Self.decoded(text) else { throw damaged }
     let checksum = UInt16(bytes[34]) | UInt16(bytes[35]) << 8
     let kind = (bytes[0] & 7) << 5 | bytes[1] >> 3
-    guard Self.crc16(bytes[..<34]) == checksum, bytes[0] & 0xF8 == Self.seedPrefix, kind == Self.userPrefix,
-      let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: bytes[2..<34])
+    guard Self.crc16(bytes[..<34]) == checksum, bytes[0] & 0xF8 == Self.seedPrefix, kind == Self.userPrefix
     else { throw damaged }
     seed = Array(bytes[2..<34])
-    publicKey = Self.encoded([Self.userPrefix] + key.publicKey.rawRepresentation)
+    do throws(CryptographyError) {
+      publicKey = Self.encoded([Self.userPrefix] + (try Ed25519.publicKey(seed: seed)))
+    } catch { throw .invalidConfiguration("\(error)") }
   }
 
   /// The signature of a server's nonce, as base64url without padding.
   func signature(of nonce: String) throws(NATSError) -> String {
-    guard let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: seed),
-      let signature = try? key.signature(for: Data(nonce.utf8))
-    else { throw .invalidConfiguration("the nkey can't sign") }
-    return signature.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
-      "=", with: "")
+    do throws(CryptographyError) {
+      let signature = try Data(Ed25519.signature(of: Array(nonce.utf8), seed: seed)).base64EncodedString()
+      return signature.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    } catch { throw .invalidConfiguration("\(error)") }
   }
 
   package var description: String { publicKey }

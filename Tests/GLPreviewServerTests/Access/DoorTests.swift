@@ -1,5 +1,4 @@
 // What is refused before anybody is asked who he is: wrong hosts, pages of others, too much of anything.
-import Crypto
 import Foundation
 import GLPreview
 import HTTPTypes

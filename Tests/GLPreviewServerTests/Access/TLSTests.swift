@@ -1,5 +1,4 @@
 // Certificates and keys: what is wrong with them is said before anybody connects.
-import Crypto
 import Foundation
 import NIOSSL
 import Testing
@@ -14,6 +13,13 @@ struct TLSTests {
     .deletingLastPathComponent().deletingLastPathComponent()
   /// A certificate for localhost and its key, in one file; it is valid until 2126.
   private static let pair = root.appending(path: "Tests/GLPreviewTests/Fixtures/localhost.pem").path
+
+  /// A key of P-256 (RFC 5915) that belongs to no certificate.
+  private static let otherKey: String = {
+    let curve: [UInt8] = [0xa0, 0x0a, 6, 8, 0x2a, 0x86, 0x48, 0xce, 0x3d, 3, 1, 7]
+    let key = Data([0x30, 49, 2, 1, 1, 4, 32] + [UInt8](repeating: 1, count: 32) + curve)
+    return "-----BEGIN EC PRIVATE KEY-----\n\(key.base64EncodedString())\n-----END EC PRIVATE KEY-----\n"
+  }()
 
   /// A file that holds `text`, for as long as `body` takes.
   private static func withFile(_ text: String, _ body: (String) throws -> Void) throws {
@@ -46,7 +52,7 @@ struct TLSTests {
       #expect(Self.error(Self.pair, file)?.hasPrefix("\(file): is not a PEM private key") == true)
     }
 
-    try Self.withFile(P256.Signing.PrivateKey().pemRepresentation) { file in
+    try Self.withFile(Self.otherKey) { file in
       #expect(Self.error(file, Self.pair)?.hasPrefix("\(file): ") == true)
       #expect(
         Self.error(Self.pair, file)?.hasPrefix("\(file): is not the key of the certificate in ") == true)

@@ -1,5 +1,4 @@
 // Another server is told of snapshots: signed, in order, again where it does not listen, and never for ever.
-import Crypto
 import GLPreview
 import HTTPTypes
 import Hummingbird
@@ -86,18 +85,16 @@ struct WebhookTests {
     let timestamp = try #require(first.fields[named: "X-GLPreview-Timestamp"])
     #expect((before...seconds()).contains(try #require(Int(timestamp))))
 
-    // As a receiver would, by its own words.
-    let code = HMAC<SHA256>.authenticationCode(
-      for: Array("\(timestamp).{\"n\":1}".utf8), using: SymmetricKey(data: Array("schlüssel".utf8)))
-    let digits = code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    #expect(first.fields[named: "X-GLPreview-Signature"] == "sha256=" + digits)
+    let signature = try WebhookSignature.text(
+      of: Array("{\"n\":1}".utf8), timestamp: timestamp, secret: "schlüssel")
+    #expect(first.fields[named: "X-GLPreview-Signature"] == signature)
     #expect(Set(receiver.received.map { $0.fields[named: "X-GLPreview-Delivery"] }).count == 2)
   }
 
   @Test("the signature is what another program makes of the same")
-  func signature() {
+  func signature() throws {
     // printf 1700000000.hello | openssl dgst -sha256 -hmac key
-    let text = WebhookSignature.text(of: Array("hello".utf8), timestamp: "1700000000", secret: "key")
+    let text = try WebhookSignature.text(of: Array("hello".utf8), timestamp: "1700000000", secret: "key")
     #expect(text == "sha256=4d583a269f4f276a3fa80ff31b5a01879a848096983222a17893d198418939aa")
   }
 
