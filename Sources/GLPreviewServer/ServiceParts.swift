@@ -94,7 +94,7 @@ struct ServiceParts: Sendable {
     }
     snapshots = SnapshotProvider(
       gate: AdmissionLimit(capacity: limits.adHocViews), within: registry.budget, counting: metrics)
-    access = AccessControl(configuration.access, logger: logger)
+    access = AccessControl(configuration.access, at: HostRule(configuration.bind), logger: logger)
     limiter = RateLimiter(requestsPerSecond: limits.requestsPerSecond)
     peers = try PeerCatalogue(
       configuration.cluster, name: name, patience: configuration.patience, logger: logger

@@ -110,9 +110,12 @@ struct ShutdownTests {
     #expect(peer.frames.last?.opcode == 8)
   }
 
-  @Test("clients that read nothing do not hold it up", arguments: ["ws", "mp4", "mjpeg"])
+  @Test("clients that read nothing do not hold it up", arguments: ["ws", "mp4", "mjpeg", "peer"])
   func unread(how: String) async throws {
     guard hasEncoder || how != "mp4" else { return }
+    // As another node asks.
+    let path = how == "peer" ? "/api/stream?view=camera/main&" : "/cameras/camera/main.\(how)?"
+    let fields = how == "peer" ? "X-GLPreview-Hop: 1\r\n" : ""
     let clients = try await Self.endAfter([Self.large], closing: .zero) { base in
       let port = try #require(base.split(separator: ":").last.flatMap { Int($0) })
       var (sockets, streams): ([WebSocketPeer], [RawConnection]) = ([], [])
@@ -120,7 +123,7 @@ struct ShutdownTests {
         if how == "ws" {
           sockets.append(try await Self.socket(base, "mjpeg", isSmall: true))
         } else {
-          let request = "GET /cameras/camera/main.\(how)?quality=100 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+          let request = "GET \(path)quality=100 HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n"
           streams.append(try await RawConnection(to: port, sending: request, isSmall: true))
           try await streams.last?.waits(for: "\r\n\r\n")
         }

@@ -1,4 +1,5 @@
-// Peers that send and never read, on every connection on which the service answers what it is sent.
+// Peers that never read: clients that only send, on every connection on which the service answers what it is sent, and servers
+// that take nothing of what the service tells them.
 import NIOCore
 import NIOPosix
 import TestSupport
@@ -110,5 +111,98 @@ struct UnreadTests {
       #expect(peer.closingCode == 1008)
       #expect(peer.texts.allSatisfy { $0.utf8.count < 120 })
     }
+  }
+
+  // MARK: Servers
+
+  /// A server that the service tells of events.
+  enum Listener: String, CaseIterable {
+    case mqtt, nats, webhook
+
+    func server() async throws -> SilentServer {
+      switch self {
+      case .mqtt: try await SilentServer(answer: [0x20, 2, 0, 0])
+      case .nats: try await SilentServer(greeting: Array("INFO {}\r\n".utf8), answer: Array("PONG\r\n".utf8))
+      case .webhook: try await SilentServer(answer: nil)
+      }
+    }
+
+    func configuration(_ port: Int) -> ServerConfiguration {
+      var configuration = ServerConfiguration(cameras: [
+        CameraConfiguration(source: "pattern:counter,size=64x36,fps=20")
+      ])
+      switch self {
+      case .mqtt:
+        var mqtt = MQTTConfiguration()
+        mqtt.server = .init(host: "127.0.0.1", port: port)
+        configuration.mqtt = mqtt
+      case .nats:
+        configuration.cluster.name = "node"
+        configuration.cluster.broker = BrokerConfiguration(servers: ["nats://127.0.0.1:\(port)"])
+      case .webhook: configuration.snapshots.webhook = WebhookConfiguration(url: "http://127.0.0.1:\(port)/")
+      }
+      return configuration
+    }
+
+    func isConnected(_ service: RunningService) -> Bool {
+      switch self {
+      case .mqtt: service.inside.mqtt?.client.isConnected == true
+      case .nats: service.inside.broker?.isConnected == true
+      case .webhook: true
+      }
+    }
+
+    /// Has the service tell of an event, a large one where that is possible.
+    func tell(_ service: RunningService) {
+      guard self != .webhook else {
+        return service.inside.events.motionChanged("camera", .sceneChanged, showsAll: true)
+      }
+      service.inside.events.log.publish(type: "snapshot", data: [UInt8](repeating: 120, count: 30_000))
+    }
+
+    /// How many events were not told.
+    func missed(_ metrics: ServiceMetrics) -> Int {
+      let line =
+        switch self {
+        case .mqtt: #"glpreview_mqtt_messages_total{result="dropped"} "#
+        case .nats: #"glpreview_broker_events_total{result="failed"} "#
+        case .webhook: #"glpreview_webhook_events_total{result="dropped"} "#
+        }
+      return metrics.text.split(separator: "\n").first { $0.hasPrefix(line) }.flatMap {
+        Int($0.dropFirst(line.count))
+      } ?? 0
+    }
+
+    /// The most events that wait, with those that are on their way.
+    var capacity: Int {
+      switch self {
+      case .mqtt: 256 + MQTTOutbox.window
+      case .nats: .max
+      case .webhook: WebhookConfiguration(url: "").capacity + 1
+      }
+    }
+  }
+
+  @Test(
+    "of what a server does not take a bounded number waits, and the end of the service does not wait for it",
+    arguments: Listener.allCases)
+  func listeners(_ listener: Listener) async throws {
+    let server = try await listener.server()
+    let (metrics, missed) = try await withService(listener.configuration(server.port), endsWithin: nil) {
+      service async throws in
+      await until { listener.isConnected(service) }
+      func missed() -> Int { listener.missed(service.inside.metrics) }
+      // Until the sockets and what waits are full; from then on, one goes or is refused for each that comes.
+      await until {
+        listener.tell(service)
+        return missed() > 300
+      }
+      #expect(try await service.get("/healthz").status == 200)
+      return (service.inside.metrics, missed())
+    }
+    // What waits is lost with the connection, of which NATS keeps no count.
+    if listener != .nats { await until { listener.missed(metrics) > missed } }
+    #expect(listener.missed(metrics) - missed <= listener.capacity)
+    withExtendedLifetime(server) {}
   }
 }

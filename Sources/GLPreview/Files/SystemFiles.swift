@@ -25,6 +25,30 @@ package enum SystemFiles {
     return names.sorted()
   }
 
+  /// Calls `body` with each name in an open folder except `.` and `..`, in no order: a folder may have millions, of which none is kept.
+  package static func forEachName(in folder: CInt, _ body: (String) -> Void) {
+    let copy = unsafe openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard copy >= 0 else { return }
+    guard let stream = unsafe fdopendir(copy) else {
+      close(copy)
+      return
+    }
+    defer { unsafe closedir(stream) }
+    while let entry = unsafe readdir(stream) {
+      let name = unsafe Self.name(of: entry)
+      if name != "." && name != ".." { body(name) }
+    }
+  }
+
+  /// The bytes of a regular file in an open folder; nil for anything else, links included.
+  package static func size(ofFile name: String, in folder: CInt) -> Int? {
+    var status = stat()
+    guard unsafe fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
+      status.st_mode & S_IFMT == S_IFREG
+    else { return nil }
+    return Int(status.st_size)
+  }
+
   /// The name of a folder's entry, read in place: an entry is shorter than its type says.
   static func name(of entry: UnsafeMutablePointer<dirent>) -> String {
     unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in

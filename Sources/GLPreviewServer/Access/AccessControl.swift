@@ -5,8 +5,8 @@ internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// The access state of a service, shared by all that let clients in. Grants of secrets that are no longer valid are revoked when that
-/// changes; while the service runs, also those of logins that expire.
+/// The access state of a service, shared by all that let clients in. Grants of secrets, origins and host names that are no longer valid
+/// are revoked when that changes; while the service runs, also those of logins that expire.
 final class AccessControl: Service, CustomStringConvertible {
   /// The name in logs, without the content.
   var description: String { "AccessControl" }
@@ -28,30 +28,33 @@ final class AccessControl: Service, CustomStringConvertible {
 
   let sessions: LoginSessions
   let grants: Grants
+  let hosts: HostRule
   private let failures: FailedAttempts
   private let accepted = Mutex<Set<AcceptedPassword>>([])
   private let state: Watched<State>
   private let logger: Logger
 
   init(
-    _ configuration: AccessConfiguration,
+    _ configuration: AccessConfiguration, at hosts: HostRule = HostRule(.loopback),
     logger: Logger = Logger(label: "access") { _ in SwiftLogNoOpLogHandler() },
     now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }
   ) {
     let sessions = LoginSessions(now: now)
     let state = Watched(State(configuration: configuration, credentials: Credentials(configuration)))
-    (self.sessions, self.state, self.logger) = (sessions, state, logger)
+    (self.sessions, self.state, self.hosts, self.logger) = (sessions, state, hosts, logger)
     failures = FailedAttempts(now: now)
-    grants = Grants { credential in
-      switch credential {
-      case .notRequired: state.withLock { $0.configuration.asksForCredentials } ? nil : .control
-      case .login: sessions.role(of: credential)
-      case .token, .user: state.withLock { $0.credentials }.role(of: credential)
-      }
-    }
+    grants = Grants(
+      roleOf: { credential in
+        switch credential {
+        case .notRequired: state.withLock { $0.configuration.asksForCredentials } ? nil : .control
+        case .login: sessions.role(of: credential)
+        case .token, .user: state.withLock { $0.credentials }.role(of: credential)
+        }
+      }, allows: { site in hosts.allows(site, by: state.withLock { $0.configuration }) })
   }
 
-  /// Replaces the secrets. Logins, answers and sessions end whose secret is not among the new ones, or has a role too low.
+  /// Replaces the secrets, origins and host names. Logins, answers and sessions end whose secret is not among the new ones, or has a
+  /// role too low, or that an origin or a host name allowed which is not listed any more.
   func update(_ configuration: AccessConfiguration) {
     let credentials = Credentials(configuration)
     state.withLock { $0 = State(configuration: configuration, credentials: credentials) }
@@ -68,7 +71,7 @@ final class AccessControl: Service, CustomStringConvertible {
     return cookie
   }
 
-  /// Ends the answers and sessions whose secret is no longer valid.
+  /// Ends the answers and sessions that nothing allows any more.
   func revokeLost() {
     for (reason, count) in grants.revokeLost() {
       logger.notice("clients cut off", metadata: ["reason": "\(reason)", "answers": "\(count)"])

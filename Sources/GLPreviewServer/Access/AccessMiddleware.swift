@@ -24,9 +24,9 @@ struct AccessMiddleware: ServiceMiddleware {
     case (.role, nil): return try unauthorized(request, context)
     case (.role(let needed), let role?):
       guard role.includes(needed) else { throw Problem.needs(needed) }
-      let channel = context.channel
+      let (channel, site) = (context.channel, context.site)
       context.grant = try sender.credential.map { credential throws(Problem) in
-        try control.grants.grant(credential, needed) { channel.reset() }
+        try control.grants.grant(credential, at: site, needed) { channel.reset() }
       }
     }
     let grant = context.grant

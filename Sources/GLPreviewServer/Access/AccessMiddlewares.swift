@@ -20,7 +20,7 @@ struct AccessMiddlewares: Sendable {
     // Cheapest first. Rate limits count an attempt to guess a secret before the secret is checked.
     let probes = RateLimiter(requestsPerSecond: limits.requestsPerSecond)
     router.add(middleware: RateLimitMiddleware(limiter: limiter, probes: probes))
-    router.add(middleware: HostMiddleware(control: control, rule: HostRule(configuration.bind)))
+    router.add(middleware: HostMiddleware(control: control))
     router.add(middleware: BodyMiddleware(maximumBytes: limits.requestBytes))
     router.add(middleware: AccessMiddleware(control: control))
     router.add(middleware: ContinueMiddleware())

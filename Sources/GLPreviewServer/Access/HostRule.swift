@@ -25,10 +25,24 @@ struct HostRule: Sendable {
     allowsUnknown = if case .unix = bind { true } else { false }
   }
 
+  /// Whether every request may use the host name `host`.
+  func knows(_ host: HostName) -> Bool {
+    host.isAddress || names.contains(host.text) || host.text.hasSuffix(".localhost")
+  }
+
   /// Whether a request may use the host name `host`. `allowed` are the configured names; `*` allows all.
-  func allows(_ host: HostName, or allowed: [String]) -> Bool {
-    if host.isAddress || names.contains(host.text) || host.text.hasSuffix(".localhost") { return true }
-    return allowed.isEmpty ? allowsUnknown : allowed.contains { $0 == "*" || $0.lowercased() == host.text }
+  func allows(_ host: HostName, or allowed: [String]) -> Bool { knows(host) || isIn(allowed, host.text) }
+
+  private func isIn(_ allowed: [String], _ host: String) -> Bool {
+    allowed.isEmpty ? allowsUnknown : allowed.contains { $0 == "*" || $0.lowercased() == host }
+  }
+
+  /// Whether a request of this site is allowed, as `HostMiddleware` decides it.
+  func allows(_ site: RequestSite, by configuration: AccessConfiguration) -> Bool {
+    guard site.host.map({ isIn(configuration.allowedHosts, $0) }) ?? true else { return false }
+    guard let origin = site.origin.map({ RequestOrigin($0) }) else { return true }
+    let allowed = configuration.allowedOrigins
+    return site.isChange ? origin.isNamed(in: allowed) : origin.isIn(allowed)
   }
 
   static var machineName: String? {
@@ -68,9 +82,9 @@ struct HostName: Sendable, Hashable {
 
 /// The origin of the page that sends a request: `scheme://host[:port]`.
 struct RequestOrigin: Sendable, Hashable {
+  let text: String
   private let scheme: String
   private let authority: String
-  private let text: String
 
   init(_ text: String) {
     self.text = text.lowercased()
@@ -102,35 +116,39 @@ struct RequestOrigin: Sendable, Hashable {
 /// every picture.
 struct HostMiddleware: ServiceMiddleware {
   let control: AccessControl
-  let rule: HostRule
 
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     let configuration = control.configuration
+    var context = context
     // Only HTTP/1.0 requests lack a Host, and no browser sends those. A second Host stays among the fields.
     if let host = request.head.authority {
       guard let name = HostName(host), request.headers[named: "Host"] == nil else {
         throw Problem(.badRequest, "a request must have exactly one Host field, HOST or HOST:PORT")
       }
-      guard rule.allows(name, or: configuration.allowedHosts) else {
+      guard control.hosts.allows(name, or: configuration.allowedHosts) else {
         throw Problem(
           .misdirectedRequest,
           "host '\(name.text)' is not allowed: add it to access.hosts in the configuration")
       }
+      if !control.hosts.knows(name) { context.site.host = name.text }
     }
-    // Browsers let any page open a WebSocket and read it.
-    if request.method.changesSomething || request.asksForWebSocket {
-      try checkOrigin(request, configuration.allowedOrigins)
-    }
+    try addOrigin(of: request, configuration.allowedOrigins, to: &context.site)
     return try await next(request, context)
   }
 
-  private func checkOrigin(_ request: Request, _ allowed: [String]) throws(Problem) {
+  private func addOrigin(
+    of request: Request, _ allowed: [String], to site: inout RequestSite
+  ) throws(Problem) {
     let origin = request.headers[.origin].map { RequestOrigin($0) }
-    // `*` only allows reading: with a change, a browser would also send its user's password.
-    if let origin, origin.isNamed(in: allowed) { return }
     let isOwn = origin.map { $0.isAt(request.head.authority ?? "") } ?? true
     // This field tells which site made the request, even if the request has no Origin field.
-    guard isOwn, request.headers[named: "Sec-Fetch-Site"] != "cross-site" else {
+    guard !isOwn || request.headers[named: "Sec-Fetch-Site"] == "cross-site" else { return }
+    // Browsers let any page open a WebSocket and read it.
+    site.isChange = request.method.changesSomething || request.asksForWebSocket
+    // `*` only allows reading: with a change, a browser would also send its user's password.
+    if let origin, site.isChange ? origin.isNamed(in: allowed) : origin.isIn(allowed) {
+      site.origin = origin.text
+    } else if site.isChange {
       throw Problem(
         .forbidden,
         "pages of other origins may not change anything or open a WebSocket: add the origin to access.origins in the configuration"

@@ -49,6 +49,8 @@ final class PeerStreams: Service, CustomStringConvertible {
     let guest: Guest
     let permit: AdmissionPermit
     var usedAt: CaptureInstant
+    /// Whether the node was asked, and does not refuse the words. It leaves out those that one of several views does not take.
+    var isAccepted = false
   }
 
   /// The words of a video whose clients can't wait long for a key picture: WebRTC's, and MSE's where the camera's own are rare.
@@ -89,12 +91,16 @@ final class PeerStreams: Service, CustomStringConvertible {
     return try self.view(view, of: camera, as: kind, words: request.uri.query ?? "")
   }
 
-  /// The same of a camera that another node has just had.
+  /// The same of a camera that another node has just had, and whose words that has accepted.
   func known(
     _ view: String, of camera: String, as kind: Kind, _ request: Request
   ) throws -> ServedPreview {
     guard let guest = try self.view(view, of: camera, as: kind, request) else {
       throw Problem.busy(.serviceUnavailable, "the nodes' cameras have just changed", retryAfter: 1)
+    }
+    if let route = catalogue.route(to: camera) {
+      let key = try key(route, view, kind, request.uri.query ?? "")
+      sources.withLock { $0[key]?.isAccepted = true }
     }
     return guest
   }
@@ -115,12 +121,12 @@ final class PeerStreams: Service, CustomStringConvertible {
     return try source(try key(route, view, kind, words))
   }
 
-  /// Whether somebody watches a view with the words of a request already, so that its node has accepted them.
-  func isWatched(
+  /// Whether somebody watches a view with the words of a request already, and its node has accepted them.
+  func isAccepted(
     _ view: String, at route: PeerRoute, as kind: Kind, _ request: Request
   ) throws -> Bool {
     let key = try key(route, view, kind, request.uri.query ?? "")
-    return sources.withLock { $0[key]?.guest.isOver == false }
+    return sources.withLock { $0[key].map { $0.isAccepted && !$0.guest.isOver } ?? false }
   }
 
   private func key(_ route: PeerRoute, _ view: String, _ kind: Kind, _ query: String) throws -> Key {

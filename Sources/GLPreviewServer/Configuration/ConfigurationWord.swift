@@ -138,6 +138,8 @@ extension ConfigurationWord<String> {
       let text = SourceLocator(text).text
       let scheme = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
       let isAddress = scheme.count > 1 && text[scheme.endIndex...].first == ":"
+      let isCommand = scheme.lowercased() == "exec" || scheme == "pattern"
+      if isAddress, !isCommand, let problem = UnencodedPassword.problem(in: text) { throw WordError(problem) }
       guard !isAddress, text != "-", !text.hasPrefix("/dev/") else { return text }
       return try ConfigurationPaths.resolved(text, in: folder)
     }
@@ -178,8 +180,13 @@ extension ConfigurationWord<String> {
   static var webAddress: Self {
     text(
       "`http://...`, `https://...`", isSecret: true,
-      else: { _ in "is not an address that begins with http:// or https://" }
-    ) { $0.afterHTTP?.first.map { !"/?#:".contains($0) } == true && !$0.contains(where: \.isWhitespace) }
+      else: {
+        UnencodedPassword.problem(in: $0) ?? "is not an address that begins with http:// or https://"
+      }
+    ) {
+      $0.afterHTTP?.first.map { !"/?#:".contains($0) } == true && !$0.contains(where: \.isWhitespace)
+        && UnencodedPassword.problem(in: $0) == nil
+    }
   }
 
   /// Text that fulfils `isRight`, unchanged.

@@ -20,6 +20,10 @@ final class SnapshotFolder: Service {
   private static let quality = 85
   /// The interval at which old files are looked for.
   private static let period = Duration.seconds(60)
+  /// How many are removed before snapshots that wait have their turn.
+  private static let prunedAtOnce = 1000
+  /// How long the end of the service waits for the disk.
+  private static let endsWithin = Duration.seconds(2)
 
   private let configuration: FolderConfiguration
   private let metrics: ServiceMetrics
@@ -67,14 +71,14 @@ final class SnapshotFolder: Service {
     await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
   }
 
-  /// Scans the folder, then deletes old files periodically. When the service ends, waits for pending writes.
+  /// Scans the folder, then deletes old files periodically. When the service ends, waits for pending writes, at most two seconds.
   func run() async throws {
     queue.async { [self] in tryTo { _ in } }
     while !Task.isShuttingDownGracefully, !Task.isCancelled {
       queue.async { [self] in prune() }
       try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.period) }
     }
-    await flush()
+    await waitAtMost(Self.endsWithin) { [self] in await flush() }
   }
 
   private func write(_ picture: RenderedPicture, of snapshot: Snapshot) {
@@ -88,9 +92,10 @@ final class SnapshotFolder: Service {
 
   private func prune() {
     tryTo { [self] store in
-      let count = store.prune(now: now(), at: clock()).count
+      let count = store.prune(now: now(), at: clock(), atMost: Self.prunedAtOnce).count
       for notice in store.takeNotices() { logger.warning("\(notice)") }
       if count > 0 { metrics.count(.removedFile, by: count) }
+      if count == Self.prunedAtOnce { queue.async { [self] in prune() } }
     }
   }
 

@@ -142,8 +142,8 @@ final class WebhookSender: Service {
   private func attempt(_ message: Message, by client: HTTPClient) async -> Attempt {
     do {
       let response = try await client.execute(try request(message), timeout: TimeAmount(times.answers))
-      // The content is ignored, but a connection whose answer is read to its end can be reused.
-      _ = try? await response.body.collect(upTo: 64 << 10)
+      // The content is ignored, but a connection whose answer is read to its end can be reused. It may come drop by drop, for ever.
+      _ = try? await withDeadline(times.answers) { try await response.body.collect(upTo: 64 << 10) }
       let status = response.status.code
       if (200...299).contains(status) { return .done }
       guard RetrySchedule.isWorthRetrying(status) else { return .failed("the server answered \(status)") }

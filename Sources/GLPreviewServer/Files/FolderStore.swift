@@ -1,7 +1,6 @@
 // A folder of snapshots or recordings on disk. All access goes through descriptors from the folder opened at the start, so that
 // moved or linked entries can't redirect it. `PictureFile` is not used here: it follows links and paths, as is right
 // for a user's own paths, and does not sync to disk.
-internal import FoundationEssentials
 internal import GLPreview
 internal import Glibc
 
@@ -13,13 +12,16 @@ struct FolderStore: ~Copyable {
   private var retained: RetainedFiles
   private var number = 0
 
+  /// The most files of earlier runs that are known: each takes about 300 bytes of memory.
+  private static let mostFound = 1_000_000
+
   /// Opens the folder, creates it if necessary, and deletes partial files of an earlier run. `now` and `time` are the
-  /// wall clock and the monotonic one.
+  /// wall clock and the monotonic one. Of earlier runs it knows `mostFound` files.
   ///
   /// - Throws: `FolderError` if it can't be opened.
   init(
     _ configuration: FolderConfiguration, of kind: StampedFileName.Kind = .snapshot, now: WallTime,
-    at time: CaptureInstant
+    at time: CaptureInstant, mostFound: Int = Self.mostFound
   ) throws(FolderError) {
     path = configuration.path
     self.kind = kind
@@ -28,11 +30,16 @@ struct FolderStore: ~Copyable {
     _ = unsafe mkdir(path, 0o750)
     folder = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw FolderError(path) }
-    found = look()
+    found = look(atMost: mostFound)
     retained.add(found)
+    guard found.count == mostFound else { return }
+    excess =
+      "the \(kind) folder has \(mostFound) files or more: others than these are neither listed nor removed until the next start"
   }
 
   private var found: [RetainedFiles.File] = []
+  /// A notice that is still to be given.
+  private var excess: String?
 
   /// The files of earlier runs; nothing when it is asked again.
   mutating func takeFound() -> [RetainedFiles.File] {
@@ -149,7 +156,10 @@ struct FolderStore: ~Copyable {
   }
 
   /// Notices for the operator since the last call.
-  mutating func takeNotices() -> [String] { retained.takeNotices() }
+  mutating func takeNotices() -> [String] {
+    defer { excess = nil }
+    return [excess].compactMap(\.self) + retained.takeNotices()
+  }
 
   private func freeName(_ name: StampedFileName, in camera: CInt) -> String {
     var number = 1
@@ -159,17 +169,18 @@ struct FolderStore: ~Copyable {
     return name.numbered(number)
   }
 
-  /// Scans the folder once: deletes partial files and returns ours.
-  private func look() -> [RetainedFiles.File] {
+  /// Scans the folder once: deletes partial files and returns ours, `most` at most.
+  private func look(atMost most: Int) -> [RetainedFiles.File] {
     var found: [RetainedFiles.File] = []
-    for camera in Self.names(in: folder) {
-      guard let descriptor = try? open(camera) else { continue }
+    SystemFiles.forEachName(in: folder) { camera in
+      guard let descriptor = try? open(camera) else { return }
       defer { close(descriptor) }
-      for file in Self.names(in: descriptor) {
+      SystemFiles.forEachName(in: descriptor) { file in
         if PartName.isAbandoned(file) {
           unsafe unlinkat(descriptor, file, 0)
-        } else if retained.isLimited, let name = StampedFileName(camera: camera, file: file, kind),
-          let bytes = Self.size(of: file, in: descriptor)
+        } else if retained.isLimited, found.count < most,
+          let name = StampedFileName(camera: camera, file: file, kind),
+          let bytes = SystemFiles.size(ofFile: file, in: descriptor), bytes <= Self.largestFile
         {
           found.append(RetainedFiles.File(name: name, bytes: bytes))
         }
@@ -180,23 +191,6 @@ struct FolderStore: ~Copyable {
 
   /// Larger ones are not what was written here: a million of these can be summed.
   private static let largestFile = 1 << 42
-
-  /// The bytes of a file; nil if it is not a regular file. By seeking to its end: `stat` is ambiguous for the
-  /// compiler, because NIO declares its own.
-  private static func size(of file: String, in folder: CInt) -> Int? {
-    let descriptor = unsafe openat(folder, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    let size = lseek(descriptor, 0, SEEK_END)
-    let folder = unsafe openat(folder, file, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-    if folder >= 0 { close(folder) }
-    // Some file systems tell the largest number of a folder.
-    return folder < 0 && (0...Self.largestFile).contains(Int(size)) ? Int(size) : nil
-  }
-
-  private static func names(in folder: CInt) -> [String] {
-    (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd/\(folder)")) ?? []
-  }
 
   private func error(_ name: String) -> FolderError {
     FolderError("\(path)/\(name)")

@@ -18,12 +18,22 @@ struct RequestClient: Sendable, Hashable {
 
 /// A counting gate with a limit, a share per client, and one per secret at all addresses that use it.
 final class AdmissionLimit: Sendable {
+  /// What limits the share of a client, or of a secret, when others are inside.
+  enum Sharing: Sendable {
+    /// Nothing: two may fill a small gate.
+    case fixed
+    /// It may have as many places as are free then. Of 16 the first gets 8, the second 4, the third 2, so that few who stay long
+    /// leave places to others, while one alone has its share.
+    case ofFreePlaces
+  }
+
   /// The most requests inside.
   let capacity: Int
   /// The most requests of one client inside.
   let share: Int
   /// The most requests of one secret inside, wherever they come from: they leave a client's share to others.
   let secretShare: Int
+  private let sharing: Sharing
   private let subject: String
   private let retryAfter: Int
   private let inside = Watched(Inside())
@@ -65,8 +75,11 @@ final class AdmissionLimit: Sendable {
   private static let mostWaiting = 32
 
   /// `subject` is what is limited, for error messages; a rejected client may retry after so many seconds.
-  init(capacity: Int, subject: String = "views drawn for a URL", retryAfter: Int = 1) {
+  init(
+    capacity: Int, sharing: Sharing = .fixed, subject: String = "views drawn for a URL", retryAfter: Int = 1
+  ) {
     self.capacity = capacity
+    self.sharing = sharing
     self.subject = subject
     self.retryAfter = retryAfter
     share = Self.share(of: capacity)
@@ -136,10 +149,11 @@ final class AdmissionLimit: Sendable {
 
   /// Why a client can't enter now; nil if it can.
   private func refusal(of client: RequestClient?, _ inside: Inside) -> Problem? {
-    guard inside.count < capacity else { return full }
-    guard let held = inside.held.excess(of: client, share: share, secretShare: secretShare) else {
-      return nil
-    }
+    let free = capacity - inside.count
+    guard free > 0 else { return full }
+    let most = sharing == .fixed ? capacity : free
+    let held = inside.held.excess(of: client, share: min(share, most), secretShare: min(secretShare, most))
+    guard let held else { return nil }
     return .busy(
       .tooManyRequests, "too many \(subject) for this client: at most \(held) at a time",
       retryAfter: retryAfter)

@@ -1,5 +1,5 @@
-// What answers are allowed by. An answer or a session that outlives the check of its request ends when the secret that allowed it
-// is taken away.
+// What answers are allowed by. An answer or a session that outlives the check of its request ends when the secret, the origin or the
+// host name that allowed it is taken away.
 internal import HTTPTypes
 internal import Hummingbird
 internal import Synchronization
@@ -25,10 +25,24 @@ enum Credential: Sendable, Hashable {
   }
 }
 
+/// What a request names that the configuration has to allow.
+struct RequestSite: Sendable, Hashable {
+  /// The name in the Host field; nil if the service answers to it in any case.
+  var host: String?
+  /// The page of another site that sends the request, and gets the answer; nil if there is none.
+  var origin: String?
+  /// Whether the origin has to be listed by name: `*` allows only reading.
+  var isChange = false
+
+  /// Why it is not allowed any more, for the log.
+  fileprivate static let loss = "an origin or a host name is no longer allowed"
+}
+
 /// All grants in use.
 final class Grants: Sendable {
   private struct Entry {
     let credential: Credential
+    let site: RequestSite
     var role: Role
     let onRevoked: @Sendable () -> Void
   }
@@ -40,44 +54,60 @@ final class Grants: Sendable {
 
   private let state = Mutex(State())
   private let roleOf: @Sendable (Credential) -> Role?
+  private let allows: @Sendable (RequestSite) -> Bool
 
-  /// - Parameter roleOf: the role that a credential has now; nil if it has none. It is called under a lock.
-  init(roleOf: @escaping @Sendable (Credential) -> Role?) { self.roleOf = roleOf }
+  /// Both parameters are called under a lock.
+  ///
+  /// - Parameters:
+  ///   - roleOf: the role that a credential has now; nil if it has none.
+  ///   - allows: whether a site is allowed now.
+  init(
+    roleOf: @escaping @Sendable (Credential) -> Role?, allows: @escaping @Sendable (RequestSite) -> Bool
+  ) { (self.roleOf, self.allows) = (roleOf, allows) }
 
   /// The number of grants in use.
   var count: Int { state.withLock { $0.entries.count } }
 
-  /// Grants `role` to a client until the grant is released. `onRevoked` is called once if the credential loses the role before.
+  /// Grants `role` to a client until the grant is released. `onRevoked` is called once if the credential loses the role before, or
+  /// the site is no longer allowed.
   ///
-  /// - Throws: a `Problem` of status 401 if the credential has not got the role any more.
+  /// - Throws: a `Problem` of status 401 if the credential has not got the role any more; 403 if the site is no longer allowed.
   func grant(
-    _ credential: Credential, _ role: Role, onRevoked: @escaping @Sendable () -> Void
+    _ credential: Credential, at site: RequestSite = RequestSite(), _ role: Role,
+    onRevoked: @escaping @Sendable () -> Void
   ) throws(Problem) -> Grant {
     let id = try state.withLock { state throws(Problem) -> Int in
       guard roleOf(credential)?.includes(role) == true else { throw Self.revoked }
+      guard allows(site) else { throw Problem(.forbidden, RequestSite.loss) }
       state.lastID += 1
-      state.entries[state.lastID] = Entry(credential: credential, role: role, onRevoked: onRevoked)
+      state.entries[state.lastID] = Entry(
+        credential: credential, site: site, role: role, onRevoked: onRevoked)
       return state.lastID
     }
-    return Grant(credential, self, id)
+    return Grant(credential, at: site, self, id)
   }
 
-  /// Revokes all grants whose credential has lost the role.
+  /// Revokes all grants whose credential has lost the role, or whose site is no longer allowed.
   ///
   /// - Returns: how many, by the reason.
   func revokeLost() -> [String: Int] {
     let lost = state.withLock { state in
-      var roles: [Credential: Role?] = [:]
-      let lost = state.entries.filter { _, entry in
+      var (roles, sites): ([Credential: Role?], [RequestSite: Bool]) = ([:], [:])
+      var lost: [(entry: Entry, reason: String)] = []
+      for (id, entry) in state.entries {
         let role = roles[entry.credential] ?? roleOf(entry.credential)
         roles[entry.credential] = .some(role)
-        return role?.includes(entry.role) != true
+        let isAllowed = sites[entry.site] ?? allows(entry.site)
+        sites[entry.site] = isAllowed
+        let isLost = role?.includes(entry.role) != true
+        guard isLost || !isAllowed else { continue }
+        state.entries[id] = nil
+        lost.append((entry, isLost ? entry.credential.loss : RequestSite.loss))
       }
-      for id in lost.keys { state.entries[id] = nil }
-      return Array(lost.values)
+      return lost
     }
-    for entry in lost { entry.onRevoked() }
-    return lost.reduce(into: [:]) { $0[$1.credential.loss, default: 0] += 1 }
+    for (entry, _) in lost { entry.onRevoked() }
+    return lost.reduce(into: [:]) { $0[$1.reason, default: 0] += 1 }
   }
 
   fileprivate func has(_ id: Int) -> Bool { state.withLock { $0.entries[id] != nil } }
@@ -99,11 +129,12 @@ final class Grants: Sendable {
 /// The right to one answer or session, in use until it is released.
 final class Grant: Sendable {
   let credential: Credential
+  private let site: RequestSite
   private let grants: Grants
   private let id: Int
 
-  fileprivate init(_ credential: Credential, _ grants: Grants, _ id: Int) {
-    (self.credential, self.grants, self.id) = (credential, grants, id)
+  fileprivate init(_ credential: Credential, at site: RequestSite, _ grants: Grants, _ id: Int) {
+    (self.credential, self.site, self.grants, self.id) = (credential, site, grants, id)
   }
 
   deinit { release() }
@@ -120,9 +151,9 @@ final class Grant: Sendable {
 
   /// Another one for what goes on after the answer.
   ///
-  /// - Throws: a `Problem` of status 401.
+  /// - Throws: a `Problem` of status 401 or 403.
   func another(_ role: Role, onRevoked: @escaping @Sendable () -> Void) throws(Problem) -> Grant {
-    try grants.grant(credential, role, onRevoked: onRevoked)
+    try grants.grant(credential, at: site, role, onRevoked: onRevoked)
   }
 }
 

@@ -15,6 +15,8 @@ struct ServiceContext: RequestContext {
   let client: ClientGroup
   /// When the time for an answer began.
   var startedAt = CaptureClock.now
+  /// Set by `HostMiddleware`.
+  var site = RequestSite()
   /// The client's role; set by `AccessMiddleware`, nil before it.
   var role: Role?
   /// The role of a request that another node has let in; nil for those that prove theirs.

@@ -1,4 +1,5 @@
-// The places of clips. A clip that works off what is kept has one of few; one that waits for what is to come is a stream.
+// The places of clips. A clip that works off what is kept has one of few. One whose time is not over has one of more for as long as
+// it runs: unlike the clients of a stream it has an encoder, or an animation, of its own, which works at each picture that comes.
 internal import GLPreview
 internal import Synchronization
 
@@ -7,7 +8,8 @@ struct ClipGates: Sendable {
   /// Those that are made of what is kept, as fast as they are read.
   let making = AdmissionLimit(capacity: 4, subject: "clips being made")
   /// Those whose time is not over.
-  let following = AdmissionLimit(capacity: 16, subject: "clips that wait for pictures")
+  let following = AdmissionLimit(
+    capacity: 16, sharing: .ofFreePlaces, subject: "clips that wait for pictures")
 }
 
 /// What a clip holds.

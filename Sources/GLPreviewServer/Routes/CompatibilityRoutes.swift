@@ -20,18 +20,23 @@ struct CompatibilityRoutes: Sendable {
   private static let fileKeys = known(VideoRoutes.keys + VideoRoutes.clipKeys)
   private static let socketKeys = known(VideoRoutes.socketKeys)
 
+  /// By their paths, of all but `/`.
+  private static let pathKeys: [String: Set<String>] = {
+    var keys: [String: Set<String>] = [
+      "/api/stream.mp4": fileKeys, "/api/ws": socketKeys, "/api/webrtc": ["src"], "/state": ["src"],
+    ]
+    for path in snapshots { keys[path] = pictureKeys }
+    for path in streams { keys[path] = streamKeys }
+    return keys
+  }()
+
   private static func known(_ keys: [String]) -> Set<String> { Set(keys + ["w", "h", "q", "src", "action"]) }
 
   /// The parameters that a URL of another server takes here; nil for URLs of our own.
   static func keys(at path: String, _ words: [Substring]) -> Set<String>? {
-    if path == "/" {
-      let action = words.first { $0.hasPrefix("action=") }
-      return action.map { $0.hasPrefix("action=stream") ? streamKeys : pictureKeys }
-    }
-    if snapshots.contains(path) { return pictureKeys }
-    if streams.contains(path) { return streamKeys }
-    return ["/api/stream.mp4": fileKeys, "/api/ws": socketKeys, "/api/webrtc": ["src"], "/state": ["src"]][
-      path]
+    guard path == "/" else { return pathKeys[path] }
+    let action = words.first { $0.hasPrefix("action=") }
+    return action.map { $0.hasPrefix("action=stream") ? streamKeys : pictureKeys }
   }
 
   private static let snapshots = ["/snapshot", "/snapshot.jpg", "/api/frame.jpeg"]

@@ -18,6 +18,10 @@ struct PeerMiddleware: ServiceMiddleware {
   /// RFC 5842.
   private static let loopDetected = HTTPResponse.Status(code: 508, reasonPhrase: "Loop Detected")
 
+  private static let troubles: Set<HTTPResponse.Status> = [
+    .badGateway, .gatewayTimeout, .serviceUnavailable, .tooManyRequests,
+  ]
+
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     let isOther = !request.isFromPeer && catalogue.isShared
     var request = isOther ? try borrowed.naming(cameraOf: catalogue, request) : request
@@ -52,7 +56,9 @@ struct PeerMiddleware: ServiceMiddleware {
     }
     do {
       switch target.kind {
-      case .jpegs: return try await stream(target, as: .jpegs, request, context, route)
+      case .jpegs:
+        if let answer = try await pictures(target, request, context, route) { return answer }
+        return try await next(request, context)
       case .video where request.method == .get && !VideoRoutes.isClip(request):
         return try await stream(target, as: .video, request, context, route)
       case .socket: return try await socket(target, request, context, route)
@@ -73,14 +79,27 @@ struct PeerMiddleware: ServiceMiddleware {
     }
   }
 
+  /// Nil where the node does not answer, or draws too much, and the view may be one of several: then the stream shows that, or the view
+  /// as it is served.
+  private func pictures(
+    _ target: Target, _ request: Request, _ context: ServiceContext, _ route: PeerRoute
+  ) async throws -> Response? {
+    do {
+      let answer = try await stream(target, as: .jpegs, request, context, route)
+      return target.isListed && Self.troubles.contains(answer.status) ? nil : answer
+    } catch let problem as Problem where target.isListed && Self.troubles.contains(problem.status) {
+      return nil
+    }
+  }
+
   private func stream(
     _ target: Target, as kind: PeerStreams.Kind, _ request: Request, _ context: ServiceContext,
     _ route: PeerRoute
   ) async throws -> Response {
     let view = target.view ?? route.camera.views.first?.name ?? ""
-    // The node checks the words of the URL, and answers for them. The client's name for itself is none of them.
-    let asked = kind == .jpegs ? request.without("key") : request
-    if try !guests.isWatched(view, at: route, as: kind, request),
+    // The node checks the words of the URL, and answers for them.
+    let asked = kind == .jpegs ? target.asked(request) : request
+    if try !guests.isAccepted(view, at: route, as: kind, request),
       let refusal = try await context.whileClientStays({
         try await forwarder.refusal(of: asked, context, by: route)
       })
@@ -121,7 +140,7 @@ struct PeerMiddleware: ServiceMiddleware {
     let video = Request(
       head: HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/api/stream.mp4?\(words)"),
       body: RequestBody(buffer: ByteBuffer()))
-    if try !guests.isWatched(view, at: route, as: .video, video) {
+    if try !guests.isAccepted(view, at: route, as: .video, video) {
       let refusal = try await context.whileClientStays {
         try await forwarder.refusal(of: video, context, by: route)
       }
@@ -138,7 +157,7 @@ struct PeerMiddleware: ServiceMiddleware {
     let (camera, request) = (target.camera, request.without("src"))
     let source = ["src=\(camera)/\(view)", request.uri.query].compactMap(\.self).joined(separator: "&")
     // Without an encoder, the node may still have JPEGs.
-    if try !guests.isWatched(view, at: route, as: .video, request) {
+    if try !guests.isAccepted(view, at: route, as: .video, request) {
       let video = request.at("/api/stream.mp4", with: source)
       let refusal = try await context.whileClientStays {
         try await forwarder.refusal(of: video, context, by: route)
@@ -180,6 +199,8 @@ struct PeerMiddleware: ServiceMiddleware {
     /// Of streams; nil for the first.
     var view: String?
     var kind = Kind.request
+    /// Whether it is the only one in a list of views.
+    var isListed = false
     /// The name of a WebRTC session; nil for all else.
     var session: String?
 
@@ -193,6 +214,11 @@ struct PeerMiddleware: ServiceMiddleware {
 
     /// Nil if the request names no camera.
     init?(_ request: Request, _ context: ServiceContext) {
+      if request.uri.path == "/api/stream" {
+        guard let only = Self.onlyView(of: request) else { return nil }
+        (camera, view, kind, isListed) = (only.camera, only.view, .jpegs, true)
+        return
+      }
       if let kind = Self.sources[request.uri.path] {
         let names = (request.uri.queryParameters["src"] ?? "").split(separator: "/", maxSplits: 1)
         guard let name = names.first else { return nil }
@@ -215,6 +241,24 @@ struct PeerMiddleware: ServiceMiddleware {
         return
       }
       (view, self.kind) = (parts.dropLast().joined(separator: "."), kind)
+    }
+
+    /// The view of `/api/stream` if it is the only one: then it is asked for as by its own URL. Nil for several, and for what is no
+    /// name.
+    private static func onlyView(of request: Request) -> (camera: String, view: String)? {
+      let names = request.uri.queryParameters.filter { $0.key == "view" }.map { String($0.value) }
+      let parts = names.first?.split(separator: "/", maxSplits: 1).map(String.init) ?? []
+      guard names.count == 1, parts.count == 2, !request.isFromPeer,
+        parts.allSatisfy({ (try? ViewConfiguration.check(name: $0)) != nil })
+      else { return nil }
+      return (parts[0], parts[1])
+    }
+
+    /// What the node is asked whether it refuses the stream. The client's name for itself is no word of it.
+    func asked(_ request: Request) -> Request {
+      let request = request.without("key")
+      guard isListed, let view else { return request }
+      return request.at("/cameras/\(camera)/\(view).mjpeg", with: request.without("view").uri.query ?? "")
     }
   }
 }

@@ -14,10 +14,11 @@ import Testing
   "Secrets that go", .enabled(if: hasEncoder && hasWebRTC, "libraries are missing: scripts/setup"),
   .timeLimit(.minutes(15)))
 struct RevocationTests {
-  /// How a secret goes.
+  /// How a secret goes, or what allows a page of another site.
   enum Loss: CaseIterable {
     case tokenRemoved, tokenLowered, passwordChanged, userRemoved, loggedOut, tokenOfLoginRemoved
     case peersTokenRemoved, credentialsRequired
+    case originRemoved, originMayOnlyRead, hostRemoved
   }
 
   /// What outlives the check of its request.
@@ -38,6 +39,10 @@ struct RevocationTests {
     // The only one here that needs the role `control`.
     case (.tokenLowered, .capture): .ends
     case (.tokenLowered, _): .goesOn
+    case (.originMayOnlyRead, .mjpeg), (.originMayOnlyRead, .severalViews), (.originMayOnlyRead, .video),
+      (.originMayOnlyRead, .clip), (.originMayOnlyRead, .events), (.originMayOnlyRead, .recording),
+      (.originMayOnlyRead, .picture), (.originMayOnlyRead, .animation):
+      .goesOn
     default: .ends
     }
   }
@@ -60,6 +65,8 @@ struct RevocationTests {
     var access = AccessConfiguration()
     access.tokens = ["theirs", "other"].map { .init(secret: $0, role: .control) }
     access.users = ["anna", "other"].map { .init(name: $0, password: $0, role: .control) }
+    access.allowedOrigins = ["https://page.example"]
+    access.allowedHosts = ["camera.example"]
     return access
   }()
 
@@ -67,6 +74,7 @@ struct RevocationTests {
   struct Proof {
     var fields: [(String, String)] = []
     var user: String?
+    var host = "localhost"
 
     static let other = Proof(fields: [("Authorization", "Bearer other")], user: "other")
   }
@@ -75,6 +83,9 @@ struct RevocationTests {
     let token = ("Authorization", "Bearer theirs")
     switch loss {
     case .tokenRemoved, .tokenLowered: return Proof(fields: [token])
+    case .originRemoved, .originMayOnlyRead:
+      return Proof(fields: [token, ("Origin", "https://page.example")])
+    case .hostRemoved: return Proof(fields: [token], host: "camera.example")
     case .peersTokenRemoved: return Proof(fields: [token, ("X-GLPreview-Hop", "1")])
     case .passwordChanged, .userRemoved:
       return Proof(fields: [("Authorization", "Basic YW5uYTphbm5h")], user: "anna")
@@ -97,6 +108,9 @@ struct RevocationTests {
     case .tokenLowered: changed.access.tokens[0].role = .read
     case .passwordChanged: changed.access.users[0].password = "another"
     case .userRemoved: changed.access.users.removeFirst()
+    case .originRemoved: changed.access.allowedOrigins = []
+    case .originMayOnlyRead: changed.access.allowedOrigins = ["*"]
+    case .hostRemoved: changed.access.allowedHosts = []
     case .credentialsRequired: break
     case .loggedOut:
       let answer = try await service.send("POST", "/api/logout", proof.fields)
@@ -142,7 +156,7 @@ struct RevocationTests {
 
   private static func request(_ method: String, _ path: String, _ proof: Proof) -> String {
     let fields = proof.fields + (method == "POST" ? [("Content-Length", "0")] : [])
-    return "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\n"
+    return "\(method) \(path) HTTP/1.1\r\nHost: \(proof.host)\r\n"
       + fields.map { "\($0): \($1)\r\n" }.joined() + "\r\n"
   }
 
@@ -188,7 +202,7 @@ struct RevocationTests {
 
   private static func socketPeer(_ service: RunningService, _ proof: Proof) async throws -> WebSocketPeer {
     let peer = try await WebSocketPeer(
-      to: service.port, "/api/ws?src=camera", more: proof.fields.map { "\($0): \($1)" })
+      to: service.port, "/api/ws?src=camera", host: proof.host, more: proof.fields.map { "\($0): \($1)" })
     #expect(peer.head.hasPrefix("HTTP/1.1 101 "))
     return peer
   }
@@ -237,7 +251,8 @@ struct RevocationTests {
 
   private static func webRTC(_ service: RunningService, _ proof: Proof) async throws -> Open {
     let peer = try await WHEPPeer()
-    let (_, answer) = try await service.offer(peer, "/cameras/camera/main/whep", proof.fields)
+    let (_, answer) = try await service.offer(
+      peer, "/cameras/camera/main/whep", proof.fields + [("Host", proof.host)])
     try await peer.connect(answer)
     return Open(end: { try await peer.untilEnded() }, more: { _ = try await peer.packet() })
   }
@@ -276,7 +291,7 @@ struct RevocationTests {
   // MARK: The table
 
   @Test(
-    "each answer ends with the secret that opened it, and those of other secrets go on",
+    "each answer ends with the secret, origin or host name that allowed it, and all others go on",
     arguments: Loss.allCases)
   func table(loss: Loss) async throws {
     let (dark, records) = (CountingCamera(), LogRecords())

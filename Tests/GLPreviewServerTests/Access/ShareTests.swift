@@ -68,6 +68,27 @@ struct ShareTests {
     passes.append(try inside("10.1.0.1", secret: 1) { try gate.enter() })
   }
 
+  @Test("clips of two secrets that wait leave places to others, and those of one have half")
+  func clips() throws {
+    let gate = ClipGates().following
+    var passes: [AdmissionPermit] = []
+    var counts: [Int] = []
+    for secret in 1...5 {
+      let before = passes.count
+      for address in 0..<16 {
+        if let pass = try? inside("10.0.0.\(address / 2)", secret: secret, { try gate.enter() }) {
+          passes.append(pass)
+        }
+      }
+      counts.append(passes.count - before)
+    }
+    #expect(counts == [8, 4, 2, 1, 1])
+    let refused = #expect(throws: Problem.self) { try inside("10.1.0.1", secret: 6) { try gate.enter() } }
+    #expect(refused?.status == .serviceUnavailable)
+    passes = []
+    #expect(gate.count == 0)
+  }
+
   @Test("who may wait for a place gets one when it is free, or is told to come again after its time")
   func waiting() async throws {
     let gate = AdmissionLimit(capacity: 4)

@@ -42,6 +42,8 @@ struct PeerFaultTests {
         #expect(camera.state == "lost" && camera.reason == "node 'fake' answers 500")
         let answer = try await edge.get("/cameras/door/main.jpg")
         #expect(answer.status == 502 && answer.text.contains("node 'fake'") && !answer.text.contains(address))
+        // One of a list of views is shown as lost, also alone.
+        #expect(try await edge.parts("/api/stream?view=door/main", 1).parts.count == 1)
         #expect(try await edge.get("/metrics").text.contains(#"glpreview_peer_up{peer="fake"} 0"#))
         isAway.store(false, ordering: .relaxed)
         await until { state() == .up }

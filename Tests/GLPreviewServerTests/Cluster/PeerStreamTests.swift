@@ -126,13 +126,29 @@ struct PeerStreamTests {
   func locked() async throws {
     var view = ServedView(ViewConfiguration(name: "main", width: 40))
     view.isLocked = true
-    try await withOwnerAndEdge(StreamTests.configuration([view])) { _, edge in
-      for path in [".jpg?width=320", ".mjpeg?width=320", ".jpg?crop=100x100%2B0%2B0", ".png?size=320x180"] {
-        #expect(try await edge.get(Self.main + path).status == 403, "\(path)")
-      }
-      for path in [Self.main + ".mjpeg", "/api/stream?view=camera/main&width=320"] {
+    let open = ServedView(ViewConfiguration(name: "open", width: 80))
+    try await withOwnerAndEdge(StreamTests.configuration([view, open])) { _, edge in
+      let alone = "/api/stream?view=camera/main"
+      for path in [Self.main + ".mjpeg?key=me", alone, alone + "&key=me&fps=5"] {
         let parts = try await edge.parts(path, 2).parts
-        #expect(parts.allSatisfy { $0.size.hasPrefix("40x") }, "\(path)")
+        #expect(parts.allSatisfy { $0.size == "40x22" || $0.size == "40x23" }, "\(path)")
+      }
+      // Words are for those of several that take them, and that somebody watches them changes nothing for one alone.
+      var sizes: [String: Set<String>] = [:]
+      var count = 4
+      while sizes.count < 2 {
+        let parts = try await edge.parts(alone + "&view=camera/open&width=64", count).parts
+        sizes = Dictionary(grouping: parts) { $0.headers["x-view"] ?? "" }.mapValues { Set($0.map(\.size)) }
+        count *= 2
+      }
+      #expect(sizes["open"] == ["64x36"] && sizes["main"]?.allSatisfy { $0.hasPrefix("40x") } == true)
+      for path in [
+        Self.main + ".jpg?width=64", Self.main + ".mjpeg?width=64", Self.main + ".jpg?crop=100x100%2B0%2B0",
+        Self.main + ".png?size=320x180", alone + "&width=64", "/api/stream?width=64&key=me&view=camera/main",
+        alone + "&crop=100x100%2B0%2B0", alone + "&rotate=90",
+      ] {
+        let answer = try await edge.get(path)
+        #expect(answer.status == 403 && answer.text.contains("locked"), "\(path): \(answer.text)")
       }
     }
   }
@@ -158,7 +174,7 @@ struct PeerStreamTests {
       #expect(seen == ["own/main", "camera/main"])
       for (query, status) in [
         ("view=camera/nobody", 404), ("view=camera/main&width=wide", 400), ("view=camera/main&x=1", 400),
-        ("view=camera/off", 409),
+        ("view=camera/off", 409), ("view=camera/main&crop=9999x1%2B0%2B0", 400), ("view=camera/a%3Fb", 404),
       ] {
         #expect(try await edge.get("/api/stream?\(query)").status == status, "\(query)")
       }

@@ -73,7 +73,13 @@ struct ConfigurationMistakeTests {
       ("scenes: {s: {layout: 'spotlight:main=3'}}", "scenes.s: "),
       ("snapshots: {folder: {max-age: 1d}}", "1:21: snapshots.folder: has no path"),
       ("snapshots: {webhook: {url: ftp://x}}", "1:28: snapshots.webhook.url: is not an address"),
+      (
+        "snapshots: {webhook: {url: 'http://u:p#q@x/'}}",
+        "webhook.url: has a '#' before its '@': in a user name"
+      ),
       ("snapshots: {webhook: {secret: x}}", "snapshots.webhook: has no url"),
+      ("cameras: {a: {source: 'rtsp://u:p#q@x/'}}", "1:23: cameras.a.source: has a '#' before its '@': in a"),
+      ("cameras: {a: {source: 'https://u:p/q@x/'}}", "cameras.a.source: has a '/' before its '@': in a user"),
       ("cameras: {a: {source: '${NOT_SET}'}}", "1:23: cameras.a.source: the environment has no NOT_SET"),
       ("cameras: {a: {source: '${NOT_CLOSED'}}", "has no '}'"),
     ])

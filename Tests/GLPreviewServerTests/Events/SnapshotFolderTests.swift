@@ -1,6 +1,7 @@
 // Snapshots in a folder: whole files, no more than may be kept, and nothing outside of it.
 import Foundation
 import Logging
+import ServiceLifecycle
 import TestSupport
 import Testing
 
@@ -293,6 +294,53 @@ struct SnapshotFolderTests {
       let jpeg = try Data(
         contentsOf: folder.appending(path: "later/in/gate/\(Self.name("gate", "b", 3).file)"))
       #expect(jpeg.starts(with: [0xFF, 0xD8]) && jpeg.suffix(2) == Data([0xFF, 0xD9]))
+    }
+  }
+
+  @Test("of more files than can be known, those that are known are kept within the limits, and that is told")
+  func tooMany() async throws {
+    try await withTemporaryFolder { folder in
+      let door = folder.appending(path: "door")
+      try FileManager.default.createDirectory(at: door, withIntermediateDirectories: false)
+      for second in 0..<5 {
+        try Data([1]).write(to: door.appending(path: Self.name("door", "main", second).file))
+      }
+      try Data([1]).write(to: door.appending(path: ".glpreview-2147483646-3.part"))
+      var configuration = FolderConfiguration(path: folder.path)
+      configuration.maximumCount = 2
+      let noon = WallTime(sinceEpoch: Self.noon.sinceEpoch + .seconds(10))
+      var store = try FolderStore(configuration, now: noon, at: .start, mostFound: 3)
+
+      #expect(store.takeFound().count == 3)
+      #expect(store.prune(now: noon, at: .start).count == 1)
+      #expect(Self.files(folder).count == 4)
+      #expect(store.takeNotices().contains { $0.contains("3 files or more") })
+      #expect(store.takeNotices().isEmpty)
+    }
+  }
+
+  @Test("a disk that hangs does not hold up the end of the service", .timeLimit(.minutes(15)))
+  func hangingDisk() async throws {
+    try await withTemporaryFolder { folder in
+      let (isAsked, isReleased) = (Watched(false), DispatchSemaphore(value: 0))
+      let logger = LogRecords().logger
+      let kept = SnapshotFolder(
+        FolderConfiguration(path: folder.path), metrics: ServiceMetrics(), logger: logger,
+        now: {
+          isAsked.update { $0 = true }
+          isReleased.wait()
+          isReleased.signal()
+          return Self.noon
+        })
+      let group = ServiceGroup(services: [kept], logger: logger)
+      async let running: Void = group.run()
+      await until { isAsked.value }
+
+      await group.triggerGracefulShutdown()
+      try await running
+
+      isReleased.signal()
+      await kept.flush()
     }
   }
 }

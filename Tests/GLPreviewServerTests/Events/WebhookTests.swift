@@ -41,6 +41,7 @@ struct WebhookTests {
     _ bodies: [String], answers: [Response] = [], metrics: ServiceMetrics = ServiceMetrics(),
     configure: @escaping @Sendable (inout WebhookConfiguration) -> Void = { _ in },
     schedule: RetrySchedule = RetrySchedule(first: .milliseconds(1), longest: .milliseconds(4)),
+    answersWithin limit: Duration = allTheTimeThereIs,
     until isOver: @escaping @Sendable (Receiver, String) -> Bool
   ) async throws -> Receiver {
     let receiver = Receiver(answers)
@@ -53,7 +54,7 @@ struct WebhookTests {
       let records = LogRecords()
       let sender = WebhookSender(
         configuration, metrics: metrics, logger: records.logger, schedule: schedule,
-        times: .init(connects: allTheTimeThereIs, answers: allTheTimeThereIs, ends: allTheTimeThereIs))
+        times: .init(connects: allTheTimeThereIs, answers: limit, ends: allTheTimeThereIs))
       for body in bodies { sender.send(type: "snapshot", body: Array(body.utf8)) }
       let group = ServiceGroup(services: [sender], logger: records.logger)
       async let run: Void = group.run()
@@ -137,6 +138,28 @@ struct WebhookTests {
       configure: { $0.attempts = 3 }
     ) { _, text in text.contains(#"result="done"} 1"#) }
     #expect(receiver.bodies == ["a", "a", "a", "b"])
+  }
+
+  @Test("an answer that comes drop by drop holds up no later message")
+  func slowAnswer() async throws {
+    let drops = Watched(0)
+    let slow = ResponseBody { writer in
+      while true {
+        try await writer.write(ByteBuffer(string: "a"))
+        var looks = 0
+        await until {
+          looks += 1
+          return looks > 1
+        }
+        drops.update { $0 += 1 }
+      }
+    }
+    let receiver = try await Self.send(
+      ["a", "b"], answers: [Response(status: .ok, body: slow)], answersWithin: .milliseconds(50)
+    ) { receiver, _ in receiver.bodies.contains("b") }
+    #expect(receiver.bodies.first == "a")
+    // Of more it would have taken no more by itself.
+    #expect(drops.value < 64 << 10)
   }
 
   @Test("of more than may wait the oldest are dropped, and counted", .timeLimit(.minutes(15)))

@@ -190,9 +190,11 @@ extension ServerConfiguration {
   }
 }
 
-/// Runs `work` beside a service of `configuration`, whose sources are those that `makeSource` makes, and ends that.
+/// Runs `work` beside a service of `configuration`, whose sources are those that `makeSource` makes, and ends that; by force after
+/// `limit`, if there is one.
 func withService<Result: Sendable>(
   _ configuration: ServerConfiguration, options: PreviewSession.Options = PreviewSession.Options(),
+  endsWithin limit: Duration? = .seconds(10),
   makeSource: @escaping CameraRegistry.SourceMaker = SessionSource.init,
   logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
   _ work: @escaping @Sendable (RunningService) async throws -> Result
@@ -205,7 +207,7 @@ func withService<Result: Sendable>(
   // It ends in good order, as by SIGTERM. Torn down while a client is just being let in, it would end the process with it: NIO
   // traps where nobody takes a connection that it has accepted.
   var order = ServiceGroupConfiguration(services: [.init(service: Serving(server, parts))], logger: logger)
-  order.maximumGracefulShutdownDuration = .seconds(10)
+  order.maximumGracefulShutdownDuration = limit
   let service = ServiceGroup(configuration: order)
   return try await withThrowingTaskGroup(of: Result?.self) { group in
     group.addTask {

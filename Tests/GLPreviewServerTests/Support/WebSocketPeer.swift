@@ -14,10 +14,11 @@ final class WebSocketPeer: Sendable {
   /// Connects, asks for `path`, and sends `early` without waiting for the answer. With `isSmall` the kernel keeps little of
   /// what is not read.
   init(
-    to port: Int, _ path: String, version: String = "HTTP/1.1", fields: [String] = WebSocketPeer.usual,
+    to port: Int, _ path: String, version: String = "HTTP/1.1", host: String = "localhost",
+    fields: [String] = WebSocketPeer.usual,
     more: [String] = [], early: [UInt8] = [], isSmall: Bool = false
   ) async throws {
-    let head = ["GET \(path) \(version)", "Host: localhost"] + fields + more
+    let head = ["GET \(path) \(version)", "Host: \(host)"] + fields + more
     connection = try await RawConnection(to: port, sending: "", isSmall: isSmall)
     try await connection.send(Array((head.joined(separator: "\r\n") + "\r\n\r\n").utf8) + early)
     try await connection.waits(for: "\r\n\r\n")

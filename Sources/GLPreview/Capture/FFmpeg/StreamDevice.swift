@@ -254,6 +254,9 @@
       guard parts.count == 2, parts[1].hasPrefix("//"), parts[1].count > 2, !address.utf8.contains(0) else {
         throw SourceError(.badRequest, path: name, reason: "is not an address like \(scheme)://HOST/PATH")
       }
+      if let problem = UnencodedPassword.problem(in: self.address) {
+        throw SourceError(.badRequest, path: name, reason: problem)
+      }
     }
   }
 #endif

@@ -56,9 +56,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
       rest.dropFirst(2).unicodeScalars.firstIndex { "/?#".unicodeScalars.contains($0) } ?? rest.endIndex
     let authority = rest[..<end].dropFirst(2)
     let place = authority.lastIndex(of: "@")
-    if place == nil, rest[end...].hasPrefix("#"), rest[end...].contains("@") {
-      throw WordError("has a '#' before its '@' (in a password it is written %23)")
-    }
+    if let problem = UnencodedPassword.problem(in: text) { throw WordError(problem) }
     let (host, port) = try Self.hostAndPort(
       place.map { authority[authority.index(after: $0)...] } ?? authority)
     self.scheme = scheme
@@ -128,14 +126,14 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     guard let port, !port.isEmpty else { return (host.lowercased(), nil) }
     guard port.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(port),
       (1...65535).contains(number)
-    else { throw WordError("has an invalid port (in a password '/' is written %2F, '?' %3F)") }
+    else { throw WordError("has an invalid port") }
     return (host.lowercased(), number)
   }
 
   private static func credentials(_ text: Substring) throws(WordError) -> Credentials {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard let user = decoded(parts[0]), let password = decoded(parts.count > 1 ? parts[1] : "") else {
-      throw WordError("has a user or a password that can't be decoded ('%' is written %25)")
+      throw WordError("has a user or a password that can't be decoded: \(UnencodedPassword.advice)")
     }
     return Credentials(user: user, password: password)
   }

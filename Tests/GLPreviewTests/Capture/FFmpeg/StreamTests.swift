@@ -36,6 +36,18 @@
       #expect(error?.description.contains("secret") == false)
     }
 
+    @Test(
+      "whose password has a sign that ends it says so, and not the password",
+      arguments: [
+        "rtsp://user:sec#ret@camera/a", "rtsps://user:sec/ret@camera/a", "rtsp://user:sec?ret@camera:554/a",
+        "rtmp://user:1#sec@camera/a", "rtsp://user:sec#ret@camera/a#transport=tcp",
+      ])
+    func unencodedPassword(text: String) {
+      let error = #expect(throws: SourceError.self) { try StreamURL(text) }
+      #expect(error?.kind == .badRequest && error?.description.contains("# %23") == true)
+      #expect(error?.description.contains("sec") == false && error?.description.contains("ret") == false)
+    }
+
     @Test("must name a host", arguments: ["rtsp:", "rtsp:camera", "rtsp://", "rtsp://a\0b"])
     func nonsense(text: String) {
       let error = #expect(throws: SourceError.self) { try StreamURL(text) }

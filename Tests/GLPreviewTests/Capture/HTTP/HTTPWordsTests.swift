@@ -43,13 +43,31 @@ struct HTTPWordsTests {
     ])
   func malformed(text: String) { #expect(throws: WordError.self) { try HTTPAddress(text) } }
 
-  @Test("a password with a '#' that is not encoded is told so")
-  func hashInPassword() {
-    for text in ["http://u:p#ss@host/", "http://u:80#@host/"] {
-      let error = #expect(throws: WordError.self) { try HTTPAddress(text) }
-      #expect(error?.description == "has a '#' before its '@' (in a password it is written %23)")
+  @Test(
+    "a password with a sign that ends it is told so, and no address without one",
+    arguments: [
+      ("u:p#ss@host/", "#"), ("u:80#@host/", "#"), ("u:p@s#s@host", "#"), ("u:p/ss@host/", "/"),
+      ("u:pa?ss@host:81/x", "?"), ("u:p@:s/s@host/", "/"), ("u:99999/@host/", "/"), ("[::1]:x/@host", "/"),
+    ])
+  func unencodedPassword(rest: String, sign: String) {
+    for scheme in ["http", "https"] {
+      let error = #expect(throws: WordError.self) { try HTTPAddress("\(scheme)://\(rest)") }
+      #expect(
+        error?.description
+          == "has a '\(sign)' before its '@': in a user name or password, % is written %25, / %2F, ? %3F, # %23 and @ %40"
+      )
     }
-    #expect(throws: Never.self) { try HTTPAddress("http://host/x#y@z") }
+  }
+
+  @Test(
+    "an '@' in a path or in what follows it belongs there",
+    arguments: [
+      "host/x#y@z", "host/u@h", "host:80/u@h", "u:p@host:80/a@b", "host?user=a@b", "host:81?a@b", "[::1]/a@b",
+      "[::1]:80/a@b", "u:p%23%2F@host/#a@b",
+    ])
+  func signsInPaths(rest: String) {
+    #expect(throws: Never.self) { try HTTPAddress("http://\(rest)") }
+    #expect(UnencodedPassword.problem(in: "rtsp://\(rest)") == nil)
   }
 
   @Test(
