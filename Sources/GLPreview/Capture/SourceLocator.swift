@@ -48,6 +48,7 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
     }
     guard options.maximumPixels > 0 else { throw badRequest("a limit of no pixels leaves no picture") }
     try FrameMasker.check(options, of: description)
+    if let refusal = options.certificateRefusal(for: text) { throw badRequest(refusal) }
     guard text.prefix(7).lowercased() != "file://" else {
       throw badRequest("names no file of this machine; a file URL is file:///PATH")
     }
@@ -73,7 +74,9 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
         throw badRequest("this build has no HTTP (the package's trait HTTP is off)")
       #endif
     case .stream:
-      #if FFmpeg
+      #if FFmpeg && HTTP
+        return try StreamDevice(text, options, openTunnel: RTSPTunnel.open)
+      #elseif FFmpeg
         return try StreamDevice(text, options)
       #else
         throw badRequest("this build has no streams: it was made without FFmpeg")

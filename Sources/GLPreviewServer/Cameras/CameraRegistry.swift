@@ -199,6 +199,9 @@ final class CameraRegistry: Sendable {
   }
 
   private func warn(of camera: CameraConfiguration) {
+    if let warning = camera.options.certificateWarning(for: camera.source) {
+      logger.warning("\(warning)", metadata: ["camera": "\(camera.name)"])
+    }
     guard camera.lacksReferenceSize else { return }
     logger.warning(
       "masks and crops refer to the size of the first frame; set 'reference' to fix that size",

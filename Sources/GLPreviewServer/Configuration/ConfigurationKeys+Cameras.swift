@@ -47,6 +47,10 @@ extension ConfigurationKeys {
       "the redirects of HTTP and RTSP servers to follow"
     ),
     .init(
+      "certificate", .certificate, \.options.certificate,
+      "`system` for `https://`; for `rtsps://` `any`, until version 0.3",
+      "the certificate that an `https://` or `rtsps://` camera may show ([http.md](http.md#certificates))"),
+    .init(
       "masks", listOf: .init("`WxH+X+Y`, `X,Y X,Y X,Y`") { try PrivacyMask(parsing: $0) },
       \.options.masks, "none",
       "privacy masks in every frame; each may end in `:fill=#RRGGBB`, `:pixelate=N` or `:blur=N`"),

@@ -89,6 +89,18 @@ extension ConfigurationWord<GPUDevice.Choice> {
   }
 }
 
+extension ConfigurationWord<CertificateTrust> {
+  /// Which certificates are trusted. A file must have some.
+  static var certificate: Self {
+    Self("`system`, `any`, a SHA-256 fingerprint, or a PEM file") { text, folder in
+      var trust = try CertificateTrust(parsing: text)
+      if case .file(let path) = trust { trust = .file(try ConfigurationPaths.file(path, in: folder)) }
+      try trust.checkFile()
+      return trust
+    }
+  }
+}
+
 extension ConfigurationWord<BindAddress> {
   static var address: Self {
     Self("`HOST:PORT`, `[ADDRESS]:PORT`, `HOST` (port 8080) or `unix:PATH`") { text, folder in

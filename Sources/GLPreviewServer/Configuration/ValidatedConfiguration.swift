@@ -65,6 +65,9 @@ extension ServerConfiguration {
           ConfigurationProblem(
             path: path + ["trigger-delay"], "is longer than 'replay', which keeps the pictures"))
       }
+      if let refusal = camera.options.certificateRefusal(for: camera.source) {
+        problems.append(ConfigurationProblem(path: path + ["certificate"], refusal))
+      }
       if names.isEmpty { problems.append(ConfigurationProblem(path: path, "has no view")) }
       for name in names { problems += invalid(name, path + ["views", name]) }
       problems += repeated(names, "views", path + ["views"])

@@ -54,6 +54,15 @@ struct LiveInputOptions: ParsableArguments {
       "Which redirects of HTTP and RTSP servers to follow: same-host, any or none.", valueName: "POLICY"))
   var redirects = SourceOptions.RedirectPolicy.sameHost
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      Which certificate of an https:// or rtsps:// camera to accept: system (signed by an authority of this machine), \
+      any, the one with this SHA-256 fingerprint, or one of a PEM file or signed by one of it (default: system; \
+      for rtsps:// any, until version 0.3).
+      """, valueName: "CERTIFICATE"))
+  var certificate: String?
+
   func validate() throws {
     for (name, value) in [("interval", interval), ("duration", duration), ("reconnect", reconnect)] {
       guard let value else { continue }
@@ -77,9 +86,20 @@ struct LiveInputOptions: ParsableArguments {
       return CameraControl.Setting(name: name, value: value)
     }
     options.redirects = redirects
+    options.certificate = try certificate.map { try trust(in: $0) }
     options.headers = try header.map { text in
       let (name, value) = try halves(text, at: ":", "--header", "'NAME: VALUE'")
       return SourceOptions.HeaderField(name: name, value: value)
+    }
+  }
+
+  private func trust(in text: String) throws -> CertificateTrust {
+    do throws(WordError) {
+      let trust = try CertificateTrust(parsing: text)
+      try trust.checkFile()
+      return trust
+    } catch {
+      throw UsageError("--certificate: \(error.description)")
     }
   }
 

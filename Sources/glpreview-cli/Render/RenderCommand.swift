@@ -188,6 +188,7 @@ extension RenderCommand {
       ("--lossless", liveOptions.lossless), ("--warmup", liveOptions.warmup != .none),
       ("--interval", liveOptions.interval != nil), ("--duration", liveOptions.duration != nil),
       ("--control", !liveOptions.control.isEmpty), ("--header", !liveOptions.header.isEmpty),
+      ("--certificate", liveOptions.certificate != nil),
     ]
     if let option = given.first(where: \.1)?.0 {
       throw UsageError("\(option) does not go with several SOURCEs")
@@ -238,6 +239,7 @@ extension RenderCommand {
       ("--input-size", inputOptions.inputSize != nil), ("--decode", inputOptions.decode == .fast),
       ("--every", every != 1), ("--loop", loop != 1), ("--lossless", liveOptions.lossless),
       ("--control", !liveOptions.control.isEmpty), ("--header", !liveOptions.header.isEmpty),
+      ("--certificate", liveOptions.certificate != nil),
       ("--renderer reference", renderer != .gpu), ("--from-file", fromFile != nil),
     ]
     if let option = given.first(where: \.1)?.0 { throw UsageError("\(option) does not go with --scene") }

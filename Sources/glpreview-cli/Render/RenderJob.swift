@@ -16,6 +16,7 @@ struct RenderJob {
 
   /// Opens everything and renders all due frames.
   func run(on choice: RendererChoice, _ gpu: GPUDevice.Choice) async throws {
+    settings.complain(ofCertificateOf: source, sourceOptions)
     switch choice {
     case .reference:
       try await run(

@@ -138,6 +138,12 @@ struct RenderSettings {
     return encoder?.pictureFormat ?? .rgba
   }
 
+  /// Warns of a source whose certificate is not verified although nobody has asked for that.
+  func complain(ofCertificateOf source: String, _ options: SourceOptions) {
+    guard !isQuiet, let warning = options.certificateWarning(for: source) else { return }
+    StandardError.print("glpreview: \(SourceLocator(source)): \(warning)")
+  }
+
   /// Says why labels are not drawn, if there are any.
   func complain(ofTextIn views: [ViewConfiguration]) {
     complain(ofText: views.contains { !$0.labels.isEmpty })

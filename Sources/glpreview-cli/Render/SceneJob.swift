@@ -22,6 +22,9 @@ struct SceneJob {
 
   /// Opens everything and renders all due pictures.
   func run() async throws {
+    for (path, source) in zip(paths, sources) {
+      settings.complain(ofCertificateOf: path, source.options)
+    }
     let session = try PreviewSession(
       try await sourcesWithAvatars(),
       options: PreviewSession.Options(gpu: gpu, linger: Self.linger, maximumPixels: settings.maximumPixels))

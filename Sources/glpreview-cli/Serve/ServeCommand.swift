@@ -134,6 +134,12 @@ struct ServedCameraOptions: ParsableArguments {
       valueName: "POLICY"))
   var redirects: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Which certificate of its server to accept: system, any, a SHA-256 fingerprint, or a PEM file (default: system; for rtsps:// any, until version 0.3).",
+      valueName: "CERTIFICATE"))
+  var certificate: String?
+
   /// Without SOURCE and files, the source is the test pattern.
   func apply(to options: inout ConfigurationOptions, _ source: String?, hasFiles: Bool) throws {
     guard source == nil || device == nil else { throw UsageError("--device can't be combined with SOURCE") }
@@ -145,6 +151,8 @@ struct ServedCameraOptions: ParsableArguments {
     for text in view { options.addView(text) }
     options.set(["cameras", ConfigurationOptions.cameraName, "size"], to: resolution, by: "--resolution")
     options.set(["cameras", ConfigurationOptions.cameraName, "redirects"], to: redirects, by: "--redirects")
+    options.set(
+      ["cameras", ConfigurationOptions.cameraName, "certificate"], to: certificate, by: "--certificate")
     options.setForViews("fps", to: fps, by: "--fps")
     options.setForViews("quality", to: quality, by: "--quality")
   }

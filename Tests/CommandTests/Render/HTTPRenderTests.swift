@@ -69,5 +69,55 @@
       kill(server.id, SIGTERM)
       _ = await ChildProcess.status(of: server.id)
     }
+
+    /// Serves the files of its folder over TLS; says its port first.
+    private static let tlsServer = """
+      import http.server, ssl, sys
+      server = http.server.HTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+      context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+      context.load_cert_chain(sys.argv[1])
+      server.socket = context.wrap_socket(server.socket, server_side=True)
+      print(server.server_port, flush=True)
+      server.serve_forever()
+      """
+
+    @Test(
+      "a camera's own certificate is shown where it is refused, and accepted where it is given",
+      .enabled(if: interpreter != nil, "needs python3"))
+    func certificates() async throws {
+      try folder.write(await jpeg(), to: "shot.jpg")
+      let server = try ChildProcess(
+        #require(Self.interpreter).path, ["-c", Self.tlsServer, certificateFile("signed")],
+        environment: ProcessInfo.processInfo.environment, in: folder.url.path, writingTo: nil)
+      defer { kill(server.id, SIGKILL) }
+      let port = try #require(await StreamReader(server.output, limit: .max).nextLine().flatMap { Int($0) })
+      let url = "https://localhost:\(port)/shot.jpg"
+      let words = ["render", "--renderer", "reference", url, "--timeout", "3600", "-o", "a.png"]
+
+      let refused = try await folder.run(words)
+      #expect(refused.status == 69)
+      let shown = try #require(
+        refused.errors.firstMatch(of: /--certificate.* fingerprint: ([0-9a-f]{64})/)?.1)
+      for (options, environment, status, reason) in [
+        (["--certificate", String(shown)], [:], 0, ""),
+        (["--certificate", certificateFile("authority")], [:], 0, ""),
+        ([], ["SSL_CERT_FILE": certificateFile("authority")], 0, ""),
+        ([], ["SSL_CERT_FILE": certificateFile("own")], 69, "no authority that this machine trusts"),
+        ([], ["SSL_CERT_FILE": "/nonexistent.pem"], 69, "'/nonexistent.pem', which SSL_CERT_FILE names"),
+        (["--certificate", String(shown.dropLast())], [:], 64, "--certificate: a fingerprint has 64"),
+        (["--certificate", "gone.pem"], [:], 64, "--certificate: 'gone.pem' is not there"),
+        (["--certificate", "shot.jpg"], [:], 64, "--certificate: 'shot.jpg' has no certificate"),
+      ] as [([String], [String: String], Int32, String)] {
+        let result = try await folder.run(words + options, environment: environment)
+        #expect(result.status == status, "\(options) \(environment): \(result.errors)")
+        #expect(status == 0 ? result.errors.isEmpty : result.errors.contains(reason), "\(result.errors)")
+      }
+
+      let plain = try await folder.render("http://localhost:1/", "--certificate", "any", "-o", "a.png")
+      #expect(plain.status == 64 && plain.errors.contains("only https://"), "\(plain.errors)")
+
+      kill(server.id, SIGKILL)
+      _ = await ChildProcess.status(of: server.id)
+    }
   }
 #endif

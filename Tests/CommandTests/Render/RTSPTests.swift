@@ -6,7 +6,7 @@
   import Testing
 
   /// A source that gives up at once, and its first frames, or why there are none.
-  private func frames(
+  func frames(
     _ url: String, count: Int, _ options: SourceOptions = SourceOptions(),
     patience: Duration = allTheTimeThereIs
   ) async throws -> (frames: [Frame], source: LiveSource, error: SourceError?) {
@@ -26,7 +26,7 @@
   }
 
   /// Y', Cb and Cr in the middle of each of the seven upper bars.
-  private func codes(_ frame: Frame) -> [[Int]] {
+  func codes(_ frame: Frame) -> [[Int]] {
     (0..<7).map { bar in
       let (x, y) = (
         Int((Double(bar) + 0.5) * Double(frame.format.size.width) / 7), frame.format.size.height / 4
@@ -39,7 +39,7 @@
   }
 
   /// White, yellow, cyan, green, magenta, red, blue by BT.601, limited range.
-  private let bars = [
+  let bars = [
     [235, 128, 128], [210, 16, 146], [170, 166, 16], [145, 54, 34], [106, 202, 222], [81, 90, 240],
     [41, 240, 110],
   ]

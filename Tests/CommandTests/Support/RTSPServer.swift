@@ -32,11 +32,11 @@ final class RTSPServer: Sendable {
     let output: String
   }
 
-  /// Started, and listening; `wantsPassword` of all, "secret" of user "user".
-  init(wantsPassword: Bool = false) async throws {
+  /// Started, and listening; `wantsPassword` of all, "secret" of user "user". With `options` in any other way.
+  init(wantsPassword: Bool = false, _ options: String...) async throws {
     signal(SIGPIPE, SIG_IGN)
     process = try ChildProcess(
-      Self.python, [Self.script] + (wantsPassword ? ["--auth"] : []),
+      Self.python, [Self.script] + (wantsPassword ? ["--auth"] : []) + options,
       environment: ProcessInfo.processInfo.environment, in: "/", writingTo: nil)
     let output = process.output
     let line = await withCheckedContinuation { continuation in
@@ -55,6 +55,16 @@ final class RTSPServer: Sendable {
 
   /// Ends all connections.
   func drop() { process.input.write(Array("drop\n".utf8)) }
+}
+
+/// The key and certificate in a file of Tests/GLPreviewTests/Fixtures/certificates. `GLPREVIEW_ROOT` is the package's folder
+/// where it is not the one that was built in.
+func certificateFile(_ name: String) -> String {
+  let root =
+    ProcessInfo.processInfo.environment["GLPREVIEW_ROOT"].map { URL(filePath: $0) }
+    ?? URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+  return root.appending(path: "Tests/GLPreviewTests/Fixtures/certificates/\(name).pem").path
 }
 
 /// A server that takes connections and answers what it likes, whatever it is asked.

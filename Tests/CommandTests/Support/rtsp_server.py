@@ -11,9 +11,13 @@ Needs Debian's python3-gi, gir1.2-gst-rtsp-server-1.0, gstreamer1.0-plugins-base
   /sizes   320x240 and 160x120 in turn, every ten pictures
   /sound   no video
 
-With --auth all are for user "user" with password "secret". A line "drop" on standard input ends all connections; "quit", or its end, ends the server.
+With --auth basic and --auth digest all are for user "user" with password "secret". With --tls FILE, a key and its certificate, they come over TLS.
+A line "drop" on standard input ends all connections; "quit", or its end, ends the server.
 """
+import asyncio
+import ssl
 import sys
+import threading
 
 import gi
 
@@ -84,8 +88,39 @@ if "--auth" in sys.argv:
     role.set_value("media.factory.construct", True)
     mounts.match("/bars")[0].add_role_from_structure(role)
     auth = GstRtspServer.RTSPAuth()
-    auth.add_basic(GstRtspServer.RTSPAuth.make_basic("user", "secret"), token)
+    if "digest" in sys.argv:
+        auth.set_supported_methods(GstRtsp.RTSPAuthMethod.DIGEST)
+        auth.add_digest("user", "secret", token)
+    else:
+        auth.add_basic(GstRtspServer.RTSPAuth.make_basic("user", "secret"), token)
     server.set_auth(auth)
+
+
+
+def serve_tls(certificate, port):
+    """Talks TLS on a port of its own, which it gives, and passes everything on to the other one."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+
+    async def copy(source, target):
+        try:
+            while data := await source.read(65536):
+                target.write(data)
+                await target.drain()
+        except OSError:
+            pass
+        finally:
+            target.close()
+
+    async def relay(reader, writer):
+        inner = await asyncio.open_connection("127.0.0.1", port)
+        await asyncio.gather(copy(reader, inner[1]), copy(inner[0], writer))
+
+    tls = asyncio.new_event_loop()
+    listener = tls.run_until_complete(asyncio.start_server(relay, "127.0.0.1", 0, ssl=context))
+    threading.Thread(target=tls.run_forever, daemon=True).start()
+    return listener.sockets[0].getsockname()[1]
+
 
 loop = GLib.MainLoop()
 
@@ -101,6 +136,7 @@ def command(source, condition):
 
 
 server.attach(None)
-print(server.get_bound_port(), flush=True)
+port = server.get_bound_port()
+print(serve_tls(sys.argv[sys.argv.index("--tls") + 1], port) if "--tls" in sys.argv else port, flush=True)
 GLib.io_add_watch(sys.stdin, GLib.PRIORITY_DEFAULT, GLib.IO_IN | GLib.IO_HUP, command)
 loop.run()

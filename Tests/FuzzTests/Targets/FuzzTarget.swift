@@ -34,8 +34,7 @@ struct FuzzTarget: Sendable {
   static let all: [FuzzTarget] =
     [
       .jpeg, .passable, .exif, .png, .y4m, .mjpeg, .multipart, .fragments, .httpAddress, .httpResponse,
-      .httpHead,
-      .h264,
+      .httpHead, .rtspTunnel, .certificate, .h264,
     ]
     + streams + [
       .view, .scene, .mask, .configuration, .query, .json, .webhook, .access, .stun, .sdp, .rtcp, .rtsp,

@@ -29,7 +29,7 @@ struct ConfigurationKeyTests {
       "access": ["tokens": [["token": "a"]], "users": [["name": "b", "password": "c"]]],
       "cameras": [
         "door": [
-          "source": "pattern:counter", "replay": "1h", "views": ["main": view],
+          "source": "https://camera/", "node": "barn", "replay": "1h", "views": ["main": view],
           "motion": ["zones": "a=0,0,1,1"],
         ]
       ],
@@ -133,6 +133,7 @@ struct ConfigurationKeyTests {
     "size": ("8x8", ["8"]), "width": ("8", ["0"]), "height": ("8", ["0"]), "mode": ("fit", ["x"]),
     "background": ("#203040", ["red"]), "filter": ("lanczos", ["x"]), "linear": ("true", ["x"]),
     "label": ("door", [String(repeating: "x", count: 201)]), "time": ("utc", ["x", "%Q"]),
+    "certificate": ("any", ["12:34", "gone.pem", "\(#filePath)"]),
     "warmup": ("0.5s", ["x", "-1"]), "zones": ("b=0,0 1,0 1,1", ["0,0,1,1", "b=0,0,2,1"]),
     "servers": ("nats://a", ["http://a"]), "user": ("ann", ["a:b"]), "prefix": ("site", ["a.b"]),
     "nkey": ("SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY", ["SU"]), "node": ("shed", ["a/b"]),

@@ -56,6 +56,16 @@ struct ConfigurationMistakeTests {
       ("cameras: {a: {source: x, reference: large}}", "cameras.a.reference: 'large' is not WxH"),
       ("cameras: {a: {source: x, controls: [gain]}}", "is not NAME=VALUE"),
       ("cameras: {a: {source: x, headers: [gain]}}", "is not 'NAME: VALUE'"),
+      (
+        "cameras: {a: {source: 'https://a/', certificate: '12:34'}}",
+        "1:50: cameras.a.certificate: a fingerprint has 64 hexadecimal digits (SHA-256), not 4"
+      ),
+      ("cameras: {a: {source: 'https://a/', certificate: gone.pem}}", "certificate: 'gone.pem' is not there"),
+      ("cameras: {a: {source: 'http://a/', certificate: any}}", "certificate: only https:// and rtsps://"),
+      (
+        "cameras: {a: {source: 'rtsps://a/', transport: udp, certificate: system}}",
+        "cameras.a.certificate: a certificate is verified over TCP alone"
+      ),
       ("cameras: {a: {source: x, input-format: nv99}}", "'nv99' is none of"),
       ("cameras: {a: {source: x, input-size: 10}}", "'10' is not WxH"),
       ("cameras: {a: {source: x, avatar: gone.png}}", "avatar: 'gone.png' is not there"),

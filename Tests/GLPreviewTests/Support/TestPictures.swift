@@ -6,14 +6,16 @@ import Testing
 
 @testable import GLPreview
 
-/// The bytes of a file of Fixtures. `GLPREVIEW_ROOT` is the package's folder where it is not the one that was built in.
-func fixture(_ name: String) throws -> [UInt8] {
+/// The bytes of a file of Fixtures.
+func fixture(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: fixtureFile(name))) }
+
+/// A file of Fixtures. `GLPREVIEW_ROOT` is the package's folder where it is not the one that was built in.
+func fixtureFile(_ name: String) -> URL {
   let root =
     ProcessInfo.processInfo.environment["GLPREVIEW_ROOT"].map { URL(filePath: $0) }
     ?? URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
-  let folder = root.appending(path: "Tests/GLPreviewTests/Fixtures")
-  return Array(try Data(contentsOf: folder.appending(path: name)))
+  return root.appending(path: "Tests/GLPreviewTests/Fixtures").appending(path: name)
 }
 
 /// A pixel of `frame`, unscaled chroma, as JFIF's R'G'B' (T.871, 7).

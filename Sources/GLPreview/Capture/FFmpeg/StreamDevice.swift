@@ -10,11 +10,20 @@
     private let memory: FramePool
     /// Whether the server does not send over TCP, known between connections.
     private let refusesTCP = Watched(false)
+    /// Opens the way to a server whose certificate is verified; nil if FFmpeg connects by itself.
+    private let openTunnel: StreamTunnel.Open?
 
-    init(_ text: String, _ options: SourceOptions) throws(SourceError) {
+    /// Without `openTunnel`, certificates can't be verified in this build. Throws only `.badRequest`.
+    init(_ text: String, _ options: SourceOptions, openTunnel: StreamTunnel.Open? = nil) throws(SourceError) {
       url = try StreamURL(text)
       memory = options.memory ?? FramePool()
       self.options = options
+      let isVerified = url.scheme == "rtsps" && options.certificate ?? .any != .any
+      self.openTunnel = isVerified ? openTunnel : nil
+      guard !isVerified || openTunnel != nil else {
+        let reason = "this build verifies no certificates (the package's trait HTTP is off)"
+        throw SourceError(.badRequest, path: url.name, reason: reason)
+      }
     }
 
     var name: String { url.name }
@@ -23,13 +32,17 @@
 
     /// A host name lookup can't be interrupted. After a cancellation, its thread is left to end by itself.
     func connect() async throws -> any CaptureConnection {
-      let connection = StreamConnection(url, options, memory, refusesTCP)
+      let tunnel = try await openTunnel?(url.address, url.name, options)
+      let connection = StreamConnection(url, options, memory, refusesTCP, tunnel)
       do {
         _ = try await withDeadline { try await connection.open() }
         try Task.checkCancellation()
         return connection
       } catch {
-        guard Task.isCancelled else { throw error }
+        guard Task.isCancelled else {
+          await connection.close()
+          throw error
+        }
         connection.interrupt()
         // The close runs after the opening, which may still be in progress.
         await waitAtMost(Self.patience) { await connection.close() }
@@ -50,6 +63,7 @@
     private let options: SourceOptions
     private let memory: FramePool
     private let refusesTCP: Watched<Bool>
+    private let tunnel: StreamTunnel?
     private var reader: VideoReader?
     private var isClosed = false
     private var clock = StreamClock()
@@ -60,12 +74,16 @@
     private var isDecoding = false
     private(set) var mode: SourceStatus.Mode
 
-    init(_ url: StreamURL, _ options: SourceOptions, _ memory: FramePool, _ refusesTCP: Watched<Bool>) {
+    init(
+      _ url: StreamURL, _ options: SourceOptions, _ memory: FramePool, _ refusesTCP: Watched<Bool>,
+      _ tunnel: StreamTunnel?
+    ) {
       queue = ReadingQueue(named: url.name)
       self.url = url
       self.options = options
       self.memory = memory
       self.refusesTCP = refusesTCP
+      self.tunnel = tunnel
       mode = SourceStatus.Mode(format: "", transport: url.scheme)
     }
 
@@ -75,7 +93,7 @@
     func open() throws {
       guard !isClosed else { throw CancellationError() }
       let isRTSP = url.scheme.hasPrefix("rtsp")
-      let asked = url.transport ?? options.streamTransport
+      let asked = tunnel == nil ? url.transport ?? options.streamTransport : .tcp
       do throws(VideoFailure) {
         let isUDP = asked == .udp || (asked == .automatic && refusesTCP.value)
         try open(over: isUDP ? .udp : .tcp, isRTSP)
@@ -89,7 +107,8 @@
 
     private func open(over transport: SourceOptions.StreamTransport, _ isRTSP: Bool) throws(VideoFailure) {
       let reader = try VideoReader(
-        stream: url.address, over: transport, redirects: options.redirects,
+        stream: tunnel?.address ?? url.address, over: transport,
+        redirects: tunnel == nil ? options.redirects : .none,
         maximumPixels: options.maximumPixels, within: memory.budget, stop: stop)
       self.reader = reader
       mode.format = reader.codec
@@ -183,14 +202,23 @@
       }
     }
 
-    func close() {
+    func close() async {
       isClosed = true
       reader = nil
+      await tunnel?.end()
     }
 
     private func failure(_ failure: VideoFailure) -> any Error {
       switch failure.kind {
       case .interrupted: CancellationError()
+      case .redirected where tunnel != nil:
+        SourceError(
+          .unavailable, path: url.name,
+          reason: "redirects to \(failure.description), which certificate does not allow: give that address")
+      case .redirected:
+        SourceError(
+          .unavailable, path: url.name,
+          reason: options.redirects.refusal(from: "", to: failure.description) ?? failure.description)
       // No retry can succeed: nobody installs the libraries in the meantime.
       case .noLibraries: SourceError(.badRequest, path: url.name, reason: failure.description)
       default: SourceError(.unavailable, path: url.name, reason: failure.description)

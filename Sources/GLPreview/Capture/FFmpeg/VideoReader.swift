@@ -62,10 +62,8 @@
         url, transport == .udp ? "udp" : "tcp", redirects.code, Int64(maximumPixels), Self.threads,
         memory.inC, stop.handle, &error)
       guard let handle = unsafe opened else {
-        if error.status == GLP_AV_REDIRECTED,
-          let refusal = redirects.refusal(from: "", to: String(tuple: error.text))
-        {
-          throw VideoFailure(.failed, refusal)
+        if error.status == GLP_AV_REDIRECTED {
+          throw VideoFailure(.redirected, String(tuple: error.text))
         }
         throw VideoFailure(error, maximumPixels: maximumPixels)
       }
@@ -162,6 +160,8 @@
       case damaged
       case ended
       case noTransport
+      /// The server redirects to a host that is not to be followed; the description is its name.
+      case redirected
       /// The memory budget has no room for its pictures at the moment.
       case noRoom
       case failed

@@ -102,7 +102,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
 
   // MARK: Parts
 
-  private static func hostAndPort(_ text: Substring) throws(WordError) -> (String, Int?) {
+  static func hostAndPort(_ text: Substring) throws(WordError) -> (String, Int?) {
     var host = text
     var port: Substring?
     if text.hasPrefix("[") {
@@ -130,7 +130,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     return (host.lowercased(), number)
   }
 
-  private static func credentials(_ text: Substring) throws(WordError) -> Credentials {
+  static func credentials(_ text: Substring) throws(WordError) -> Credentials {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard let user = decoded(parts[0]), let password = decoded(parts.count > 1 ? parts[1] : "") else {
       throw WordError("has a user or a password that can't be decoded: \(UnencodedPassword.advice)")

@@ -75,9 +75,7 @@ struct HTTPAuthorization: Sendable {
     var realm: String
     var nonce: String
     var opaque: String?
-    var algorithm: String?
-    var hash: @Sendable ([UInt8]) -> [UInt8]
-    var isSession: Bool
+    var algorithm: DigestAlgorithm
     var hasQuality: Bool
     var count = 0
   }
@@ -89,7 +87,7 @@ struct HTTPAuthorization: Sendable {
   init?(answering challenges: [HTTPChallenge], _ credentials: HTTPAddress.Credentials) {
     let digests = challenges.compactMap(Self.digest)
     self.credentials = credentials
-    if let digest = digests.first(where: { $0.algorithm?.uppercased().hasPrefix("SHA") == true })
+    if let digest = digests.first(where: { $0.algorithm.isSHA })
       ?? digests.first
     {
       way = .digest(digest)
@@ -106,21 +104,15 @@ struct HTTPAuthorization: Sendable {
   }
 
   private static func digest(_ challenge: HTTPChallenge) -> Digest? {
-    guard challenge.scheme == "digest", let nonce = challenge.parameters["nonce"] else { return nil }
-    let algorithm = challenge.parameters["algorithm"]
-    let name = algorithm?.uppercased() ?? "MD5"
-    let hash: @Sendable ([UInt8]) -> [UInt8]
-    switch name {
-    case "MD5", "MD5-SESS": hash = { MD5.sum(of: $0) }
-    case "SHA-256", "SHA-256-SESS": hash = { SHA256.sum(of: $0) }
-    default: return nil
-    }
+    guard challenge.scheme == "digest", let nonce = challenge.parameters["nonce"],
+      let algorithm = DigestAlgorithm(challenge.parameters["algorithm"])
+    else { return nil }
     let qualities = challenge.parameters["qop"]?.split(separator: ",").map { $0.trimmed.lowercased() }
     // The server accepts only `auth-int`, which would sign bodies too.
     if let qualities, !qualities.contains("auth") { return nil }
     return Digest(
       realm: challenge.parameters["realm"] ?? "", nonce: nonce, opaque: challenge.parameters["opaque"],
-      algorithm: algorithm, hash: hash, isSession: name.hasSuffix("-SESS"), hasQuality: qualities != nil)
+      algorithm: algorithm, hasQuality: qualities != nil)
   }
 
   /// The `Authorization` field of the next request, a GET of `target`. `clientNonce` is random.
@@ -137,27 +129,55 @@ struct HTTPAuthorization: Sendable {
   }
 
   private func field(_ digest: Digest, _ target: String, _ clientNonce: String) -> String {
-    func sum(_ text: String) -> String { Hexadecimal.text(of: digest.hash(Array(text.utf8))) }
     let count = UInt32(truncatingIfNeeded: digest.count).digits(8, radix: 16)
-    var secret = sum("\(credentials.user):\(digest.realm):\(credentials.password)")
-    if digest.isSession { secret = sum("\(secret):\(digest.nonce):\(clientNonce)") }
-    let request = sum("GET:\(target)")
-    let response =
-      digest.hasQuality
-      ? sum("\(secret):\(digest.nonce):\(count):\(clientNonce):auth:\(request)")
-      : sum("\(secret):\(digest.nonce):\(request)")
+    let response = digest.algorithm.response(
+      of: credentials, realm: digest.realm, nonce: digest.nonce, request: "GET:\(target)",
+      clientNonce: clientNonce, quality: digest.hasQuality ? "\(count):\(clientNonce):auth" : nil)
     var fields = [
       "username=\(quoted(credentials.user))", "realm=\(quoted(digest.realm))",
       "nonce=\(quoted(digest.nonce))", "uri=\(quoted(target))", "response=\"\(response)\"",
     ]
-    if let algorithm = digest.algorithm { fields.append("algorithm=\(algorithm)") }
+    if let name = digest.algorithm.name { fields.append("algorithm=\(name)") }
     if let opaque = digest.opaque { fields.append("opaque=\(quoted(opaque))") }
     if digest.hasQuality { fields += ["qop=auth", "nc=\(count)"] }
-    if digest.hasQuality || digest.isSession { fields.append("cnonce=\(quoted(clientNonce))") }
+    if digest.hasQuality || digest.algorithm.isSession { fields.append("cnonce=\(quoted(clientNonce))") }
     return "Digest " + fields.joined(separator: ", ")
   }
 
   private func quoted(_ text: String) -> String {
     "\"" + text.reduce(into: "") { $0 += $1 == "\"" || $1 == "\\" ? "\\\($1)" : "\($1)" } + "\""
+  }
+}
+
+/// How digests are computed.
+struct DigestAlgorithm: Sendable {
+  /// As the server has written it; nil if it has named none.
+  let name: String?
+  let isSHA: Bool
+  /// Whether one client nonce serves a whole session.
+  let isSession: Bool
+
+  /// Nil for algorithms that are not supported.
+  init?(_ name: String?) {
+    let upper = name?.uppercased() ?? "MD5"
+    guard ["MD5", "MD5-SESS", "SHA-256", "SHA-256-SESS"].contains(upper) else { return nil }
+    self.name = name
+    isSHA = upper.hasPrefix("SHA")
+    isSession = upper.hasSuffix("-SESS")
+  }
+
+  /// The response to a challenge (RFC 7616, 3.4.1). `request` is `METHOD:URI`; `quality` is `COUNT:NONCE:QOP` of the
+  /// client, nil where the server asks for none.
+  func response(
+    of credentials: HTTPAddress.Credentials, realm: String, nonce: String, request: String,
+    clientNonce: String, quality: String?
+  ) -> String {
+    func sum(_ text: String) -> String {
+      let bytes = Array(text.utf8)
+      return Hexadecimal.text(of: isSHA ? SHA256.sum(of: bytes) : MD5.sum(of: bytes))
+    }
+    var secret = sum("\(credentials.user):\(realm):\(credentials.password)")
+    if isSession { secret = sum("\(secret):\(nonce):\(clientNonce)") }
+    return sum("\(secret):\(nonce):\(quality.map { "\($0):" } ?? "")\(sum(request))")
   }
 }

@@ -2,7 +2,6 @@
 #if HTTP
   internal import NIOCore
   internal import NIOHTTP1
-  internal import NIOSSL
   internal import PreviewCore
 
   struct HTTPDevice: CaptureDevice {
@@ -10,14 +9,11 @@
     let secrets: [String]
     private let address: HTTPAddress
     private let options: SourceOptions
-    private let trustRoots: NIOSSLTrustRoots
 
     private static let redirectionLimit = 5
 
     /// Does not connect yet; throws only `.badRequest`.
-    init(_ text: String, _ options: SourceOptions, trustRoots: NIOSSLTrustRoots = .default)
-      throws(SourceError)
-    {
+    init(_ text: String, _ options: SourceOptions) throws(SourceError) {
       do throws(WordError) {
         address = try HTTPAddress(text)
       } catch {
@@ -26,7 +22,6 @@
       name = Redaction.source(text)
       secrets = Redaction.secrets(in: text) + options.headers.map(\.value)
       self.options = options
-      self.trustRoots = trustRoots
       for field in options.headers where !field.isSendable {
         throw SourceError(
           .badRequest, path: name, reason: "a header can't be sent: \(field.name.prefix(40)): ...")
@@ -80,11 +75,12 @@
       }
     }
 
-    /// Credentials and headers go only to the server that the user named.
+    /// Credentials and headers go only to the server that the user named, and its certificate is of its host alone.
     private func requestOptions(for target: HTTPAddress) -> HTTPRequestOptions {
       HTTPRequestOptions(
         credentials: target.credentials, headers: address.isTrusted(target.server) ? options.headers : [],
-        trustRoots: trustRoots, trustedCertificates: options.trustedCertificates,
+        certificate: target.host == address.host ? options.certificate ?? .system : .system,
+        trustedCertificates: options.trustedCertificates,
         connectsWithin: options.live.connectsWithin)
     }
   }

@@ -42,6 +42,8 @@
     private static func words(_ error: any Error) -> String {
       switch error {
       case is HTTPConnectionClosed: "closed the connection"
+      case let error as CertificateFailure: "\(error)"
+      case let error as WordError: "\(error)"
       case let error as IOError: system(error.errnoCode)
       case ChannelError.connectTimeout: "does not answer"
       case let error as NIOSSLError: words(error)
@@ -56,9 +58,6 @@
     private static func words(_ error: NIOSSLError) -> String {
       guard case .handshakeFailed(let cause) = error else { return "TLS fails: \(error)" }
       let text = "\(cause)"
-      if text.contains("CERTIFICATE_VERIFY_FAILED") {
-        return "TLS fails: the server's certificate is not one that this machine trusts"
-      }
       if text.contains("WRONG_VERSION_NUMBER") || text.contains("HTTP_REQUEST") {
         return "TLS fails: the server does not speak it here (http://?)"
       }

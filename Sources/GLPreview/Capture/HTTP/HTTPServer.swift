@@ -1,18 +1,16 @@
 // Requests to one server: uses the first of its addresses that answers, and sends the password that it asks for.
 #if HTTP
-  internal import Dispatch
   internal import NIOCore
   internal import NIOHTTP1
-  internal import NIOSSL
   internal import PreviewCore
 
   struct HTTPRequestOptions: Sendable {
     var credentials: HTTPAddress.Credentials?
     /// Additional fields; they replace the built-in ones.
     var headers: [SourceOptions.HeaderField] = []
-    /// The roots that TLS trusts; by default the system's.
-    var trustRoots = NIOSSLTrustRoots.default
-    /// The path of certificates that are trusted besides `trustRoots`.
+    /// The certificates that TLS accepts.
+    var certificate = CertificateTrust.system
+    /// The path of certificates that are trusted besides the system's.
     var trustedCertificates: String?
     var connectsWithin: Duration
   }
@@ -35,6 +33,8 @@
     private let server: HTTPAddress.Server
     private let options: HTTPRequestOptions
     private var session: HTTPSession?
+    /// TLS's rules for certificates, the last successful one first; nil before the first connection.
+    private var tls: [TLSVerification]?
     private var authorization: HTTPAuthorization?
     private var hasReplied = false
 
@@ -87,23 +87,47 @@
     private func sendFirst(_ address: HTTPAddress, _ conditions: [HeaderField]) async throws -> Reply {
       await end()
       let addresses = try await HostLookup.addresses(of: server.host)
-      let tls = server.scheme == .https ? try await Self.context(options) : nil
       let limit =
         addresses.count > 1 ? min(Self.connectsWithin, options.connectsWithin) : options.connectsWithin
       for (index, numeric) in addresses.enumerated() {
-        let session = HTTPSession(to: server, at: numeric, tls: tls, connectsWithin: limit)
-        self.session = session
         do {
-          let reply = try await send(address, conditions, by: session)
-          hasReplied = true
-          return reply
+          return try await sendFirst(address, conditions, at: numeric, within: limit)
         } catch {
-          await end()
           try Task.checkCancellation()
           if index == addresses.count - 1 || !Self.isFailureToConnect(error) { throw error }
         }
       }
       throw HTTPConnectionClosed()
+    }
+
+    /// Sends over a new connection to one address, with the first of TLS's rules that accepts the certificate.
+    private func sendFirst(
+      _ address: HTTPAddress, _ conditions: [HeaderField], at numeric: String, within limit: Duration
+    ) async throws -> Reply {
+      let alternatives: [TLSVerification?] = try await rules() ?? [nil]
+      for (index, rule) in alternatives.enumerated() {
+        let session = HTTPSession(to: server, at: numeric, tls: rule, connectsWithin: limit)
+        self.session = session
+        do {
+          let reply = try await send(address, conditions, by: session)
+          tls?.swapAt(0, index)
+          hasReplied = true
+          return reply
+        } catch {
+          await end()
+          try Task.checkCancellation()
+          guard error is CertificateFailure, index < alternatives.count - 1 else { throw error }
+        }
+      }
+      throw HTTPConnectionClosed()
+    }
+
+    /// Nil for a server without TLS.
+    private func rules() async throws -> [TLSVerification]? {
+      guard server.scheme == .https, tls == nil else { return tls }
+      tls = try await TLSVerification.rules(
+        for: options.certificate, additional: options.trustedCertificates, protocols: ["http/1.1"])
+      return tls
     }
 
     private func send(_ address: HTTPAddress, _ conditions: [HeaderField], by session: HTTPSession)
@@ -132,19 +156,6 @@
     private static func nonce() -> String {
       var generator = SystemRandomNumberGenerator()
       return String(generator.next(), radix: 16) + String(generator.next(), radix: 16)
-    }
-
-    /// Reads the trusted roots, on a thread that may wait for the disk.
-    private static func context(_ options: HTTPRequestOptions) async throws -> NIOSSLContext {
-      try await withCheckedThrowingContinuation { continuation in
-        DispatchQueue(label: "glpreview.roots").async {
-          var configuration = TLSConfiguration.makeClientConfiguration()
-          configuration.trustRoots = options.trustRoots
-          configuration.additionalTrustRoots = options.trustedCertificates.map { [.file($0)] } ?? []
-          configuration.applicationProtocols = ["http/1.1"]
-          continuation.resume(with: Result { try NIOSSLContext(configuration: configuration) })
-        }
-      }
     }
   }
 #endif

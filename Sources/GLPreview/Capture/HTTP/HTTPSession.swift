@@ -4,8 +4,6 @@
   internal import NIOHTTP1
   internal import NIOHTTPCompression
   internal import NIOPosix
-  internal import NIOSSL
-  internal import NIOTLS
   internal import PreviewCore
   internal import Synchronization
 
@@ -15,20 +13,18 @@
     private static let compressionLimit = 50
 
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-    private let server: HTTPAddress.Server
-    private let address: String
-    private let tls: NIOSSLContext?
-    private let connectsWithin: TimeAmount
+    private let dialling: Dialling
     /// The connection, from the moment that it starts to connect.
     private let connection = Mutex<(any Channel)?>(nil)
 
     /// Does not connect yet. `address` is a numeric one of the server's host; without `tls` it is plain HTTP. The limit
     /// includes TLS's handshake.
     init(
-      to server: HTTPAddress.Server, at address: String, tls: NIOSSLContext?, connectsWithin limit: Duration
+      to server: HTTPAddress.Server, at address: String, tls: TLSVerification?, connectsWithin limit: Duration
     ) {
-      (self.server, self.address, self.tls) = (server, address, tls)
-      connectsWithin = .nanoseconds(Int64(limit / .nanoseconds(1)))
+      dialling = Dialling(
+        host: server.host, address: address, port: server.port, tls: tls,
+        limit: .nanoseconds(Int64(limit / .nanoseconds(1))))
     }
 
     /// Requests `address`; the response reports all errors. An unfinished previous one is dropped with its connection.
@@ -45,16 +41,10 @@
 
     /// Closes the connection, also one that is being made, and ends the thread. Called once.
     func end() async {
-      // Closed on this side: a peer that does not answer TLS's close_notify is not waited for.
       if let channel = connection.withLock({ $0 }) {
-        try? await channel.eventLoop.submit { Self.close(channel) }.get()
+        try? await channel.eventLoop.submit { Dialling.close(channel) }.get()
       }
       try? await group.shutdownGracefully()
-    }
-
-    private static func close(_ channel: any Channel) {
-      let context = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self)
-      if let context { context.close(promise: nil) } else { channel.close(promise: nil) }
     }
 
     /// The current connection if it can take a request, otherwise a new one.
@@ -62,47 +52,20 @@
       if let channel = connection.withLock({ $0 }) {
         let reader = try? channel.pipeline.syncOperations.handler(type: AnswerReader.self)
         if channel.isActive, reader?.isIdle == true { return loop.makeSucceededFuture(channel) }
-        Self.close(channel)
+        Dialling.close(channel)
       }
-      let socketAddress: SocketAddress
-      do { socketAddress = try SocketAddress(ipAddress: address, port: server.port) } catch {
-        return loop.makeFailedFuture(error)
+      return dialling.connect(on: loop) { channel in
+        self.connection.withLock { $0 = channel }
+      } addHandlers: { channel in
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(HTTPRequestEncoder())
+        try pipeline.addHandler(NIOHTTPRequestHeadersValidator())
+        try pipeline.addHandler(HTTPResponseReader())
+        try pipeline.addHandler(NIOHTTPResponseDecompressor(limit: .ratio(Self.compressionLimit)))
+        try pipeline.addHandler(AnswerReader())
       }
-      let ready = loop.makePromise(of: Void.self)
-      let deadline = loop.scheduleTask(in: connectsWithin) {
-        ready.fail(ChannelError.connectTimeout(self.connectsWithin))
-      }
-      let connecting = ClientBootstrap(group: loop).connectTimeout(connectsWithin)
-        .channelInitializer { channel in
-          self.connection.withLock { $0 = channel }
-          return loop.makeCompletedFuture { try self.addHandlers(to: channel, ready) }
-        }
-        .connect(to: socketAddress)
-      connecting.whenFailure { ready.fail($0) }
-      if tls == nil { connecting.whenSuccess { _ in ready.succeed() } }
-      return ready.futureResult.flatMap { connecting }.always { [self] result in
-        deadline.cancel()
-        if case .failure = result, let channel = connection.withLock({ $0 }) { Self.close(channel) }
-      }
-    }
-
-    private func addHandlers(to channel: any Channel, _ ready: EventLoopPromise<Void>) throws {
-      let pipeline = channel.pipeline.syncOperations
-      if let tls {
-        let name = server.host == address ? nil : server.host
-        try pipeline.addHandler(try NIOSSLClientHandler(context: tls, serverHostname: name))
-        try pipeline.addHandler(HandshakeWatch(ready))
-      }
-      try pipeline.addHandler(HTTPRequestEncoder())
-      try pipeline.addHandler(NIOHTTPRequestHeadersValidator())
-      try pipeline.addHandler(HTTPResponseReader())
-      try pipeline.addHandler(NIOHTTPResponseDecompressor(limit: .ratio(Self.compressionLimit)))
-      try pipeline.addHandler(AnswerReader())
     }
   }
-
-  /// The server closed the connection before the response was complete.
-  struct HTTPConnectionClosed: Error {}
 
   /// Sends requests, and passes on responses as fast as they are read.
   private final class AnswerReader: ChannelDuplexHandler {
@@ -180,31 +143,5 @@
       answer = nil
       isKeptAlive = false
     }
-  }
-
-  /// Waits for TLS's handshake. It follows the TLS handler in the pipeline.
-  private final class HandshakeWatch: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-
-    private let ready: EventLoopPromise<Void>
-
-    init(_ ready: EventLoopPromise<Void>) { self.ready = ready }
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-      if let event = event as? TLSUserEvent, case .handshakeCompleted = event { ready.succeed() }
-      context.fireUserInboundEventTriggered(event)
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-      ready.fail(error)
-      context.fireErrorCaught(error)
-    }
-
-    func channelInactive(context: ChannelHandlerContext) {
-      ready.fail(HTTPConnectionClosed())
-      context.fireChannelInactive()
-    }
-
-    func handlerRemoved(context: ChannelHandlerContext) { ready.fail(HTTPConnectionClosed()) }
   }
 #endif

@@ -38,6 +38,10 @@ public struct SourceOptions: Sendable, Hashable {
   public var redirects = RedirectPolicy.sameHost
   /// HTTP: additional header fields of requests.
   public var headers: [HeaderField] = []
+  /// HTTPS and RTSPS: which certificate the server may show. Nil, the default, is `.system` for HTTPS and, until version
+  /// 0.3, `.any` for RTSPS. It applies to the host of the address; another one that the server redirects to is verified
+  /// as `.system`. A source without TLS is refused.
+  public var certificate: CertificateTrust?
   /// HTTPS: the path of certificates that are trusted besides the system's, PEM; nil for none.
   package var trustedCertificates: String?
 

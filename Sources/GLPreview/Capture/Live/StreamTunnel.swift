@@ -1,0 +1,14 @@
+// A way to a stream's server that the library itself has made, for FFmpeg, which verifies no certificates of RTSP.
+
+/// An open tunnel.
+struct StreamTunnel: Sendable {
+  /// The address that FFmpeg connects to, with user and password.
+  let address: String
+  /// Closes the tunnel, whoever uses it. Called once.
+  let end: @Sendable () async -> Void
+
+  /// Opens a tunnel to the server of an address; `name` is the address for messages. Returns within half a second after
+  /// the task is cancelled, and leaves nothing open if it throws.
+  typealias Open =
+    @Sendable (_ address: String, _ name: String, SourceOptions) async throws -> StreamTunnel
+}
