@@ -40,7 +40,8 @@ extension FuzzTarget {
       }
       try must(sent == pieces, "what is sent depends on how it is cut")
       guard let sent, !sent.isEmpty else { return }
-      let head = String(decoding: sent.prefix { $0 != UInt8(ascii: "\r") }, as: UTF8.self)
+      let line = sent[..<(sent.firstRange(of: Array("\r\n".utf8))?.lowerBound ?? sent.endIndex)]
+      let head = String(decoding: line, as: UTF8.self)
       try must(head.contains(" \(address.origin)"), "a stranger's '\(head)' is sent on")
     })
 
