@@ -95,7 +95,8 @@ struct RequestOrigin: Sendable, Hashable {
 
   /// Whether the origin has this host and port. The scheme is ignored, because a proxy may terminate TLS.
   func isAt(_ host: String) -> Bool {
-    !authority.isEmpty && withoutUsualPort(authority) == withoutUsualPort(host.lowercased())
+    let place = withoutUsualPort(authority)
+    return !place.isEmpty && place == withoutUsualPort(host.lowercased())
   }
 
   /// Whether `origins` contains it by name.
