@@ -73,8 +73,9 @@ struct HostName: Sendable, Hashable {
     }
     guard isPort, isHost, !host.isEmpty else { return nil }
     var name = host.lowercased()
-    if !isBracketed, name.hasSuffix(".") { name.removeLast() }
-    guard !name.isEmpty, isBracketed || !name.hasSuffix(".") else { return nil }
+    let isName = !host.contains(":")
+    if isName, name.hasSuffix(".") { name.removeLast() }
+    guard !name.isEmpty, !isName || !name.hasSuffix(".") else { return nil }
     text = name
     isAddress = ClientGroup.isAddress(name)
   }
