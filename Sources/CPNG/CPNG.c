@@ -223,6 +223,13 @@ static void write_bytes(png_structp png, png_bytep bytes, size_t size) {
 
 static void flush_bytes(png_structp png) { (void)png; }
 
+// Whether libpng writes a profile, in all its versions: the size, which the profile begins with, is that of a header and a count of
+// tags at least, and from version 4 on a multiple of 4 (ICC.1:2022, 7.2). Newer versions refuse the picture otherwise; older ones
+// leave the profile out.
+static bool is_profile(const uint8_t *icc, size_t size) {
+  return size >= 132 && size <= PNG_UINT_31_MAX && png_get_uint_32(icc) == size && (icc[8] < 4 || size % 4 == 0);
+}
+
 static void encode(png_structp png, png_infop info, const glp_png_picture *picture) {
   png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
   png_set_IHDR(
@@ -231,7 +238,7 @@ static void encode(png_structp png, png_infop info, const glp_png_picture *pictu
   png_set_compression_level(png, picture->compression_level);
   // Trying all five filters on each row costs more than it saves on camera pictures.
   png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_SUB | PNG_FILTER_UP);
-  if (picture->icc != NULL && picture->icc_size > 0) {
+  if (picture->icc != NULL && is_profile(picture->icc, picture->icc_size)) {
     png_set_benign_errors(png, 1);
     png_set_iCCP(
         png, info, "ICC profile", PNG_COMPRESSION_TYPE_BASE, picture->icc, (png_uint_32)picture->icc_size);
