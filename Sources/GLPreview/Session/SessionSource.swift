@@ -124,6 +124,8 @@ private struct PacedDevice: CaptureDevice, CaptureConnection {
   func next() async throws -> Capture? {
     do { return try await source.nextFrame().map { Capture($0) } } catch let error as SourceError {
       guard error.kind == .badData else { throw error }
+      // A damaged frame takes the time of a whole one: a file in which none is whole is not read without a pause.
+      try await CaptureClock().sleep(until: CaptureClock.now + max(source.interval, .milliseconds(10)))
       throw DamagedCapture(error.reason)
     }
   }
@@ -204,7 +206,7 @@ actor PacedSource: TimelySource {
   nonisolated var hasNewFrame: Bool { nextDue.withLock { $0 } <= CaptureClock.now }
 
   /// The time between frames; zero if the source reports no rate.
-  private var interval: Duration {
+  fileprivate var interval: Duration {
     get async { await source.framesPerSecond.map { Duration.seconds(1 / $0) } ?? .zero }
   }
 
