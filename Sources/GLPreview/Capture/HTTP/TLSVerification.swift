@@ -65,6 +65,10 @@
 
     /// The certificates of a PEM file.
     fileprivate static func certificates(in path: String) throws(WordError) -> [NIOSSLCertificate] {
+      // A pipe would be waited for, and gives nothing the second time.
+      if let status = SystemFiles.status(path), status.st_mode & S_IFMT != S_IFREG {
+        throw WordError("'\(path)' is not a file")
+      }
       guard let certificates = try? NIOSSLCertificate.fromPEMFile(path), !certificates.isEmpty else {
         switch unsafe access(path, R_OK) == 0 ? 0 : errno {
         case 0: throw WordError("'\(path)' has no certificate (PEM)")

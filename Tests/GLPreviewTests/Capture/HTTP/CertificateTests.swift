@@ -151,7 +151,10 @@
     @Test("a file must have a certificate")
     func files() throws {
       let (gone, empty) = (fixtureFile("gone.pem").path, fixtureFile("ycc444.jpg").path)
-      for (path, reason) in [(gone, "is not there"), (empty, "has no certificate (PEM)")] {
+      let reasons = [
+        (gone, "is not there"), (empty, "has no certificate (PEM)"), ("/dev/zero", "is not a file"),
+      ]
+      for (path, reason) in reasons {
         #expect(throws: WordError("'\(path)' \(reason)")) { try CertificateTrust.file(path).checkFile() }
       }
       try CertificateTrust.file(fixtureFile("certificates/authority.pem").path).checkFile()
