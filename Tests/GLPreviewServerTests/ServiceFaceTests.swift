@@ -25,6 +25,7 @@ struct ServiceFaceTests {
           source: pattern:counter,size=160x90,fps=20
           views: {main: {}, small: {size: 80x45, locked: true}, hidden: {enabled: false}}
           replay: 10s
+          stalls-after: 1h
           motion: true
           record: {when: trigger}
       scenes: {pair: {tiles: [front]}}
@@ -188,6 +189,8 @@ extension RunningService {
           let value = try? JSONSerialization.jsonObject(with: Data(answer.bytes))
         else { return false }
         let members = Set(ServiceFaceTests.members(value)).sorted()
+        // On a starved machine it may be stalled for a moment.
+        guard !members.contains(where: { $0.contains(".reason: ") }) else { return false }
         guard transient.allSatisfy({ name in members.contains { $0.contains(name) } }) else { return false }
         found += members.map { "\(path) \($0)" }
         return true

@@ -22,8 +22,8 @@ final class AdmissionLimit: Sendable {
   enum Sharing: Sendable {
     /// Nothing: two may fill a small gate.
     case fixed
-    /// It may have as many places as are free then. Of 16 the first gets 8, the second 4, the third 2, so that few who stay long
-    /// leave places to others, while one alone has its share.
+    /// The number of free places: of 16 places the first client can take 8, the second 4, the third 2. Clients that stay long leave
+    /// places to others.
     case ofFreePlaces
   }
 

@@ -4,7 +4,7 @@
 struct StreamTunnel: Sendable {
   /// The address that FFmpeg connects to, with user and password.
   let address: String
-  /// Closes the tunnel, whoever uses it. Called once.
+  /// Closes the tunnel with all its connections. Is called once.
   let end: @Sendable () async -> Void
 
   /// Opens a tunnel to the server of an address; `name` is the address for messages. Returns within half a second after

@@ -1,4 +1,4 @@
-// Tunnels to cameras that speak RTSP over TLS: who may use them, and what becomes of a camera that redirects.
+// Tunnels to cameras that speak RTSP over TLS: which clients get the camera, and how a redirect ends.
 #if HTTP
   import Foundation
   import NIOCore
