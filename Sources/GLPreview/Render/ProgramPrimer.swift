@@ -52,6 +52,8 @@ final class ProgramPrimer: Sendable {
     let renderer = try await GLRenderer.openInBackground(on: device)
     do {
       try await draw(format, on: renderer)
+      // A renderer that begins to rest draws with a program, too.
+      await renderer.removeKept()
     } catch {
       await renderer.close()
       throw error
