@@ -176,7 +176,7 @@ let package = Package(
       swiftSettings: house),
     .testTarget(
       name: "CommandTests", dependencies: ["GLPreview", "NATS", "TestSupport", "glpreview-cli"],
-      exclude: ["Support/rtsp_server.py"],
+      exclude: ["Recorded", "Support/rtsp_server.py"],
       swiftSettings: house),
     .testTarget(
       name: "CameraTests",

@@ -39,7 +39,7 @@ struct ServiceFaceTests {
   @Test("face.txt lists the addresses, members and metrics that programs rely on")
   func face() async throws {
     let folder = try ConfigurationFolder()
-    let text = try await withService(Self.configuration(folder)) { service in
+    let lines = try await withService(Self.configuration(folder)) { service in
       // There is a past, whenever it is asked for.
       let control = Credential.control.fields
       await until { (try? await service.get("/readyz").status) == 200 }
@@ -55,16 +55,9 @@ struct ServiceFaceTests {
       lines += ["", "# Members", ""] + (try await service.members())
       lines += ["", "# Metrics", ""]
       lines += Self.metrics(try await service.get("/metrics", control).text.split(separator: "\n"))
-      return lines.joined(separator: "\n") + "\n"
+      return lines
     }
-
-    if ProcessInfo.processInfo.environment["GLPREVIEW_RECORD_API"] != nil {
-      try text.write(to: Self.file, atomically: true, encoding: .utf8)
-    }
-    let recorded = try String(contentsOf: Self.file, encoding: .utf8)
-    let (now, before) = (Set(text.split(separator: "\n")), Set(recorded.split(separator: "\n")))
-    #expect(now.subtracting(before).sorted() == [], "new: make api writes it")
-    #expect(before.subtracting(now).sorted() == [], "gone: make api writes it")
+    try RecordedFace.compare(lines, with: Self.file)
   }
 
   // MARK: Addresses
@@ -128,17 +121,6 @@ struct ServiceFaceTests {
 
   // MARK: Names
 
-  /// The paths of all members: `cameras[].views[].name: string`.
-  fileprivate static func members(_ value: Any, _ path: String = "") -> [String] {
-    switch value {
-    case let object as [String: Any]: object.flatMap { members($1, "\(path).\($0)") }
-    case let array as [Any]: array.isEmpty ? ["\(path)[]"] : array.flatMap { members($0, "\(path)[]") }
-    case is String: ["\(path): string"]
-    case is NSNull: ["\(path): null"]
-    default: ["\(path): number or boolean"]
-    }
-  }
-
   /// Name, kind and labels of each.
   private static func metrics(_ lines: [Substring]) -> [String] {
     let kinds = lines.filter { $0.hasPrefix("# TYPE ") }.map { String($0.dropFirst(7)) }
@@ -185,10 +167,8 @@ extension RunningService {
           "/api/cameras": [".running: ", ".motion.best: ", ".motion.box[]: "], "/api/recordings": [".url: "],
         ][path] ?? []
       await until {
-        guard let answer = try? await get(path, control),
-          let value = try? JSONSerialization.jsonObject(with: Data(answer.bytes))
-        else { return false }
-        let members = Set(ServiceFaceTests.members(value)).sorted()
+        guard let answer = try? await get(path, control) else { return false }
+        let members = Set(RecordedFace.members(of: answer.bytes)).sorted()
         // On a starved machine it may be stalled for a moment.
         guard !members.contains(where: { $0.contains(".reason: ") }) else { return false }
         guard transient.allSatisfy({ name in members.contains { $0.contains(name) } }) else { return false }
