@@ -94,7 +94,7 @@ examples-alone: setup
 
 api: setup
 	$(SWIFT_BUILD) --build-tests
-	@GLPREVIEW_RECORD_API=1 scripts/run-tests --filter 'FaceTests|ConfigurationKeyTests'
+	@GLPREVIEW_RECORD_API=1 scripts/run-tests --filter 'FaceTests|ConfigurationKeyTests|EnglishTests'
 	@git diff --stat docs/api.txt docs/configuration.md Tests
 
 docs: setup

@@ -1,0 +1,132 @@
+// New and changed lines of comments and pages are plain English. Lines from before this rule are known by hashes of their words,
+// so they may move; `make api` forgets those that are gone.
+import Foundation
+import Testing
+
+@Suite("English")
+struct EnglishTests {
+  /// Where a doc comment is a riddle until its end.
+  private static let beginnings = ["The same", "One that", "Those", "What", "Whoever", "It is"]
+  private static let words = [
+    "anew": "again, or from the beginning",
+    "told": "gets, knows, is notified of, reports",
+    "lent": "borrowed from, provided by",
+    "nobody": "no client, no viewer, no task, no one",
+    "somebody": "a client, a viewer, a task",
+  ]
+  /// Words before which 'is no' is plain.
+  private static let plainAfterNo: Set<Substring> = [
+    "better", "earlier", "higher", "larger", "later", "less", "longer", "lower", "more", "newer", "older",
+    "one",
+    "other", "slower", "smaller", "wider",
+  ]
+
+  /// Text as people read it.
+  private struct Line {
+    let place: String
+    let text: String
+    var beginsComment = false
+
+    private static func words(_ text: String) -> [Substring] { text.lowercased().split { !$0.isLetter } }
+
+    /// Of its words alone: a line that moves, or is indented, stays the same line.
+    var hash: String {
+      let words = Self.words(text).joined(separator: " ")
+      let sum = words.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
+      return String(sum, radix: 36)
+    }
+
+    /// What to write in place of what is not plain.
+    var advice: [String] {
+      let words = Self.words(
+        text.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+          .map { $0.offset % 2 == 0 ? String($0.element) : "code" }.joined())
+      var advice = words.compactMap { word in
+        EnglishTests.words[String(word)].map { "'\(word)': \($0)" }
+      }
+      if beginsComment, let start = EnglishTests.beginnings.first(where: { text.hasPrefix("\($0) ") }) {
+        advice.append("'\(start)': begin with the noun that it is, or the verb that it does")
+      }
+      for (index, word) in words.enumerated().dropFirst() {
+        let (before, after) = (words[index - 1], index + 1 < words.count ? words[index + 1] : "")
+        if word == "on", ["rest", "rests"].contains(before) {
+          advice.append("'\(before) on': depends on, is built on")
+        }
+        if word == "no", ["is", "are"].contains(before), index < 2 || words[index - 2] != "there",
+          !after.isEmpty,
+          !EnglishTests.plainAfterNo.contains(after)
+        {
+          advice.append("'\(before) no \(after)': as in 'is not a JPEG'")
+        }
+      }
+      return advice
+    }
+  }
+
+  private static let file = URL(filePath: #filePath).deletingLastPathComponent()
+    .appending(path: "Support/english.txt")
+
+  @Test("new and changed comments and pages say things plainly")
+  func plain() throws {
+    let marked = try (Self.comments() + Self.prose()).filter { !$0.advice.isEmpty }
+    let recorded = try String(contentsOf: Self.file, encoding: .utf8)
+    var known = Set(recorded.split { " \n".contains($0) }.map(String.init))
+    if ProcessInfo.processInfo.environment["GLPREVIEW_RECORD_API"] != nil {
+      known.formIntersection(marked.map(\.hash))
+      try Self.write(known.sorted())
+    }
+    for line in marked where !known.contains(line.hash) {
+      Issue.record("\(line.place): write plainly: \(line.advice.joined(separator: "; "))\n  \(line.text)")
+    }
+  }
+
+  @Test(
+    "the rules find what they are for",
+    arguments: [
+      ("One that waits.", true), ("A body is no picture.", true), ("He was told.", true),
+      ("There is no picture.", false), ("A view, which is no longer here, and no larger.", false),
+      ("A `told` event.", false), ("What a client sends.", true), ("The views that rest on it.", true),
+      ("A view.", false),
+    ])
+  func examples(text: String, isMarked: Bool) {
+    #expect(Line(place: "", text: text, beginsComment: true).advice.isEmpty != isMarked)
+  }
+
+  private static func write(_ hashes: [String]) throws {
+    let lines = stride(from: 0, to: hashes.count, by: 16).map {
+      hashes[$0..<min($0 + 16, hashes.count)].joined(separator: " ")
+    }
+    try (lines.joined(separator: "\n") + "\n").write(to: file, atomically: true, encoding: .utf8)
+  }
+
+  /// Comments of the sources.
+  private static func comments() throws -> [Line] {
+    try SourceFile.all().flatMap { file in
+      var wasDoc = false
+      return file.lines.enumerated().compactMap { number, line -> Line? in
+        let code = line.drop { $0 == " " }
+        let isDoc = code.hasPrefix("///")
+        defer { wasDoc = isDoc }
+        guard let start = code.hasPrefix("//") ? code.startIndex : line.firstRange(of: " // ")?.lowerBound
+        else { return nil }
+        let text = String(line[start...].drop { " /".contains($0) })
+        return Line(place: "\(file.path):\(number + 1)", text: text, beginsComment: isDoc && !wasDoc)
+      }
+    }
+  }
+
+  /// Pages for users without code blocks; of the changelog what is not released.
+  private static func prose() throws -> [Line] {
+    try Page.all().filter { ["README.md", "CHANGELOG.md"].contains($0.path) || $0.path.hasPrefix("docs/") }
+      .flatMap { page in
+        var (isCode, section) = (false, "")
+        return page.lines.enumerated().compactMap { number, line -> Line? in
+          if line.hasPrefix("```") { isCode.toggle() }
+          if line.hasPrefix("## ") { section = String(line) }
+          guard !isCode, !line.hasPrefix("    "), page.path != "CHANGELOG.md" || section == "## Unreleased"
+          else { return nil }
+          return Line(place: "\(page.path):\(number + 1)", text: String(line))
+        }
+      }
+  }
+}
