@@ -114,6 +114,26 @@ struct WallTests {
     }
   }
 
+  @Test("only their own folders know kinds of source by name")
+  func kindsOfSource() throws {
+    let names = /V4L2|HTTP|FFmpeg|RTSP|Pipe|Command|TestPattern|#if/
+    let prefixes = /hasPrefix\("(http|rtmp|rtsp|srt|udp|exec|pattern|file|\/dev\/v)[^"]*"\)/
+    let doors = ["Capture/SourceLocator.swift", "Capture/Live/SourceKind.swift"]
+    // URLs of the service itself, and addresses to which a job's pictures are sent.
+    let others = ["RTSP/RTSPRequest.swift", "Jobs/JobDestination.swift"]
+    for file in try SourceFile.all() {
+      let isDoor = doors.contains { file.path.hasSuffix($0) }
+      guard isDoor || !(["Sources/GLPreview/Capture/"] + others).contains(where: file.path.contains) else {
+        continue
+      }
+      for (number, line) in file.lines.enumerated() where isDoor || line.contains("hasPrefix(\"") {
+        let code = line.drop(while: \.isWhitespace)
+        guard !code.hasPrefix("//") else { continue }
+        #expect(!code.contains(prefixes) && !(isDoor && code.contains(names)), "\(file.path):\(number + 1)")
+      }
+    }
+  }
+
   @Test("GLSL is in Resources/shaders, but for the probe that tries a device out")
   func noShadersInSwift() throws {
     for file in try SourceFile.all() where !file.path.hasSuffix("Device/DeviceProbe.swift") {

@@ -1,4 +1,4 @@
-// Opens the source that the user typed. File formats are detected from the first bytes: names can be wrong.
+// Opens the source that the user typed. `SourceKinds` says which kinds there are.
 internal import PreviewCore
 
 /// A source as it is typed: a path, a `file:` URL, `-` for standard input, `exec:COMMAND`,
@@ -13,24 +13,30 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
   public let text: String
 
   /// Stores the text without opening anything.
-  public init(_ text: String) { self.text = Self.path(ofURL: text) ?? text }
+  public init(_ text: String) { self.text = SourceKinds.kind(of: text).name(text) }
 
-  /// The path that a `file:` URL of this machine names (RFC 8089); nil for anything else.
-  private static func path(ofURL text: String) -> String? {
-    guard text.prefix(6).lowercased() == "file:/" else { return nil }
-    let rest = text.dropFirst(5)
-    guard rest.hasPrefix("//") else { return String(rest).percentDecoded }
-    let host = rest.dropFirst(2).prefix { $0 != "/" }
-    let path = rest[host.endIndex...]
-    guard host.isEmpty || host.lowercased() == "localhost", !path.isEmpty else { return nil }
-    return String(path).percentDecoded
-  }
+  /// The kind of source that the text names.
+  package var kind: SourceKind { SourceKinds.kind(of: text) }
 
   /// The name for display, without passwords, tokens, keys and the arguments of commands.
   public var description: String { Redaction.source(text) }
 
   /// Whether it is a camera, a server, a command or a pipe, whose frames arrive on their own.
-  public var isLive: Bool { LiveKind(text) != nil || PipeDevice.isStream(at: text) }
+  public var isLive: Bool { kind.isLive(text) }
+
+  /// The first option that the source does not take; nil if it takes all.
+  package func refusal(of options: SourceOptions) -> SourceKind.Refusal? {
+    let kind = kind
+    guard options.certificate == nil || kind.isCertified(text) else {
+      let schemes = SourceKinds.all.compactMap(\.certifiedScheme).map { "\($0)://" }
+      let reason = "only \(schemes.joined(separator: " and ")) sources have a certificate"
+      return SourceKind.Refusal(option: "certificate", reason: reason)
+    }
+    return kind.refusal(text, options)
+  }
+
+  /// What users should know before the source is opened with `options`; nil for most.
+  package func warning(of options: SourceOptions) -> String? { kind.warning(text, options) }
 
   /// Opens the source and reads its first bytes. For a pipe, this may wait for the writer.
   ///
@@ -48,75 +54,14 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
     }
     guard options.maximumPixels > 0 else { throw badRequest("a limit of no pixels leaves no picture") }
     try FrameMasker.check(options, of: description)
-    if let refusal = options.certificateRefusal(for: text) { throw badRequest(refusal) }
-    guard text.prefix(7).lowercased() != "file://" else {
-      throw badRequest("names no file of this machine; a file URL is file:///PATH")
+    if let refusal = refusal(of: options) { throw badRequest(refusal.reason) }
+    switch try await kind.open(text, options) {
+    case .device(let device): return LiveSource(device, options)
+    case .source(let source): return options.masks.isEmpty ? source : MaskedSource(source, options)
     }
-    let pattern = "pattern:"
-    if text.hasPrefix(pattern) {
-      return masked(try TestPatternSource(text.dropFirst(pattern.count), options), options)
-    }
-    if let kind = LiveKind(text) { return LiveSource(try device(kind, options), options) }
-    if options.live.delivery == .newest, PipeDevice.isStream(at: text) {
-      return LiveSource(PipeDevice(text, options), options)
-    }
-    return masked(try await SourceOpener(ByteStream(opening: text), options).open(), options)
-  }
-
-  /// The device of a live source. Nothing is opened yet; throws only `.badRequest`.
-  private func device(_ kind: LiveKind, _ options: SourceOptions) throws -> any CaptureDevice {
-    switch kind {
-    case .camera: return try V4L2Device(text, options)
-    case .http:
-      #if HTTP
-        return try HTTPDevice(text, options)
-      #else
-        throw badRequest("this build has no HTTP (the package's trait HTTP is off)")
-      #endif
-    case .stream:
-      #if FFmpeg && HTTP
-        return try StreamDevice(text, options, openTunnel: RTSPTunnel.open)
-      #elseif FFmpeg
-        return try StreamDevice(text, options)
-      #else
-        throw badRequest("this build has no streams: it was made without FFmpeg")
-      #endif
-    case .command: return try CommandDevice(text, options)
-    }
-  }
-
-  /// Live sources mask their frames themselves, where they decode them.
-  private func masked(_ source: any FrameSource, _ options: SourceOptions) -> any FrameSource {
-    options.masks.isEmpty ? source : MaskedSource(source, options)
   }
 
   private func badRequest(_ reason: String) -> SourceError {
     SourceError(.badRequest, path: description, reason: reason)
-  }
-}
-
-/// The kinds of live sources that can be recognised by name.
-enum LiveKind: Sendable, Hashable {
-  case camera
-  case http
-  /// Opened by FFmpeg's libraries.
-  case stream
-  /// `exec:COMMAND`
-  case command
-
-  private static let schemes: [String: LiveKind] = [
-    "http": .http, "https": .http, "rtsp": .stream, "rtsps": .stream, "rtmp": .stream, "rtmps": .stream,
-    "srt": .stream, "udp": .stream, "exec": .command,
-  ]
-
-  /// Nil for files, patterns and standard input.
-  init?(_ name: String) {
-    if V4L2Camera.isNamed(by: name) {
-      self = .camera
-    } else if let colon = name.firstIndex(of: ":"), let kind = Self.schemes[name[..<colon].lowercased()] {
-      self = kind
-    } else {
-      return nil
-    }
   }
 }

@@ -52,7 +52,7 @@ public struct SessionSource: Sendable {
     self.init(
       name: name, options: options,
       Origin(
-        isLive: locator.isLive, hasSizes: LiveKind(text) == .camera, open: { try await locator.open($0) }))
+        isLive: locator.isLive, hasSizes: locator.kind.hasSizes, open: { try await locator.open($0) }))
   }
 
   init(name: String, options: SourceOptions = SourceOptions(), _ origin: Origin) {

@@ -199,7 +199,7 @@ final class CameraRegistry: Sendable {
   }
 
   private func warn(of camera: CameraConfiguration) {
-    if let warning = camera.options.certificateWarning(for: camera.source) {
+    if let warning = SourceLocator(camera.source).warning(of: camera.options) {
       logger.warning("\(warning)", metadata: ["camera": "\(camera.name)"])
     }
     guard camera.lacksReferenceSize else { return }
@@ -212,9 +212,8 @@ final class CameraRegistry: Sendable {
 extension CameraConfiguration {
   /// Whether its masks and crops refer to the size of the first frame.
   fileprivate var lacksReferenceSize: Bool {
-    guard options.referenceSize == nil, SourceLocator(source).isLive, !V4L2Camera.isNamed(by: source) else {
-      return false
-    }
+    let locator = SourceLocator(source)
+    guard options.referenceSize == nil, locator.isLive, !locator.kind.hasSizes else { return false }
     return !options.masks.isEmpty || views.contains(where: \.view.isCropped)
   }
 }

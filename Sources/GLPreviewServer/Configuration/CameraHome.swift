@@ -10,18 +10,15 @@ package enum CameraHome: Sendable, Hashable {
 }
 
 extension CameraConfiguration {
-  /// Sources that every node of a network reaches.
-  private static let networks = ["http:", "https:", "rtmp:", "rtsp:", "rtsps:", "srt:"]
-
   /// Whether the camera is plugged into a machine, so that another can't have it.
-  var isDevice: Bool { V4L2Camera.isNamed(by: source) || source == "-" }
+  var isDevice: Bool { SourceLocator(source).kind.origin == .device }
 
   /// Whether the camera may be at any node of a cluster with leases: as configured, else if it is a network camera.
   var moves: Bool {
     switch home {
     case .any?: true
     case .node?: false
-    case nil: Self.networks.contains { source.lowercased().hasPrefix($0) }
+    case nil: SourceLocator(source).kind.origin == .network
     }
   }
 }

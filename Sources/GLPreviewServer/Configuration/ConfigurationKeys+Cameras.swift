@@ -184,9 +184,7 @@ extension CameraConfiguration {
   /// The camera with its configured size and rate added to the source. Without them, a session requests what
   /// its views need.
   var asking: CameraConfiguration {
-    guard ["/dev/video", "/dev/v4l/", "pattern:"].contains(where: { source.hasPrefix($0) }) else {
-      return self
-    }
+    guard SourceLocator(source).kind.takesMode else { return self }
     var camera = self
     if let size = options.demand.minimumSize, !source.contains(",size=") { camera.source += ",size=\(size)" }
     if let rate = options.demand.framesPerSecond, !source.contains(",fps=") {

@@ -150,8 +150,8 @@ extension ConfigurationWord<String> {
       let text = SourceLocator(text).text
       let scheme = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
       let isAddress = scheme.count > 1 && text[scheme.endIndex...].first == ":"
-      let isCommand = scheme.lowercased() == "exec" || scheme == "pattern"
-      if isAddress, !isCommand, let problem = UnencodedPassword.problem(in: text) { throw WordError(problem) }
+      let isText = [.command, .generated].contains(SourceLocator(text).kind.origin)
+      if isAddress, !isText, let problem = UnencodedPassword.problem(in: text) { throw WordError(problem) }
       guard !isAddress, text != "-", !text.hasPrefix("/dev/") else { return text }
       return try ConfigurationPaths.resolved(text, in: folder)
     }

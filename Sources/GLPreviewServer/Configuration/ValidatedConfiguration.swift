@@ -65,8 +65,8 @@ extension ServerConfiguration {
           ConfigurationProblem(
             path: path + ["trigger-delay"], "is longer than 'replay', which keeps the pictures"))
       }
-      if let refusal = camera.options.certificateRefusal(for: camera.source) {
-        problems.append(ConfigurationProblem(path: path + ["certificate"], refusal))
+      if let refusal = SourceLocator(camera.source).refusal(of: camera.options) {
+        problems.append(ConfigurationProblem(path: path + [refusal.option], refusal.reason))
       }
       if names.isEmpty { problems.append(ConfigurationProblem(path: path, "has no view")) }
       for name in names { problems += invalid(name, path + ["views", name]) }

@@ -24,14 +24,15 @@ struct JobPermissions: Sendable {
   ///
   /// - Throws: `SourceError` or `JobFailure` if this worker does not read it.
   func source(_ text: String) throws -> String {
-    if text.hasPrefix("pattern:") { return text }
+    let kind = SourceLocator(text).kind
+    if kind.origin == .generated { return text }
     if JobDestination.isAddress(text) {
       guard readable.allows(text) else {
         throw JobFailure("\(text.redactedAddress): this worker does not read from that host (--get-from)")
       }
       return text
     }
-    guard !SourceLocator(text).isLive, text != "-" else {
+    guard kind.origin == .path, !SourceLocator(text).isLive else {
       throw JobFailure("\(text.redactedAddress): jobs read files and http addresses")
     }
     guard let sources else { throw JobFailure("\(text): this worker reads no files (--sources)") }

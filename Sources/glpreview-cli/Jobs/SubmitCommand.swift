@@ -136,9 +136,8 @@ struct SubmitCommand: AsyncParsableCommand {
   }
 
   private static func checkSource(_ source: String) throws {
-    if source.hasPrefix("pattern:") || JobDestination.isAddress(source) || RootFolder.isRelative(source) {
-      return
-    }
+    let isGenerated = SourceLocator(source).kind.origin == .generated
+    if isGenerated || JobDestination.isAddress(source) || RootFolder.isRelative(source) { return }
     throw UsageError(
       "\(source.redactedAddress) is neither a path below the workers' folder (relative, without '..') nor an http address"
     )

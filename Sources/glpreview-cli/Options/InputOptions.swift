@@ -75,7 +75,7 @@ struct InputOptions: ParsableArguments {
   }
 
   func sourceOptions(for source: String) throws -> SourceOptions {
-    guard inputSize == nil || inputFormat != nil || source.hasPrefix("pattern:") else {
+    guard inputSize == nil || inputFormat != nil || SourceLocator(source).kind.origin == .generated else {
       throw UsageError("--input-size requires --input-format")
     }
     return SourceOptions(

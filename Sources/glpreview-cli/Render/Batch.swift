@@ -29,7 +29,7 @@ struct Batch {
 
   private static func checkKind(_ source: String) throws {
     let locator = SourceLocator(source)
-    guard source == "-" || source.hasPrefix("pattern:") || locator.isLive else { return }
+    guard locator.kind.origin != .path || locator.isLive else { return }
     throw UsageError(
       "\(locator): only picture files go together; render it alone, or put all into one picture with --scene")
   }

@@ -135,7 +135,7 @@ struct RenderCommand: AsyncParsableCommand {
     let output = try RenderOutput(self.output, source: source, format: encodingOptions.format)
     try output.check(views)
     let isOne =
-      source.hasPrefix("pattern:")
+      SourceLocator(source).kind.origin == .generated
       || (output.keepsOneFrame && !liveOptions.lossless && SourceLocator(source).isLive)
     let schedule = schedule(limit: frames ?? (isOne ? 1 : nil))
     var sourceOptions = try inputOptions.sourceOptions(for: source)

@@ -85,8 +85,8 @@ struct RenderJob {
   private var demand: SourceOptions.Demand {
     var demand = SourceOptions.Demand(for: views)
     // Without this, a server would be asked ten times a second even for a picture per minute.
-    let isAsked = source.lowercased().hasPrefix("http")
-    demand.framesPerSecond = settings.schedule.interval.flatMap { isAsked && $0 > .seconds(1) ? 1.0 : nil }
+    let isPolled = SourceLocator(source).kind.isPolled
+    demand.framesPerSecond = settings.schedule.interval.flatMap { isPolled && $0 > .seconds(1) ? 1.0 : nil }
     return demand
   }
 

@@ -103,10 +103,9 @@ enum RenderOutput: Equatable {
   /// `street.tar` for `/somewhere/street.tar.jpg`, `video0` for `/dev/video0,size=640x480`, `cam` for
   /// `http://host/cam?user=me`. Standard input, commands and patterns have fixed names.
   static func stem(of source: String) -> String {
-    if source == "-" { return "stdin" }
-    if source.hasPrefix("pattern:") { return String(source.dropFirst(8).prefix { $0 != "," }) }
-    if source.hasPrefix("exec:") { return "exec" }
-    let address = source.hasPrefix("/dev/") ? source.prefix { $0 != "," } : source[...]
+    let kind = SourceLocator(source).kind
+    if let stem = kind.fileStem(source) { return stem }
+    let address = kind.takesMode ? source.prefix { $0 != "," } : source[...]
     let isAddress = source.contains("://")
     // No file name may contain a password or a key.
     let shown = isAddress ? SourceLocator(source).description : String(address)
@@ -140,7 +139,7 @@ struct RenderSettings {
 
   /// Warns of a source whose certificate is not verified although nobody has asked for that.
   func complain(ofCertificateOf source: String, _ options: SourceOptions) {
-    guard !isQuiet, let warning = options.certificateWarning(for: source) else { return }
+    guard !isQuiet, let warning = SourceLocator(source).warning(of: options) else { return }
     StandardError.print("glpreview: \(SourceLocator(source)): \(warning)")
   }
 

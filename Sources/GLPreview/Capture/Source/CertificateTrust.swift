@@ -74,25 +74,3 @@ public struct CertificateFingerprint: Sendable, Hashable, CustomStringConvertibl
     text.allSatisfy { $0 == ":" || $0.isASCII && $0.isHexDigit } && (text.contains(":") || text.count >= 32)
   }
 }
-
-extension SourceOptions {
-  /// Why `certificate` can't be used with a source; nil if it can.
-  package func certificateRefusal(for source: String) -> String? {
-    guard let certificate else { return nil }
-    let isHTTPS = source.prefix(6).lowercased() == "https:"
-    let isRTSPS = source.prefix(6).lowercased() == "rtsps:"
-    guard isHTTPS || isRTSPS else { return "only https:// and rtsps:// sources have a certificate" }
-    let isUDP =
-      source.hasSuffix("#transport=udp") || streamTransport == .udp && !source.contains("#transport=")
-    guard isRTSPS, certificate != .any, isUDP else { return nil }
-    return "a certificate is verified over TCP alone, and the transport is udp (certificate: any)"
-  }
-
-  /// What users should know of a source whose certificate is not verified although nobody has asked for that; nil for
-  /// others. From version 0.3 on it will be.
-  package func certificateWarning(for source: String) -> String? {
-    guard certificate == nil, source.prefix(6).lowercased() == "rtsps:" else { return nil }
-    return "the camera's certificate is not verified, which will change in version 0.3: set certificate to "
-      + "system, a fingerprint or a file to verify it now, or to any"
-  }
-}

@@ -174,7 +174,7 @@
     func sources(source: String, certificate: CertificateTrust, refusal: String?) async throws {
       var options = SourceOptions()
       options.certificate = certificate
-      #expect(options.certificateRefusal(for: source)?.contains(refusal ?? "?") ?? (refusal == nil))
+      #expect(SourceLocator(source).refusal(of: options)?.reason.contains(refusal ?? "?") ?? (refusal == nil))
       guard refusal != nil else { return }
       let error = await #expect(throws: SourceError.self) { try await SourceLocator(source).open(options) }
       #expect(error?.kind == .badRequest)
