@@ -101,11 +101,13 @@ package final class Preview: Sendable {
 
   /// The format of the encoder that runs with a configuration; nil if none does.
   package func videoFormat(_ configuration: VideoConfiguration) -> H264Format? {
-    videos.format(configuration)
+    videos.running(configuration)?.format
   }
 
   /// The bit rate that it uses now, at most that of the configuration; nil likewise.
-  package func videoBitrate(_ configuration: VideoConfiguration) -> Int? { videos.bitrate(configuration) }
+  package func videoBitrate(_ configuration: VideoConfiguration) -> Int? {
+    videos.running(configuration)?.bitrate
+  }
 
   // MARK: For the session
 

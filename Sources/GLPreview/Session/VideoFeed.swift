@@ -5,12 +5,13 @@ internal import Synchronization
 
 /// Encodes a preview's pictures in one configuration for all its watchers, or passes the source's own H.264 on to them.
 final class VideoFeed: Sendable {
-  private let preview: Preview
+  let preview: Preview
+  let state: Watched<State>
+  private let configuration: VideoConfiguration
   private let passes: Bool
   private let encoder: VideoEncoder
   private let times: VideoTimes
   private let counters: VideoCounters
-  private let state: Watched<State>
 
   struct State {
     var watchers: [Int: VideoWatcher] = [:]
@@ -24,11 +25,11 @@ final class VideoFeed: Sendable {
     var passed: PassableVideo.Place?
     /// The format of the last sample.
     var format: H264Format?
+    /// The time of the last sample.
+    var lastTime: CaptureInstant?
     /// Set when no more pictures come; nobody can join any more.
     var end: Result<Void, any Error>?
   }
-
-  private let configuration: VideoConfiguration
 
   init(
     _ preview: Preview, _ configuration: VideoConfiguration, _ encoder: VideoEncoder, _ times: VideoTimes,
@@ -47,9 +48,9 @@ final class VideoFeed: Sendable {
 
   // MARK: Watchers
 
-  /// The number of a new watcher; nil if the feed has ended.
-  func join(patiently isPatient: Bool = false) -> Int? {
-    state.update { state in
+  /// A new watcher; nil if the feed has ended.
+  func join(patiently isPatient: Bool = false) -> VideoWatch? {
+    let id = state.update { state -> Int? in
       guard state.end == nil else { return nil }
       state.lastID += 1
       var watcher = VideoWatcher()
@@ -61,50 +62,14 @@ final class VideoFeed: Sendable {
       if watcher.needsKey { state.keys.join() }
       return state.lastID
     }
+    return id.map { VideoWatch(self, $0) }
   }
 
-  /// The kept pictures that a new watcher begins with. Nil if they were captured before the view was as it is now, or through a
-  /// connection that has ended.
-  private func past(_ state: State) -> PassableVideo.Place? {
+  /// The buffered originals that a new watcher begins with. Nil if they were captured before the view was as it is now, or
+  /// through a connection that has ended.
+  func past(_ state: State) -> PassableVideo.Place? {
     state.passed.flatMap { !$0.video.isOver && preview.passesVideo(since: $0.keyTime) ? $0 : nil }
   }
-
-  /// Whether new watchers may get kept pictures, from the last key picture on.
-  var showsPast: Bool { state.withLock { past($0) != nil } }
-
-  func leave(_ watcher: Int) {
-    state.update {
-      $0.watchers[watcher] = nil
-      $0.control.left(watcher)
-    }
-  }
-
-  /// The network lost pictures that the watcher had read. The watcher continues with a key picture.
-  func lost(_ watcher: Int) {
-    state.update { state in
-      guard let known = state.watchers[watcher] else { return }
-      state.watchers[watcher] = VideoWatcher(clients: known.clients)
-      state.keys.join()
-      state.control.dropped(watcher, at: CaptureClock.now)
-    }
-  }
-
-  /// Asks for a key picture for all watchers; no picture was lost.
-  func askForKey() { state.update { $0.keys.join() } }
-
-  func standing(of watcher: Int, at now: CaptureInstant) -> VideoWatch.Standing {
-    state.withLock { state in
-      VideoWatch.Standing(
-        isLeftBehind: state.control.isLeftBehind(watcher, at: now),
-        lastDrop: state.control.lastDrop(of: watcher), size: state.format?.size,
-        picturesPerSecond: state.rate.picturesPerSecond)
-    }
-  }
-
-  /// A watcher reads for several clients; each counts where most of them decide.
-  func stand(_ watcher: Int, for clients: Int) { state.update { $0.watchers[watcher]?.clients = clients } }
-
-  var watcherCount: Int { state.value.watchers.count }
 
   /// The format of the last sample; nil before the first.
   var format: H264Format? { state.value.format }
@@ -117,41 +82,6 @@ final class VideoFeed: Sendable {
     }
   }
 
-  /// Waits for the next sample of a watcher; nil at the end.
-  func next(_ watcher: Int) async throws -> VideoSample? {
-    if state.withLock({ $0.isLost(watcher) }) { state.update { $0.askForKey(watcher) } }
-    let next = try await state.first { [preview] state -> VideoSample?? in
-      if state.watchers[watcher]?.unread.isEmpty == false, !preview.isShown {
-        state.watchers[watcher]?.lose()
-      }
-      if state.watchers[watcher]?.unread.isEmpty == false {
-        return .some(state.watchers[watcher]?.read())
-      }
-      if state.watchers[watcher] == nil { return .some(nil) }
-      state.askForKey(watcher)
-      guard let end = state.end else { return nil }
-      try end.get()
-      return .some(nil)
-    }
-    return next.flatMap { $0 }
-  }
-
-  /// Waits for the next samples of a patient watcher; none where the camera has stopped showing anything, nil at the end.
-  func nextSamples(_ watcher: Int) async throws -> [VideoSample]? {
-    state.update { $0.watchers[watcher]?.isAsking = true }
-    let next = try await state.first { [preview] state -> [VideoSample]?? in
-      guard var known = state.watchers[watcher] else { return .some(nil) }
-      if !preview.isShown { known.lose() }
-      let samples = known.readAll()
-      state.watchers[watcher] = known
-      if let samples { return .some(samples) }
-      state.askForKey(watcher)
-      try state.end?.get()
-      return state.end == nil ? nil : .some(nil)
-    }
-    return next.flatMap { $0 }
-  }
-
   /// Gives samples to all watchers; `place` is that of the last one if they are passed on.
   private func deliver(
     _ samples: [VideoSample], passing place: PassableVideo.Place? = nil, isOfCamera: Bool = true,
@@ -160,6 +90,7 @@ final class VideoFeed: Sendable {
     guard let last = samples.last else { return }
     let (before, dropped) = state.update { [times] state in
       defer { (state.format, state.passed) = (last.format, place) }
+      let samples = samples.map { state.stamped($0) }
       var dropped = 0
       if samples.contains(where: \.isKey) { state.keys.came(at: now) }
       for sample in samples { state.rate.saw(sample.timestamp) }
@@ -184,13 +115,7 @@ final class VideoFeed: Sendable {
   /// Runs until the preview ends, or nobody has watched for a while.
   func run() async {
     defer { counters.changed(from: format?.encoder, to: nil) }
-    do {
-      while await isWatched() {
-        guard try await encodeWhileWatched() else { return end(.success(())) }
-      }
-    } catch {
-      end(.failure(error))
-    }
+    do { while await isWatched() { try await encodeWhileWatched() } } catch { end(.failure(error)) }
   }
 
   private func end(_ end: Result<Void, any Error>) {
@@ -200,137 +125,121 @@ final class VideoFeed: Sendable {
     }
   }
 
-  /// Waits for a watcher; false if there is none for as long as the encoder lingers, which ends the feed.
+  /// Waits for a watcher. False if the preview has ended, or if there is none for as long as the encoder lingers, which ends
+  /// the feed.
   private func isWatched() async -> Bool {
     let found = try? await state.first(until: CaptureClock.now + times.linger) {
-      $0.watchers.isEmpty ? nil : true
+      $0.end != nil ? false : $0.watchers.isEmpty ? nil : true
     }
-    if found == true { return true }
+    if let found { return found }
     return state.withLock { state in
       if state.watchers.isEmpty { state.end = .success(()) }
       return state.end == nil
     }
   }
 
-  private enum Step {
-    case picture(PreviewPicture)
-    /// Somebody needs a key picture before the time that was waited for.
-    case sooner
-    case unwatched
-    case ended
-  }
-
-  /// Encodes until nobody watches; false if the preview has ended.
-  private func encodeWhileWatched() async throws -> Bool {
+  /// Encodes until the last watcher leaves or the preview ends.
+  private func encodeWhileWatched() async throws {
+    var plan = EncoderPlan(repeats: times.repeats)
     var reading = read(PreviewFrames(preview, as: .video).makeAsyncIterator())
     defer {
       reading.cancel()
       state.withLock { state in
         state.passed?.video.wait(for: nil, by: ObjectIdentifier(self))
-        (state.picture, state.passed) = (nil, nil)
+        (state.picture, state.passed, state.lastTime) = (nil, nil, nil)
       }
     }
-    var (shown, encodedAt): (PictureKey?, CaptureInstant?)
-    var (sourceState, clock) = (SourceState.live, SampleClock())
-    /// The last picture that was passed on; nil where the last one was encoded.
-    var passed: PassableVideo.Place?
     while true {
-      let wake = encodedAt.map(wakeTime)
-      let step = try await state.first(until: wake) { state -> Step? in
-        if state.watchers.isEmpty { return .unwatched }
-        if let picture = state.picture { return .picture(picture) }
-        try state.end?.get()
-        if state.end != nil { return .ended }
-        if let wake, let due = state.keys.due, due < wake { return .sooner }
-        return nil
-      }
-      switch step {
-      case .unwatched: return true
-      case .ended: return false
+      switch try await event(after: plan.encodedAt) {
+      case .over: return
       case .sooner: continue
       case .picture(let picture):
-        let isReplaced =
-          shown.map { $0.version != picture.key.version } ?? false || picture.sourceState != sourceState
         let now = CaptureClock.now
-        let isOfCamera = picture.sourceState == .live
-        let isHidden = picture.sourceState == .off || shown?.version != picture.key.version
-        // What the camera sent before it was lost, and nobody has asked for yet.
-        if !isOfCamera, !isHidden, let last = passed, let newest = last.video.newest {
-          passed = pass(newest, after: last, &clock)
-        }
-        let (isKey, factor, isPatient) = state.update { state in
-          // Let the next one be read while this one is encoded. One that is passed on is known by then.
-          if case .video = picture {} else { state.picture = nil }
-          // What was shown before a change of the view, or before its camera was switched off, is not shown after it.
-          if isReplaced { state.loseUnread { isHidden || !$0.isPatient } }
-          for id in state.watchers.keys where !isOfCamera { state.watchers[id]?.leaveAway() }
-          if isOfCamera, state.watchers.values.contains(where: { $0.isPatient && $0.needsKey }) {
-            state.keys.join()
-          }
-          return (state.keys.asks(at: now), state.control.factor, state.isPatient)
-        }
-        sourceState = picture.sourceState
-        switch picture {
-        case .passed: break
-        case .video(let video):
-          if passed == nil { await encoder.rest() }
-          (shown, encodedAt) = (video.key, nil)
-          passed = pass(video.place, after: passed, &clock)
-          state.update { $0.picture = nil }
-        case .drawn(let rendered) where !isOfCamera && isPatient:
-          (shown, encodedAt, passed) = (rendered.key, nil, nil)
-          state.withLock { $0.passed = nil }
-        case .drawn(let rendered):
-          let time = rendered.key == shown ? now : max(rendered.timestamp, now - times.repeats)
-          let sample = try await encoder.encode(
-            rendered.picture, at: clock.time(after: time), isKey: isKey || passed != nil,
-            bitrateFactor: factor)
-          (shown, encodedAt, passed) = (rendered.key, now, nil)
-          clock.last = sample.timestamp
-          deliver([sample], isOfCamera: isOfCamera, at: now)
+        let isBatched = state.withLock { $0.isPatient }
+        for step in plan.steps(for: picture, isBatched: isBatched, at: now) {
+          try await perform(step, picture, at: now)
         }
       case nil:
-        // Nothing new comes. The session is asked for the current picture once more: what may no longer be shown is
-        // never repeated from memory.
+        // The session is asked for the current picture once more: what may no longer be shown is never repeated from memory.
         reading.cancel()
-        var iterator = await reading.value
-        iterator.forget()
-        reading = read(iterator)
-        encodedAt = nil
+        reading = read(await reading.value, isRepeated: true)
+        plan.encodedAt = nil
       }
     }
   }
 
-  /// Passes on what the source has sent after `last`, or from a key picture on. Returns the last picture that was passed on.
-  private func pass(
-    _ place: PassableVideo.Place, after last: PassableVideo.Place?, _ clock: inout SampleClock
-  ) -> PassableVideo.Place? {
+  private enum Event {
+    case picture(PreviewPicture)
+    /// A watcher needs a keyframe before the time that was waited for.
+    case sooner
+    case over
+  }
+
+  /// Waits for a picture; nil if the one that was encoded at `last` is to be repeated.
+  private func event(after last: CaptureInstant?) async throws -> Event? {
+    let wake = last.map { last in
+      min(last + times.repeats, state.withLock { $0.keys.due } ?? last + times.repeats)
+    }
+    return try await state.first(until: wake) { state in
+      if state.watchers.isEmpty { return .over }
+      if let picture = state.picture { return .picture(picture) }
+      try state.end?.get()
+      if state.end != nil { return .over }
+      if let wake, let due = state.keys.due, due < wake { return .sooner }
+      return nil
+    }
+  }
+
+  private func perform(
+    _ step: EncoderPlan.Step, _ picture: PreviewPicture, at now: CaptureInstant
+  ) async throws {
+    switch (step, picture) {
+    case (.flush, _): if let newest = state.withLock({ $0.passed?.video.newest }) { pass(newest) }
+    case (.discard(let batched), _): state.update { $0.loseUnread { batched || !$0.isPatient } }
+    case (.loseSource, _):
+      state.update { state in for id in state.watchers.keys { state.watchers[id]?.leaveAway() } }
+    case (.rest, _): await encoder.rest()
+    case (.passOn, .video(let video)):
+      pass(video.place)
+      state.update { $0.picture = nil }
+    case (.encode(let keyframe, let time), .drawn(let rendered)):
+      let isOfCamera = rendered.sourceState == .live
+      let (isDue, factor) = state.update { state in
+        // The next one is read while this one is encoded.
+        state.picture = nil
+        return (state.asksForKeyframe(isOfCamera: isOfCamera, at: now), state.control.factor)
+      }
+      let sample = try await encoder.encode(
+        rendered.picture, at: time, isKey: keyframe || isDue, bitrateFactor: factor)
+      deliver([sample], isOfCamera: isOfCamera, at: now)
+    default: state.update { ($0.picture, $0.passed) = (nil, nil) }
+    }
+  }
+
+  /// Passes on what the source has sent after the last original, or from a keyframe on.
+  private func pass(_ place: PassableVideo.Place) {
+    let (last, isPatient) = state.withLock { ($0.passed, $0.isPatient) }
     let known = last?.video === place.video ? last?.index : nil
     var pictures = place.video.pictures(after: known, through: place.index)
-    place.video.wait(
-      for: state.withLock { $0.isPatient } ? place.index + 1 : nil, by: ObjectIdentifier(self))
+    place.video.wait(for: isPatient ? place.index + 1 : nil, by: ObjectIdentifier(self))
     // The view may have changed since it was asked for.
-    guard let first = pictures.first, preview.passesVideo(since: place.keyTime) else { return last }
-    // What was captured while it was hidden, or was another, is left out.
+    guard let first = pictures.first, preview.passesVideo(since: place.keyTime) else { return }
+    // Pictures that were captured while the view was hidden, or another one, are left out.
     if !preview.passesVideo(since: first.capturedAt) {
       pictures.removeFirst(pictures.lastIndex(where: \.sample.isKey) ?? pictures.count)
     }
-    deliver(pictures.map { clock.stamped($0.sample) }, passing: place, at: CaptureClock.now)
-    return place
+    deliver(pictures.map(\.sample), passing: place, at: CaptureClock.now)
   }
 
-  /// Until when a new picture is waited for, after one at `last`.
-  private func wakeTime(after last: CaptureInstant) -> CaptureInstant {
-    let due = state.withLock { $0.keys.due }
-    return min(last + times.repeats, due ?? last + times.repeats)
-  }
-
-  /// Reads pictures, one ahead: the next one is drawn while this one is encoded.
-  private func read(_ iterator: PreviewFrames.Iterator) -> Task<PreviewFrames.Iterator, Never> {
+  /// Reads pictures, one ahead: the next one is drawn while this one is encoded. `isRepeated` begins with the current one.
+  private func read(_ iterator: PreviewFrames.Iterator, isRepeated: Bool = false) -> Task<
+    PreviewFrames.Iterator, Never
+  > {
     // The task owns it alone: a copy that is kept elsewhere would keep the camera open while the preview is disabled.
     let handed = Mutex<PreviewFrames.Iterator?>(iterator)
     return Task {
       var iterator = handed.withLock { $0.take() } ?? PreviewFrames(preview, as: .video).makeAsyncIterator()
+      if isRepeated { iterator.forget() }
       do {
         while let picture = try await iterator.nextPicture(passes: passes) {
           state.update { if !Task.isCancelled { $0.picture = picture } }
@@ -343,5 +252,44 @@ final class VideoFeed: Sendable {
       }
       return iterator
     }
+  }
+}
+
+/// Decisions about all watchers at once.
+extension VideoFeed.State {
+  /// Whether a watcher has lost pictures, and now reads again.
+  func isLost(_ watcher: Int) -> Bool {
+    watchers[watcher].map { $0.unread.isEmpty && !$0.isPromised } ?? false
+  }
+
+  /// Takes back what was not read yet.
+  mutating func loseUnread(_ isLost: (VideoWatcher) -> Bool) {
+    for (id, watcher) in watchers where !watcher.unread.isEmpty && isLost(watcher) { watchers[id]?.lose() }
+  }
+
+  /// Whether no watcher needs the next picture yet. The source keeps what it passes on, and patient watchers read that later.
+  var rests: Bool { passed != nil && watchers.values.allSatisfy(\.isContent) }
+
+  /// Whether all watchers are patient.
+  var isPatient: Bool { watchers.values.allSatisfy(\.isPatient) }
+
+  mutating func askForKey(_ watcher: Int) {
+    guard isLost(watcher) else { return }
+    watchers[watcher]?.isPromised = true
+    keys.drop()
+    control.resumed(watcher, at: CaptureClock.now)
+  }
+
+  /// Whether the picture that is encoded now is a keyframe. Batched watchers need one only of the camera.
+  mutating func asksForKeyframe(isOfCamera: Bool, at now: CaptureInstant) -> Bool {
+    if isOfCamera, watchers.values.contains(where: { $0.isPatient && $0.needsKey }) { keys.join() }
+    return keys.asks(at: now)
+  }
+
+  /// The sample at its time, or later than the last one: those of a camera and of an encoder may follow one another.
+  mutating func stamped(_ sample: VideoSample) -> VideoSample {
+    let sample = lastTime.map { sample.later(than: $0) } ?? sample
+    lastTime = sample.timestamp
+    return sample
   }
 }

@@ -39,24 +39,18 @@ public struct VideoSequence: AsyncSequence, Sendable {
 
     init(_ sequence: VideoSequence) { self.sequence = sequence }
 
-    /// Waits for the next sample; the first one is a key picture, as is the first after samples that were lost.
+    /// Waits for the next sample; the first one is a keyframe, as is the first after samples that were lost.
     public mutating func next() async throws -> VideoSample? {
       guard !isOver else { return nil }
       let watch =
         watch
         ?? sequence.preview.videos.watch(
           sequence.preview, sequence.configuration, sequence.times, passes: true, sequence.encoder)
-      self.watch = watch
-      do {
-        if let sample = try await watch.next() { return sample }
-      } catch {
-        end()
-        throw error
-      }
-      end()
-      return nil
+      // It is over unless a sample comes.
+      (self.watch, isOver) = (nil, true)
+      guard let sample = try await watch.next() else { return nil }
+      (self.watch, isOver) = (watch, false)
+      return sample
     }
-
-    private mutating func end() { (watch, isOver) = (nil, true) }
   }
 }

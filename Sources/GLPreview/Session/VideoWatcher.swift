@@ -1,4 +1,4 @@
-// What each watcher of a video has not read yet, and when it is too slow; the times of samples.
+// What each watcher of a video has not read yet, and when it is too slow.
 internal import PreviewCore
 
 /// The limits of a video.
@@ -83,7 +83,8 @@ struct VideoWatcher {
   }
 
   /// All that a patient one has not read, or nothing where the camera has gone away; nil if it waits.
-  mutating func readAll() -> [VideoSample]? {
+  mutating func readAll(isShown: Bool) -> [VideoSample]? {
+    if !isShown { lose() }
     guard !unread.isEmpty || isAway else { return nil }
     defer {
       isAway = isAway && !unread.isEmpty
@@ -92,24 +93,10 @@ struct VideoWatcher {
     return unread
   }
 
-  mutating func read() -> VideoSample? {
+  mutating func read(isShown: @autoclosure () -> Bool) -> VideoSample? {
+    if !unread.isEmpty, !isShown() { lose() }
     guard !unread.isEmpty else { return nil }
     past = max(past - 1, 0)
     return unread.removeFirst()
-  }
-}
-
-/// Keeps the times of samples in order where those of a camera and of an encoder follow one another.
-struct SampleClock {
-  var last: CaptureInstant?
-
-  func time(after time: CaptureInstant) -> CaptureInstant {
-    last.map { max(time, $0 + .milliseconds(1)) } ?? time
-  }
-
-  mutating func stamped(_ sample: VideoSample) -> VideoSample {
-    let time = time(after: sample.timestamp)
-    last = time
-    return time == sample.timestamp ? sample : sample.at(time)
   }
 }

@@ -196,12 +196,12 @@ struct VideoFeedTests {
     script.give(10)
 
     try await drop()
-    #expect(preview.videos.bitrate(configuration) == 100_000)
+    #expect(preview.videoBitrate(configuration) == 100_000)
     try await drop()
-    #expect(preview.videos.bitrate(configuration) == 70_000)
+    #expect(preview.videoBitrate(configuration) == 70_000)
     // Three steps more, then it is at its least.
     for _ in 0..<6 { try await drop() }
-    #expect(preview.videos.bitrate(configuration) == 25_000)
+    #expect(preview.videoBitrate(configuration) == 25_000)
     #expect(!watch.standing(at: CaptureClock.now).isLeftBehind)
     for _ in 0..<3 { try await drop() }
     #expect(watch.standing(at: CaptureClock.now).isLeftBehind)

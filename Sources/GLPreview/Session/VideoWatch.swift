@@ -1,0 +1,86 @@
+// A subscription to a preview's video.
+package import PreviewCore
+
+/// A watcher of a feed, for as long as this object exists.
+package final class VideoWatch: Sendable {
+  private let feed: VideoFeed
+  private let id: Int
+
+  init(_ feed: VideoFeed, _ id: Int) {
+    self.feed = feed
+    self.id = id
+  }
+
+  deinit { end() }
+
+  /// How a watcher keeps up, and what there is to keep up with.
+  package struct Standing: Sendable {
+    /// Whether it goes on dropping pictures although the shared bit rate goes down no more.
+    package let isLeftBehind: Bool
+    /// When it last dropped some, or had not resumed yet.
+    package let lastDrop: CaptureInstant?
+    /// The size of the pictures; nil before the first.
+    package let size: Size?
+    package let picturesPerSecond: Double
+  }
+
+  package func standing(at now: CaptureInstant) -> Standing {
+    feed.state.withLock { state in
+      Standing(
+        isLeftBehind: state.control.isLeftBehind(id, at: now), lastDrop: state.control.lastDrop(of: id),
+        size: state.format?.size, picturesPerSecond: state.rate.picturesPerSecond)
+    }
+  }
+
+  /// Requests a keyframe for all watchers; no picture was lost.
+  package func askForKey() { feed.state.update { $0.keys.join() } }
+
+  /// Whether new watchers may get buffered pictures, from the last keyframe on.
+  package var showsPast: Bool { feed.state.withLock { feed.past($0) != nil } }
+
+  /// The network lost samples after `next` had returned them: the next one is a keyframe.
+  package func lost() {
+    feed.state.update { state in
+      guard let known = state.watchers[id] else { return }
+      state.watchers[id] = VideoWatcher(clients: known.clients)
+      state.keys.join()
+      state.control.dropped(id, at: CaptureClock.now)
+    }
+  }
+
+  /// Waits for the next sample; nil at the end.
+  package func next() async throws -> VideoSample? {
+    if feed.state.withLock({ $0.isLost(id) }) { feed.state.update { $0.askForKey(id) } }
+    return try await first { $0?.read(isShown: feed.preview.isShown) }
+  }
+
+  /// Waits for all samples since the last call, of a batched watcher; none where the camera has stopped showing anything, nil
+  /// at the end.
+  package func nextSamples() async throws -> [VideoSample]? {
+    feed.state.update { $0.watchers[id]?.isAsking = true }
+    return try await first { $0?.readAll(isShown: feed.preview.isShown) }
+  }
+
+  /// Waits until there is something to read; nil at the end.
+  private func first<Read: Sendable>(_ read: (inout VideoWatcher?) -> Read?) async throws -> Read? {
+    let found = try await feed.state.first { state -> Read?? in
+      if let found = read(&state.watchers[id]) { return .some(found) }
+      if state.watchers[id] == nil { return .some(nil) }
+      state.askForKey(id)
+      try state.end?.get()
+      return state.end == nil ? nil : .some(nil)
+    }
+    return found.flatMap { $0 }
+  }
+
+  /// It reads for so many clients; each counts where most of them decide.
+  package func stand(for clients: Int) { feed.state.update { $0.watchers[id]?.clients = clients } }
+
+  /// Ends it now; `next` returns nil.
+  package func end() {
+    feed.state.update {
+      $0.watchers[id] = nil
+      $0.control.left(id)
+    }
+  }
+}
