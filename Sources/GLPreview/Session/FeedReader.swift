@@ -1,5 +1,6 @@
-// The readers of a feed: the previews and scenes that it serves, and the sizes that they want.
+// The readers of a feed: previews and scenes, which come, change and go without waiting for it, and the sizes that they want.
 internal import PreviewCore
+internal import Synchronization
 
 struct FeedReader: Sendable {
   /// What the source is read for.
@@ -10,11 +11,6 @@ struct FeedReader: Sendable {
 
   let subject: Subject
   var count = 0
-
-  init(_ subject: Subject, count: Int = 0) {
-    self.subject = subject
-    self.count = count
-  }
 
   /// Whether it has a crop, which is in pixels of the source's reference size.
   var isCropped: Bool {
@@ -38,11 +34,59 @@ struct PictureRequest: Sendable, Hashable {
   let preview: Preview
   let format: Picture.Format
 
-  init(_ preview: Preview, _ format: Picture.Format) {
-    self.preview = preview
-    self.format = format
-  }
-
   /// Sorts by name, then by format.
   var order: (String, String) { (preview.name, "\(format)") }
+}
+
+extension SourceFeed {
+  nonisolated func changed(_ preview: Preview) {
+    if preview.current.isRemoved { previews.withLock { _ = $0.remove(preview) } }
+    Task {
+      await self.dropUnwanted()
+      // The view has changed: a reader that waits for the next frame gets the current one at once.
+      await self.serve()
+      await self.demandChanged()
+    }
+  }
+
+  /// A preview was added. One with a crop keeps a camera at its reference size, read or not.
+  nonisolated func previewCame(_ preview: Preview) {
+    previews.withLock { _ = $0.insert(preview) }
+    Task { await self.demandChanged() }
+  }
+
+  nonisolated func readerCame(_ preview: Preview) {
+    readers.withLock {
+      $0[ObjectIdentifier(preview), default: FeedReader(subject: .preview(preview))].count += 1
+    }
+    Task { await self.demandChanged() }
+  }
+
+  nonisolated func readerWent(_ preview: Preview) { _ = went(ObjectIdentifier(preview)) }
+
+  /// A scene shows the source, in `size` if that is known, or with a crop.
+  nonisolated func sceneCame(_ scene: any AnyObject & Sendable, size: Size?, isCropped: Bool) {
+    let isNew = readers.withLock { readers in
+      let before = readers.updateValue(
+        FeedReader(subject: .scene(size, isCropped: isCropped), count: 1), forKey: ObjectIdentifier(scene))
+      if before == nil { eagerReaders?.come() }
+      return before == nil || before?.wantedSize != size || before?.isCropped != isCropped
+    }
+    if isNew { Task { await self.demandChanged() } }
+  }
+
+  nonisolated func sceneWent(_ scene: any AnyObject & Sendable) {
+    if went(ObjectIdentifier(scene)) { eagerReaders?.go() }
+  }
+
+  /// Whether it was there.
+  private nonisolated func went(_ reader: ObjectIdentifier) -> Bool {
+    let isKnown = readers.withLock { readers in
+      defer { if readers[reader]?.count == 0 { readers[reader] = nil } }
+      readers[reader]?.count -= 1
+      return readers[reader] != nil
+    }
+    Task { await self.demandChanged() }
+    return isKnown
+  }
 }

@@ -14,6 +14,23 @@ struct FeedEvent: Sendable {
   let isLast: Bool
 }
 
+extension FeedEvent {
+  /// When its frame or JPEG was captured.
+  var timestamp: CaptureInstant? { frame?.timestamp ?? passed?.timestamp }
+
+  /// A frame of a source that is live.
+  init(_ frame: Frame) {
+    self.init(frame: frame, outage: nil, key: FeedKey(sequence: frame.sequence, outage: 0), isLast: false)
+  }
+
+  /// The camera's own JPEG.
+  init(_ passed: PassedPicture, isLast: Bool = false) {
+    self.init(
+      frame: nil, passed: passed, outage: nil, key: FeedKey(sequence: passed.sequence, outage: 0),
+      isLast: isLast)
+  }
+}
+
 /// Identifies a moment of a feed.
 struct FeedKey: Sendable, Hashable {
   /// The sequence of the newest frame; -1 before the first.
@@ -39,9 +56,10 @@ struct FeedRequest {
   enum Answer: Sendable {
     case picture(PreviewPicture)
     case event(FeedEvent)
-  }
 
-  init(_ subject: Subject) { self.subject = subject }
+    var picture: PreviewPicture? { if case .picture(let picture) = self { picture } else { nil } }
+    var event: FeedEvent? { if case .event(let event) = self { event } else { nil } }
+  }
 
   /// Whether the feed's moment `key` satisfies the request.
   func isMet(by key: FeedKey, timestamp: CaptureInstant?) -> Bool {
@@ -68,13 +86,18 @@ struct FeedRequest {
     }
   }
 
-  var isObsolete: Bool {
-    if case .picture(let preview, _, _, _) = subject { preview.current.isRemoved } else { false }
+  /// The picture that is to be drawn; nil if an event is wanted.
+  var picture: PictureRequest? {
+    if case .picture(let preview, let format, _, _) = subject {
+      PictureRequest(preview: preview, format: format)
+    } else {
+      nil
+    }
   }
 
-  var isDisabled: Bool {
-    if case .picture(let preview, _, _, _) = subject { !preview.isEnabled } else { false }
-  }
+  var isObsolete: Bool { picture?.preview.current.isRemoved == true }
+
+  var isDisabled: Bool { picture?.preview.isEnabled == false }
 
   /// Whether the requester knows that the source has given its last frame.
   var hasSeenAll: Bool { if case .event(_, isOver: true) = subject { true } else { false } }

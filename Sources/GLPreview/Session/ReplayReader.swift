@@ -70,8 +70,7 @@ final class ReplayReader: Sendable {
       let path = buffer.path(to: time)
       guard let last = path.last else { break }
       if passes, let passed = await passed(last) {
-        let key = FeedKey(sequence: last.content.sequence, outage: 0)
-        return FeedEvent(frame: nil, passed: passed, outage: nil, key: key, isLast: false)
+        return FeedEvent(passed)
       }
       if let event = try await event(of: path, reference: reference) { return event }
       time = last.timestamp - .nanoseconds(1)
@@ -84,12 +83,9 @@ final class ReplayReader: Sendable {
   /// - Throws: as `event(at:reference:passes:)`.
   func event(of path: [ReplayRing<KeptPicture>.Entry], reference: Size?) async throws -> FeedEvent? {
     guard let last = path.last else { return nil }
-    let sequence = last.content.sequence
     do {
       let frame = try await frame(path.map(\.content), reference)
-      return FeedEvent(
-        frame: frame.with(sequence: sequence, timestamp: last.timestamp), outage: nil,
-        key: FeedKey(sequence: sequence, outage: 0), isLast: false)
+      return FeedEvent(frame.with(sequence: last.content.sequence, timestamp: last.timestamp))
     } catch  where error.isOutOfMemory {
       throw MemoryBudget.Exceeded()
     } catch let error as WordError {

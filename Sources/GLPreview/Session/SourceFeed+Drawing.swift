@@ -1,47 +1,111 @@
-// Draws the pictures that requests wait for: from the feed's frame, or from a JPEG that is decoded at a reduced size. A reduced
-// JPEG is enough if only tiny views are wanted, such as those of motion.
+// Answers requests: by a camera's JPEG or H.264 as it came, before anything is decoded; or by pictures that are drawn of the feed's
+// frame, which is decoded once, and only if a reader needs samples. A JPEG that is decoded at a reduced size is enough if only
+// tiny views are wanted, such as those of motion.
 internal import PreviewCore
 
 extension SourceFeed {
-  /// Requests that wait for the same pictures.
-  typealias WaitingRequests = [PictureRequest: [FeedRequest]]
+  /// Answers with a new picture. Readers that take what the camera sent do not wait for what is drawn for others.
+  ///
+  /// - Throws: as `takePicture`, for a camera that gives only pictures that can't be shown.
+  func answerAll() async throws {
+    let isPassed = passOn()
+    isServedAgain = true
+    let serving =
+      serving
+      ?? Task {
+        while isServedAgain {
+          isServedAgain = false
+          do { try await decodeIfWanted() } catch { decodingFailure = error }
+          await serve()
+        }
+        self.serving = nil
+      }
+    self.serving = serving
+    if !isPassed { await serving.value }
+    guard let failure = decodingFailure else { return }
+    decodingFailure = nil
+    throw await lost(by: failure)
+  }
 
-  /// Draws the pictures of an event, and answers the requests for them.
-  func answer(_ pictures: WaitingRequests, with event: FeedEvent) async {
-    // Sorted, so that existing plans are found again.
-    let wanted = pictures.keys.sorted { $0.order < $1.order }
-    let results = await drawing.draw(wanted, event)
-    for (picture, requests) in pictures {
-      let result = results[picture] ?? .success(nil)
-      let answer = result.map { rendered in rendered.map { FeedRequest.Answer.picture(.drawn($0)) } }
-      for request in requests { request.answer.fulfil(answer) }
+  /// Answers all that take the newest picture as it came; whether there were any.
+  @discardableResult
+  func passOn() -> Bool {
+    let taken = board.takeOriginals()
+    for (request, answer) in taken { request.answer.fulfil(.success(answer)) }
+    if !taken.isEmpty, board.countsOriginal() { counters.count(\.passed) }
+    return !taken.isEmpty
+  }
+
+  // MARK: Decoding
+
+  /// Decodes the newest picture if a request waits for its samples.
+  ///
+  /// - Throws: `SourceError` if the camera gives only pictures that can't be shown, and is not to be waited for.
+  func decodeIfWanted() async throws {
+    guard let newest = board.undecoded else { return }
+    await answerReduced(newest)
+    if board.requests.values.contains(where: board.waitsForDecoding) {
+      try await decodeNewest()
+    } else if decoding == nil {
+      board.forgetOlder()
     }
   }
 
+  /// Decodes the newest picture, once for all that wait. One that can't be shown leaves the last frame as it is.
+  func decodeNewest() async throws {
+    guard let newest = board.undecoded else { return }
+    let sequence = newest.sequence
+    let known = decoding?.sequence == sequence ? decoding?.task : nil
+    let task = known ?? Task { try await newest.frame() }
+    decoding = (sequence, task)
+    let result = await task.result
+    if decoding?.sequence == sequence { decoding = nil }
+    // The source is being closed; a request may want the picture still.
+    if case .failure(let error) = result, error is CancellationError { return }
+    let frame = isClosed ? nil : try? result.get()
+    if board.decoded(sequence, to: frame) { counters.count(\.decoded) }
+    _ = try result.get()
+  }
+
   /// Decodes a JPEG at a reduced size and answers the waiting requests with it, if that is enough for all of them. Otherwise, and
-  /// if the JPEG is damaged, it answers none. The reduced frame is not kept.
-  func answerReduced(_ newest: EncodedLivePicture, to waiting: [Int: FeedRequest]) async {
-    guard outage == nil, decoding == nil, !waiting.isEmpty else { return }
+  /// if the JPEG is damaged, it answers none. The reduced frame is not shown again.
+  private func answerReduced(_ newest: EncodedLivePicture) async {
+    guard board.outage == nil, decoding == nil else { return }
+    let waiting = board.requests.filter { board.waitsForDecoding($0.value) }
     var views: [ViewRequest] = []
     for request in waiting.values {
-      guard case .picture(let preview, let format, _, _) = request.subject,
-        preview.configuration.takesReduced, let view = preview.configuration.view
+      guard let picture = request.picture, picture.preview.configuration.takesReduced,
+        let view = picture.preview.configuration.view
       else { return }
-      views.append(ViewRequest(view, as: format))
+      views.append(ViewRequest(view, as: picture.format))
     }
-    guard let frame = try? await newest.frame(reducedFor: views, source.options, memory: drawing.memory)
-    else {
-      return
-    }
+    guard !views.isEmpty,
+      let frame = try? await newest.frame(reducedFor: views, source.options, memory: drawing.memory)
+    else { return }
     counters.count(\.decoded)
-    var pictures: WaitingRequests = [:]
-    for (id, request) in waiting where requests.removeValue(forKey: id) != nil {
-      guard case .picture(let preview, let format, _, _) = request.subject else { continue }
-      pictures[PictureRequest(preview, format), default: []].append(request)
+    await answer(waiting.filter { board.remove($0.key) }.map(\.value), with: FeedEvent(frame))
+  }
+
+  // MARK: Drawing
+
+  /// Draws the pictures of an event, each once, and answers requests with them, or with the event.
+  func answer(_ requests: [FeedRequest], with event: FeedEvent) async {
+    var wanted: [PictureRequest: [FeedRequest]] = [:]
+    for request in requests {
+      if let picture = request.picture {
+        wanted[picture, default: []].append(request)
+      } else {
+        request.answer.fulfil(.success(.event(event)))
+      }
     }
-    await answer(
-      pictures,
-      with: FeedEvent(
-        frame: frame, outage: nil, key: FeedKey(sequence: newest.sequence, outage: 0), isLast: false))
+    guard !wanted.isEmpty else { return }
+    // Sorted, so that existing plans are found again.
+    let results = await drawing.draw(wanted.keys.sorted { $0.order < $1.order }, event)
+    for (picture, requests) in wanted {
+      let answer = (results[picture] ?? .success(nil)).map {
+        $0.map { FeedRequest.Answer.picture(.drawn($0)) }
+      }
+      for request in requests { request.answer.fulfil(answer) }
+    }
   }
 }

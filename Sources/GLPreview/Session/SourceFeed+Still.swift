@@ -8,7 +8,7 @@ extension SourceFeed {
   ///
   /// - Throws: `SourceError` if the camera gives no frame, or another still is being taken.
   func still(settling: Int, isCropped: Bool) async throws -> FeedEvent? {
-    guard source.origin.hasSizes, isOn else { return try await frame(capturedAt: CaptureClock.now) }
+    guard source.origin.hasSizes, camera.isOn else { return try await frame(capturedAt: CaptureClock.now) }
     // Masks and crops only refer to the reference size.
     guard !isPinned, replay == nil, !isCropped else {
       return try await pinnedStill(settling, isCropped: isCropped)
@@ -18,12 +18,12 @@ extension SourceFeed {
       let event = try await frame(capturedAt: .start)
       guard drawing.reference != nil else { return event }
     }
-    guard isOn, !isClosed else { return try await frame(capturedAt: CaptureClock.now) }
-    guard still == nil else {
+    guard camera.isOn, !isClosed else { return try await frame(capturedAt: CaptureClock.now) }
+    guard camera.still == nil else {
       throw SourceError(.unavailable, path: source.name, reason: "a still is being taken already")
     }
     let taking = Task { try await takeStill(settling) }
-    still = taking
+    camera.still = taking
     do {
       return try await taking.join()
     } catch is CancellationError where !Task.isCancelled {
@@ -34,7 +34,7 @@ extension SourceFeed {
 
   /// A frame in the camera's reference size. If the camera had another size, some frames are skipped first.
   private func pinnedStill(_ settling: Int, isCropped: Bool) async throws -> FeedEvent? {
-    let isSettled = opened?.demand.isPinned ?? false
+    let isSettled = camera.opened?.demand.isPinned ?? false
     var event = try await frame(capturedAt: CaptureClock.now, isCropped: isCropped)
     for _ in 0..<(isSettled ? 0 : max(settling, 0)) {
       guard event?.outage == nil, event?.isLast == false else { break }
@@ -45,33 +45,30 @@ extension SourceFeed {
 
   private func takeStill(_ settling: Int) async throws -> FeedEvent? {
     defer {
-      still = nil
+      camera.still = nil
       resume()
     }
     await closeSource()
-    _ = await opening?.result
+    _ = await camera.opening?.result
     await pumpStopped()
     try Task.checkCancellation()
-    let camera = try await source.open(
+    let largest = try await source.open(
       SourceOptions.Demand(minimumSize: .largest), reference: drawing.reference,
       memory: FramePool(budget: drawing.memory.budget))
     counters.count(\.opens)
     let result = await Self.result {
       // A camera that hangs does not hold up the end of the request.
       try await withDeadline { () -> Frame? in
-        for _ in 0..<max(settling, 0) { _ = try await camera.nextFrame() }
-        return try await camera.nextFrame()
+        for _ in 0..<max(settling, 0) { _ = try await largest.nextFrame() }
+        return try await largest.nextFrame()
       } ?? nil
     }
-    await camera.close()
+    await largest.close()
     counters.count(\.closes)
     // A frame that was captured while the source was switched off is discarded.
     try Task.checkCancellation()
     guard let still = try result.get() else { return nil }
-    defer { nextSequence += 1 }
-    return FeedEvent(
-      frame: still.with(sequence: nextSequence), outage: nil,
-      key: FeedKey(sequence: nextSequence, outage: 0), isLast: false)
+    return FeedEvent(still.with(sequence: camera.number()))
   }
 
   private static func result(_ work: () async throws -> Frame?) async -> Result<Frame?, any Error> {

@@ -12,22 +12,16 @@ actor SourceFeed: PictureProducer {
   /// All its previews, read or not.
   nonisolated let previews = Mutex<Set<Preview>>([])
   nonisolated let drawing: ViewDrawing
-  let linger: Duration
   nonisolated let replay: ReplayReader?
   nonisolated let eagerReaders: EagerReaders? = EagerReaders()
   nonisolated var endedConnections: EndedConnections? { source.options.endedConnections }
   nonisolated var budget: MemoryBudget? { drawing.memory.budget }
-  var requests: [Int: FeedRequest] = [:]
-  private var nextID = 0
+  /// The waiting requests, and what the source shows.
+  var board: RequestBoard
+  var camera: SourceCamera
   private(set) var pump: Task<Void, Never>?
   /// Whether the pump is to retry a failed source once, even without a request.
   private var triesAgain = false
-  /// The newest frame that is decoded.
-  var latest: Frame?
-  /// The newest picture if it can be passed on as it came; `latest` is of it, or older.
-  var newestEncoded: NewestEncoded?
-  /// H.264 is passed on from what was captured since: after an outage, and after an opening, it begins anew.
-  var passesVideoSince = CaptureInstant.start
   /// The picture that is being decoded, by its number.
   var decoding: (sequence: Int, task: Task<Frame?, any Error>)?
   /// Decodes and draws beside the pump, and once more if there is a newer picture.
@@ -35,55 +29,25 @@ actor SourceFeed: PictureProducer {
   var isServedAgain = false
   /// The error of the last picture that was decoded there.
   var decodingFailure: (any Error)?
-  /// The current outage; nil if there is none.
-  private(set) var outage: Outage?
   /// The last error; nil once a frame arrives.
   private(set) var failure: (any Error)?
-  private var outageCount = 0
   private(set) var isClosed = false
   private var ending: Task<Void, Never>?
-
-  // The state of the camera side (SourceFeed+Camera.swift).
-  var opened: OpenSource?
-  /// The opening in progress, shared by all that wait for it.
-  var opening: Task<any FrameSource, any Error>?
-  /// The last closing; the next opening waits for it.
-  var lastClosing: Task<Void, Never>?
-  /// Whether the open source has given its last frame.
-  var isEnded = false
-  /// Whether the last frame could not be read from the open source.
-  var isFailing = false
-  var isOn = true
-  /// The still in progress.
-  var still: Task<FeedEvent?, any Error>?
-  /// Waits for a reader to come back.
-  var closing: Task<Void, Never>?
-  var resizing: Task<Void, Never>?
-  var openings = 0
-  /// The number of the next frame, across all connections.
-  var nextSequence = 0
-  /// Feeds that must be closed before this one opens its source, because a camera can't be opened twice.
-  var predecessors: [Predecessor]
-  let predecessorsCloseWithin: Duration
   private let isEndOver = Watched(false)
-
-  /// Weak, so that a waiting feed does not keep it alive.
-  struct Predecessor {
-    weak var feed: SourceFeed?
-  }
 
   init(
     _ source: SessionSource, _ drawing: ViewDrawing, linger: Duration, counting counters: SessionCounters,
     after predecessors: [SourceFeed], within predecessorsCloseWithin: Duration
   ) {
-    self.predecessorsCloseWithin = predecessorsCloseWithin
-    self.predecessors = predecessors.map { Predecessor(feed: $0) }
+    camera = SourceCamera(linger: linger, after: predecessors, within: predecessorsCloseWithin)
+    board = RequestBoard { [plans = drawing.plans] size in
+      if case .mode = plans.misfit(size) { true } else { false }
+    }
     var source = source
     source.options.eagerReaders = eagerReaders
     self.source = source
     self.drawing = drawing
     replay = ReplayReader(source, drawing.memory.budget, after: predecessors)
-    self.linger = linger
     self.counters = SessionCounters(partOf: counters)
   }
 
@@ -92,17 +56,13 @@ actor SourceFeed: PictureProducer {
   func next(
     _ preview: Preview, _ format: Picture.Format, after key: PictureKey?, passes: Bool
   ) async throws -> PreviewPicture? {
-    let answer = try await answer(to: .picture(preview, format, after: key, passes: passes))
-    if case .picture(let picture) = answer { return picture }
-    return nil
+    try await answer(to: .picture(preview, format, after: key, passes: passes))?.picture
   }
 
   /// The next event that differs from `key`. The end of the source is reported once; `isOver` means that the caller
   /// knows it and only waits for other changes. Nil once the feed is closed.
   func event(after key: FeedKey?, isOver: Bool) async throws -> FeedEvent? {
-    let answer = try await answer(to: .event(after: key, isOver: isOver))
-    if case .event(let event) = answer { return event }
-    return nil
+    try await answer(to: .event(after: key, isOver: isOver))?.event
   }
 
   /// A frame captured at `time` or later, the current one if possible, or the outage. With `isCropped`, crops can be
@@ -111,32 +71,30 @@ actor SourceFeed: PictureProducer {
   func frame(
     capturedAt time: CaptureInstant, isCropped: Bool = false, passes: Bool = false
   ) async throws -> FeedEvent? {
-    let answer = try await answer(to: .frame(capturedAt: time, isCropped: isCropped, passes: passes))
-    if case .event(let event) = answer { return event }
-    return nil
+    try await answer(to: .frame(capturedAt: time, isCropped: isCropped, passes: passes))?.event
   }
 
   private func answer(to subject: FeedRequest.Subject) async throws -> FeedRequest.Answer? {
     try Task.checkCancellation()
-    let request = FeedRequest(subject)
-    nextID += 1
-    let id = nextID
-    add(request, id)
+    let request = FeedRequest(subject: subject)
+    guard !isClosed, !request.isObsolete else { return nil }
+    guard !request.isDisabled else { throw PreviewIsDisabled() }
+    let id = board.add(request)
+    begin(request)
     // Only a cancelled request is still there.
-    defer { if requests.removeValue(forKey: id) != nil { closeIfUnread() } }
+    defer { if board.remove(id) { closeIfUnread() } }
     return try await request.answer.value()
   }
 
-  private func add(_ request: FeedRequest, _ id: Int) {
-    guard !isClosed, !request.isObsolete else { return request.answer.fulfil(.success(nil)) }
-    guard !request.isDisabled else { return request.answer.fulfil(.failure(PreviewIsDisabled())) }
-    requests[id] = request
-    closing?.cancel()
-    closing = nil
+  private func begin(_ request: FeedRequest) {
+    camera.closing?.cancel()
+    camera.closing = nil
     if request.isCropped { demandChanged() }
-    if isMet(request) || isMetByEncoded(request), outage != nil || isCurrent || request.isForFrame {
+    if board.isMet(request) || board.isMetByOriginal(request),
+      board.outage != nil || isCurrent || request.isForFrame
+    {
       // The outage of a failed source is returned at once; meanwhile the source is retried.
-      if isFailing, pump == nil {
+      if camera.isFailing, pump == nil {
         triesAgain = true
         startPump()
       }
@@ -151,65 +109,47 @@ actor SourceFeed: PictureProducer {
     !source.options.masks.isEmpty
       || previews.withLock { $0.contains { $0.configuration.isPinned } }
       || readers.withLock { $0.values.contains(where: \.isCropped) }
-      || requests.values.contains(where: \.isCropped)
+      || board.requests.values.contains(where: \.isCropped)
   }
 
-  var waitingCount: Int { requests.count }
+  var waitingCount: Int { board.requests.count }
 
   // MARK: Serving
 
-  /// The key of the current state, as far as it is decoded.
-  var key: FeedKey {
-    FeedKey(sequence: latest?.sequence ?? -1, outage: outage == nil ? 0 : outageCount)
-  }
+  /// The state of a source that is being opened, once that takes long; nil otherwise.
+  var openingEvent: FeedEvent? { board.outage?.state == .opening ? board.event : nil }
 
-  /// What it shows now.
-  private var now: FeedEvent { FeedEvent(frame: latest, outage: outage, key: key, isLast: isEnded) }
-
-  /// The same while it is being opened, once that takes long; nil otherwise.
-  var openingEvent: FeedEvent? { outage?.state == .opening ? now : nil }
-
-  /// Whether the current state, as far as it is decoded, satisfies a request.
-  private func isMet(_ request: FeedRequest) -> Bool {
-    guard request.isMet(by: key, timestamp: latest?.timestamp) else { return false }
-    guard outage == nil, let latest else { return true }
-    return !isSwitching(request, latest.format.uprightSize)
-  }
-
-  /// Whether a request with a crop waits until the camera is switched from `size` to its reference size.
-  func isSwitching(_ request: FeedRequest, _ size: Size) -> Bool {
-    guard request.isCropped, case .mode = drawing.plans.misfit(size) else { return false }
-    return true
-  }
-
-  /// Whether no newer frame than `latest` is known: it was just read, or nothing follows it.
+  /// Whether no newer frame than the one that is shown is known: it was just read, or nothing follows it.
   private var isCurrent: Bool {
-    if pump != nil || isEnded { return true }
-    guard let source = opened?.source as? any TimelySource else { return false }
-    return !source.hasNewFrame
+    pump != nil || board.isEnded || (camera.opened?.source as? any TimelySource)?.hasNewFrame == false
   }
 
-  private func startPump() {
-    guard pump == nil, isWanted || triesAgain, !isClosed, isOn, still == nil else { return }
-    pump = Task { await self.run() }
+  private var mayPump: Bool {
+    (board.isWanted || triesAgain) && !isClosed && camera.isOn && camera.still == nil
   }
+
+  private func startPump() { if pump == nil, mayPump { pump = Task { await self.run() } } }
 
   /// Reads frames as long as they are wanted.
   private func run() async {
-    while isWanted || triesAgain, !isClosed, isOn, still == nil {
+    while mayPump {
       triesAgain = false
       do {
         guard let picture = try await takePicture() else {
-          isEnded = true
+          board.isEnded = true
           await serve()
-          if !requests.isEmpty { try? await decodeNewest() }
-          answerLast()
+          if !board.requests.isEmpty { try? await decodeNewest() }
+          for (request, answer) in board.takeLast() { request.answer.fulfil(.success(answer)) }
           continue
         }
         // It may have been switched off before the picture arrived.
-        guard isOn, !isClosed else { break }
-        guard !isWarmingUp(picture) else { continue }
-        adopt(picture)
+        guard camera.isOn, !isClosed else { break }
+        if source.isLive || camera.opened?.source.isLive == true,
+          camera.isWarmingUp(source.warmup, at: picture.timestamp)
+        {
+          continue
+        }
+        board.show(picture)
         failure = misfit(picture.seenSize)
         show(nil)
         try await answerAll()
@@ -224,7 +164,7 @@ actor SourceFeed: PictureProducer {
       } catch {
         failure = error
         guard source.showsFailures else {
-          fail(error)
+          answer(.failure(error))
           continue
         }
         showFailure(error)
@@ -249,7 +189,7 @@ actor SourceFeed: PictureProducer {
 
   /// Continues if a frame is wanted, or opens a source that is kept warm.
   func resume() {
-    if isWanted { startPump() } else if source.staysOpen { Task { await warmUp() } }
+    if board.isWanted { startPump() } else if source.staysOpen { Task { await warmUp() } }
   }
 
   /// Answers the requests that the current state satisfies; each picture is drawn once.
@@ -259,60 +199,30 @@ actor SourceFeed: PictureProducer {
     try? await decodeIfWanted()
     // Those that came meanwhile.
     passOn()
-    let event = now
-    let taken = takeRequests(where: isMet)
-    var pictures: WaitingRequests = [:]
-    for request in taken {
-      if case .picture(let preview, let format, _, _) = request.subject {
-        pictures[PictureRequest(preview, format), default: []].append(request)
-      } else {
-        request.answer.fulfil(.success(.event(event)))
-      }
-    }
-    guard !pictures.isEmpty else { return closeIfUnread() }
-    await answer(pictures, with: event)
+    await answer(board.take { $1.isMet($0) }, with: board.event)
     closeIfUnread()
-  }
-
-  /// Answers requests after the last frame: readers of pictures get nil; scenes and snapshots get that frame.
-  private func answerLast() {
-    let last = FeedEvent(frame: latest, outage: outage, key: key, isLast: true)
-    for request in takeRequests(where: { !isMet($0) && !$0.hasSeenAll }) {
-      let isTold = request.isForEvents || request.isForFrame && latest != nil
-      request.answer.fulfil(.success(isTold ? .event(last) : nil))
-    }
-  }
-
-  /// Whether a request waits for a frame that may come.
-  private var isWanted: Bool { requests.values.contains { !(isEnded && $0.hasSeenAll) } }
-
-  private func takeRequests(where isTaken: (FeedRequest) -> Bool) -> [FeedRequest] {
-    requests.filter { isTaken($0.value) }.keys.sorted().compactMap { requests.removeValue(forKey: $0) }
   }
 
   /// Requests of removed previews get nil, those of disabled ones an error.
   func dropUnwanted() {
-    for request in takeRequests(where: \.isObsolete) { request.answer.fulfil(.success(nil)) }
-    for request in takeRequests(where: \.isDisabled) { request.answer.fulfil(.failure(PreviewIsDisabled())) }
+    answer(.success(nil)) { $0.isObsolete }
+    answer(.failure(PreviewIsDisabled())) { $0.isDisabled }
   }
 
-  private func fail(_ error: any Error) {
-    for request in takeRequests(where: { _ in true }) { request.answer.fulfil(.failure(error)) }
+  private func answer(
+    _ answer: Result<FeedRequest.Answer?, any Error>, where isTaken: (FeedRequest) -> Bool = { _ in true }
+  ) {
+    for request in board.take(where: { request, _ in isTaken(request) }) { request.answer.fulfil(answer) }
   }
 
   /// Shows an outage; nil shows the frames again.
-  func show(_ state: Outage?) {
-    guard state != outage else { return }
-    outage = state
-    guard state != nil else { return }
-    endVideo()
-    outageCount += 1
-    Task { await self.serve() }
+  func show(_ outage: Outage?) {
+    if board.show(outage, at: CaptureClock.now) { Task { await self.serve() } }
   }
 
   // MARK: The end
 
-  var isRead: Bool { !requests.isEmpty || readers.withLock { !$0.isEmpty } }
+  var isRead: Bool { !board.requests.isEmpty || readers.withLock { !$0.isEmpty } }
 
   /// Closes the feed; everything is released when it returns. Waiting requests get nil.
   func close() async {
@@ -323,15 +233,16 @@ actor SourceFeed: PictureProducer {
   }
 
   private func end() async {
-    for request in takeRequests(where: { _ in true }) { request.answer.fulfil(.success(nil)) }
-    resizing?.cancel()
-    closing?.cancel()
+    answer(.success(nil))
+    camera.resizing?.cancel()
+    camera.closing?.cancel()
     pump?.cancel()
     await stopStillAndOpening()
     await closeSource()
     await pump?.value
     await serving?.value
-    (latest, newestEncoded, outage) = (nil, nil, nil)
+    board.forget()
+    show(nil)
     previews.withLock { $0 = [] }
     drawing.plans.end()
     isEndOver.update { $0 = true }

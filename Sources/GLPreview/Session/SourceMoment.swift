@@ -53,8 +53,7 @@ package struct SourceMoment: Sendable {
     guard outage != nil || frame != nil || passed != nil else {
       throw SessionError("source '\(source)' has no frame")
     }
-    let captured = event.frame?.timestamp ?? event.passed?.timestamp
-    timestamp = outage == nil ? captured ?? CaptureClock.now : CaptureClock.now
+    timestamp = outage == nil ? event.timestamp ?? CaptureClock.now : CaptureClock.now
     time = WallTime(capturedAt: timestamp)
   }
 }
@@ -83,35 +82,28 @@ extension Preview {
 extension SourceFeed {
   /// The event that a request asks for.
   fileprivate func event(for request: SnapshotRequest) async throws -> FeedEvent {
-    if case .at(let time) = request.mode {
-      return try await kept(at: time, isCropped: request.isCropped, passes: request.passes)
-    }
-    if case .sharpest(let times) = request.mode {
+    var (earliest, settling): (CaptureInstant?, Int) = (nil, 0)
+    switch request.mode {
+    case .at(let time): return try await kept(at: time, isCropped: request.isCropped, passes: request.passes)
+    case .sharpest(let times):
       return try await sharpest(of: times, isCropped: request.isCropped, passes: request.passes)
+    case .newest(let maximumAge): earliest = CaptureClock.now - maximumAge
+    case .next: earliest = CaptureClock.now
+    case .still(let skipped): settling = skipped
     }
-    var earliest: CaptureInstant? =
-      switch request.mode {
-      case .newest(let maximumAge): CaptureClock.now - maximumAge
-      case .next: CaptureClock.now
-      case .still, .at, .sharpest: nil
-      }
     while true {
-      let found: FeedEvent?
-      if let earliest {
-        found = try await frame(
-          capturedAt: earliest, isCropped: request.isCropped, passes: request.passes)
-      } else if case .still(let settling) = request.mode {
-        found = try await still(settling: settling, isCropped: request.isCropped)
-      } else {
-        found = nil
-      }
+      let found =
+        if let earliest {
+          try await frame(capturedAt: earliest, isCropped: request.isCropped, passes: request.passes)
+        } else {
+          try await still(settling: settling, isCropped: request.isCropped)
+        }
       guard let event = found else {
         guard !isClosed else { throw SessionError("source '\(source.name)' is closed") }
         throw SourceError(.unavailable, path: source.name, reason: "gives no more frames")
       }
-      let captured = event.frame?.timestamp ?? event.passed?.timestamp
-      if earliest != nil, event.outage == nil, !event.isLast, let captured,
-        lasts(request.warmup, at: captured)
+      if earliest != nil, event.outage == nil, !event.isLast, let captured = event.timestamp,
+        camera.lasts(request.warmup, at: captured)
       {
         earliest = captured + .nanoseconds(1)
         continue

@@ -147,7 +147,7 @@ struct SourceFeedTests {
     #expect(try await preview.pictures.first?.code == 1)
 
     // It lingers, or has done so, where the machine is slow.
-    await until { await session.firstFeed?.closing != nil || !script.isOpen }
+    await until { await session.firstFeed?.camera.closing != nil || !script.isOpen }
     #expect(try await session.snapshot(Self.anyAge).sequence == 0)
     await until { !script.isOpen }
     await session.close()

@@ -1,0 +1,180 @@
+// The requests that wait for a source, and what the source shows: decides which requests are satisfied, and by what.
+internal import PreviewCore
+
+/// A value without I/O or a clock. `SourceFeed` reads, decodes and draws.
+struct RequestBoard {
+  /// The newest picture of a camera, if it can be passed on as it came.
+  struct Original: Sendable {
+    let picture: EncodedLivePicture
+    /// Whether `latest` is of it, or it can't be shown.
+    var isDecoded = false
+    var isCounted = false
+    /// Whether H.264 may be passed on.
+    var passesVideo = true
+  }
+
+  private(set) var requests: [Int: FeedRequest] = [:]
+  private var lastID = 0
+  /// The newest frame that is decoded.
+  private(set) var latest: Frame?
+  /// The newest picture if it can be passed on as it came; `latest` is of it, or older.
+  private(set) var original: Original?
+  /// The current outage; nil if there is none.
+  private(set) var outage: Outage?
+  private var outageCount = 0
+  /// Whether the open source has given its last frame.
+  var isEnded = false
+  /// H.264 is passed on from what was captured since. After an outage, and after an opening, it begins again.
+  private var passesVideoSince = CaptureInstant.start
+  /// Whether crops wait until a camera is switched from a size to its reference size.
+  private let isSwitching: @Sendable (Size) -> Bool
+
+  init(isSwitching: @escaping @Sendable (Size) -> Bool = { _ in false }) { self.isSwitching = isSwitching }
+
+  // MARK: What the source shows
+
+  /// The current state, as far as it is decoded.
+  var event: FeedEvent { FeedEvent(frame: latest, outage: outage, key: key, isLast: isEnded) }
+
+  private var key: FeedKey {
+    FeedKey(sequence: latest?.sequence ?? -1, outage: outage == nil ? 0 : outageCount)
+  }
+
+  /// The newest picture, if it is not decoded yet.
+  var undecoded: EncodedLivePicture? { original.flatMap { $0.isDecoded ? nil : $0.picture } }
+
+  mutating func show(_ picture: LivePicture) {
+    switch picture {
+    case .frame(let frame): (latest, original) = (frame, nil)
+    case .encoded(let picture):
+      original = Original(picture: picture)
+      if case .h264(let place) = picture.content { original?.passesVideo = place.keyTime >= passesVideoSince }
+    }
+  }
+
+  /// Shows an outage; nil shows the frames again. Returns whether another outage began.
+  mutating func show(_ outage: Outage?, at now: CaptureInstant) -> Bool {
+    guard outage != self.outage else { return false }
+    self.outage = outage
+    guard outage != nil else { return false }
+    endVideo(at: now)
+    outageCount += 1
+    return true
+  }
+
+  /// H.264 that was captured so far is not passed on any more.
+  mutating func endVideo(at now: CaptureInstant) {
+    original?.passesVideo = false
+    passesVideoSince = now
+  }
+
+  /// Shows no picture that came so far.
+  mutating func forget() { (latest, original) = (nil, nil) }
+
+  /// No reader gets a frame that is older than the newest picture.
+  mutating func forgetOlder() { if undecoded != nil { latest = nil } }
+
+  /// The picture of number `sequence` was decoded to `frame`, or can't be shown. Returns whether the frame is shown.
+  mutating func decoded(_ sequence: Int, to frame: Frame?) -> Bool {
+    if original?.picture.sequence == sequence { original?.isDecoded = true }
+    guard let frame, sequence > latest?.sequence ?? -1 else { return false }
+    latest = frame
+    return true
+  }
+
+  // MARK: Requests
+
+  mutating func add(_ request: FeedRequest) -> Int {
+    lastID += 1
+    requests[lastID] = request
+    return lastID
+  }
+
+  /// Whether it was there.
+  mutating func remove(_ id: Int) -> Bool { requests.removeValue(forKey: id) != nil }
+
+  /// Whether a request waits for a frame that may come.
+  var isWanted: Bool { requests.values.contains { !(isEnded && $0.hasSeenAll) } }
+
+  /// Whether the current state, as far as it is decoded, satisfies a request.
+  func isMet(_ request: FeedRequest) -> Bool {
+    guard request.isMet(by: key, timestamp: latest?.timestamp) else { return false }
+    guard outage == nil, let latest else { return true }
+    return !isSwitching(request, latest.format.uprightSize)
+  }
+
+  /// Whether the newest picture, passed on or decoded, satisfies a request.
+  func isMetByOriginal(_ request: FeedRequest) -> Bool {
+    answer(to: request) != nil || waitsForDecoding(request)
+  }
+
+  /// Whether a request needs the samples of the newest picture, which is not decoded yet. An outage is shown over them.
+  func waitsForDecoding(_ request: FeedRequest) -> Bool {
+    guard let picture = undecoded else { return false }
+    guard outage == nil else { return request.isMet(by: key, timestamp: nil) }
+    return request.isMet(by: FeedKey(sequence: picture.sequence, outage: 0), timestamp: picture.timestamp)
+      && !isSwitching(request, picture.size)
+  }
+
+  private func isSwitching(_ request: FeedRequest, _ size: Size) -> Bool {
+    request.isCropped && isSwitching(size)
+  }
+
+  // MARK: Answers
+
+  /// Takes requests, in the order in which they came.
+  mutating func take(where isTaken: (FeedRequest, RequestBoard) -> Bool) -> [FeedRequest] {
+    requests.filter { isTaken($0.value, self) }.keys.sorted().compactMap { requests.removeValue(forKey: $0) }
+  }
+
+  /// Takes what the last frame satisfies: readers of pictures get nil; scenes and snapshots get that frame.
+  mutating func takeLast() -> [(request: FeedRequest, answer: FeedRequest.Answer?)] {
+    let last = FeedEvent(frame: latest, outage: outage, key: key, isLast: true)
+    return take { !$1.isMet($0) && !$0.hasSeenAll }.map {
+      ($0, $0.isForEvents || $0.isForFrame && latest != nil ? .event(last) : nil)
+    }
+  }
+
+  /// Takes the requests that accept the newest picture as it came.
+  mutating func takeOriginals() -> [(request: FeedRequest, answer: FeedRequest.Answer)] {
+    guard original != nil, outage == nil else { return [] }
+    let taken = requests.compactMap { id, request in answer(to: request).map { (id, request, $0) } }
+    for (id, _, _) in taken { requests[id] = nil }
+    return taken.map { ($1, $2) }
+  }
+
+  /// Whether the newest picture is a JPEG that is passed on for the first time.
+  mutating func countsOriginal() -> Bool {
+    guard original?.isCounted == false, case .jpeg = original?.picture.content else { return false }
+    original?.isCounted = true
+    return true
+  }
+
+  /// The answer to a request that takes the newest picture as it came; nil if it doesn't, or has seen it.
+  private func answer(to request: FeedRequest) -> FeedRequest.Answer? {
+    guard outage == nil, let original else { return nil }
+    let picture = original.picture
+    switch request.subject {
+    case .picture(let preview, let format, after: let last, passes: true):
+      // What is decided here and the picture's key are of one version of the view, whatever changes meanwhile.
+      let (configuration, version, isRemoved) = preview.current
+      let isNew = last.map { $0.version != version || $0.sequence < picture.sequence } ?? true
+      guard isNew, !isRemoved, configuration.isEnabled else { return nil }
+      switch picture.content {
+      // Videos take H.264, all others JPEGs.
+      case .jpeg where format != .video && configuration.view?.isWhole == true:
+        return PassedPicture(picture, version: version).map { .picture(.passed($0)) }
+      case .h264(let place)
+      where original.passesVideo && format == .video && preview.passesVideo(since: place.keyTime):
+        let key = PictureKey(sequence: picture.sequence, version: version)
+        return .picture(
+          .video(
+            PassedVideo(place: place, sequence: picture.sequence, timestamp: picture.timestamp, key: key)))
+      default: return nil
+      }
+    case .frame(capturedAt: let time, _, passes: true) where picture.timestamp >= time:
+      return PassedPicture(picture).map { .event(FeedEvent($0, isLast: isEnded)) }
+    default: return nil
+    }
+  }
+}
