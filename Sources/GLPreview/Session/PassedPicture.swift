@@ -67,7 +67,7 @@ package struct PassedPicture: Sendable {
   private let lease: MemoryLease?
 
   /// The picture of a view of `version`; nil if no preview shows it. There is none of what is no JPEG.
-  init?(_ source: EncodedLivePicture, version: Int? = nil) {
+  init?(_ source: CameraPicture, version: Int? = nil) {
     guard case .jpeg(let passable) = source.content else { return nil }
     jpeg = EncodedPicture(bytes: passable.bytes, quality: nil, size: passable.size)
     sequence = source.sequence

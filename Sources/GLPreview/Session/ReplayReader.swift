@@ -98,7 +98,7 @@ final class ReplayReader: Sendable {
 
   private func passed(_ entry: ReplayRing<KeptPicture>.Entry) async -> PassedPicture? {
     let checking = Task(executorPreference: DecodingQueue.shared) { [options = source.options] in
-      EncodedLivePicture(entry, options)
+      CameraPicture(entry, options)
     }
     return await checking.value.flatMap { PassedPicture($0) }
   }

@@ -5,7 +5,7 @@ internal import PreviewCore
 struct RequestBoard {
   /// The newest picture of a camera, if it can be passed on as it came.
   struct Original: Sendable {
-    let picture: EncodedLivePicture
+    let picture: CameraPicture
     /// Whether `latest` is of it, or it can't be shown.
     var isDecoded = false
     var isCounted = false
@@ -41,14 +41,14 @@ struct RequestBoard {
   }
 
   /// The newest picture, if it is not decoded yet.
-  var undecoded: EncodedLivePicture? { original.flatMap { $0.isDecoded ? nil : $0.picture } }
+  var undecoded: CameraPicture? { original.flatMap { $0.isDecoded ? nil : $0.picture } }
 
-  mutating func show(_ picture: LivePicture) {
-    switch picture {
-    case .frame(let frame): (latest, original) = (frame, nil)
-    case .encoded(let picture):
-      original = Original(picture: picture)
-      if case .h264(let place) = picture.content { original?.passesVideo = place.keyTime >= passesVideoSince }
+  mutating func show(_ picture: CameraPicture) {
+    original = Original(picture: picture)
+    switch picture.content {
+    case .samples(let frame): (latest, original) = (frame.with(sequence: picture.sequence), nil)
+    case .h264(let place): original?.passesVideo = place.keyTime >= passesVideoSince
+    case .jpeg: break
     }
   }
 

@@ -5,7 +5,7 @@ internal import PreviewCore
 /// An open source, and the demand that it was opened with.
 struct OpenSource: Sendable {
   /// A picture of it, or its end; the error of damaged frames that were skipped before; its reference size, if it reports one.
-  typealias Fetched = (picture: LivePicture?, damage: SourceError?, reference: Size?)
+  typealias Fetched = (picture: CameraPicture?, damage: SourceError?, reference: Size?)
 
   let source: any FrameSource
   let demand: SourceOptions.Demand

@@ -17,7 +17,7 @@ extension SourceFeed {
   ///
   /// - Throws: `FrameFailure`; `CancellationError` if the source was closed meanwhile; the errors of opening it, and of
   ///   a live source that is given up.
-  func takePicture() async throws -> LivePicture? {
+  func takePicture() async throws -> CameraPicture? {
     let source = try await openSource()
     guard let number = camera.opened?.number else { throw CancellationError() }
     let fetch = Task { try await self.nextWhole(of: source) }
@@ -50,11 +50,13 @@ extension SourceFeed {
     return error
   }
 
-  private func numbered(_ picture: LivePicture, _ reference: Size?) -> LivePicture {
+  private func numbered(_ picture: CameraPicture, _ reference: Size?) -> CameraPicture {
     counters.count(\.frames)
     drawing.plans.sawFrame(
-      of: picture.seenSize, reference: reference, isPinned: camera.opened?.demand.isPinned ?? false)
-    return picture.with(sequence: camera.number(picture.sequence))
+      of: picture.size, reference: reference, isPinned: camera.opened?.demand.isPinned ?? false)
+    var picture = picture
+    picture.sequence = camera.number(picture.sequence)
+    return picture
   }
 
   /// The next undamaged picture. Live sources skip damaged ones themselves.
@@ -62,11 +64,11 @@ extension SourceFeed {
     var (damage, damaged): (SourceError?, Int) = (nil, 0)
     while true {
       do {
-        let picture: LivePicture? =
+        let picture: CameraPicture? =
           if let live = source as? LiveSource {
             try await live.nextPicture()
           } else {
-            try await source.nextFrame().map { .frame($0) }
+            try await source.nextFrame().map { CameraPicture($0) }
           }
         return (picture, damage, await source.referenceSize)
       } catch let error as SourceError

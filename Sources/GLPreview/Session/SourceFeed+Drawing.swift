@@ -69,7 +69,7 @@ extension SourceFeed {
 
   /// Decodes a JPEG at a reduced size and answers the waiting requests with it, if that is enough for all of them. Otherwise, and
   /// if the JPEG is damaged, it answers none. The reduced frame is not shown again.
-  private func answerReduced(_ newest: EncodedLivePicture) async {
+  private func answerReduced(_ newest: CameraPicture) async {
     guard board.outage == nil, decoding == nil else { return }
     let waiting = board.requests.filter { board.waitsForDecoding($0.value) }
     var views: [ViewRequest] = []

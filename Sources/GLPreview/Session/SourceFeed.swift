@@ -150,7 +150,7 @@ actor SourceFeed: PictureProducer {
           continue
         }
         board.show(picture)
-        failure = misfit(picture.seenSize)
+        failure = misfit(picture.size)
         show(nil)
         try await answerAll()
         // The camera may have been lost since the frame was captured.

@@ -15,20 +15,19 @@ struct RequestBoardTests {
     return try Frame(tight: format, bytes: [0], timestamp: at(number)).with(sequence: number)
   }
 
-  private static func jpeg(_ number: Int) throws -> LivePicture {
+  private static func jpeg(_ number: Int) throws -> CameraPicture {
     let bytes = try smallJPEG(Size(width: 8, height: 8))
     let jpeg = try PassableJPEG(checking: bytes, maximumPixels: 64)
-    return .encoded(
-      EncodedLivePicture(content: .jpeg(jpeg), sequence: number, timestamp: at(number), lease: nil) { nil })
+    return CameraPicture(content: .jpeg(jpeg), sequence: number, timestamp: at(number)) { nil }
   }
 
-  private static func video(_ number: Int) -> LivePicture {
+  private static func video(_ number: Int) -> CameraPicture {
     let format = H264Format(sps: [], pps: [], size: Size(width: 16, height: 16), encoder: nil)
     let sample = VideoSample(bytes: [], isKey: true, timestamp: at(number), format: format)
-    return .encoded(
-      EncodedLivePicture(
-        content: .h264(PassableVideo().add(sample)), sequence: number, timestamp: at(number), lease: nil
-      ) { nil })
+    return CameraPicture(content: .h264(PassableVideo().add(sample)), sequence: number, timestamp: at(number))
+    {
+      nil
+    }
   }
 
   private static func event(after number: Int? = nil, outage: Int = 0, isOver: Bool = false) -> FeedRequest {
@@ -68,7 +67,7 @@ struct RequestBoardTests {
   func frames() throws {
     var board = RequestBoard()
     #expect(!board.isMet(Self.event()) && !board.isMet(Self.frame(since: 0)))
-    board.show(.frame(try Self.frame(3)))
+    board.show(CameraPicture(try Self.frame(3)))
     #expect(
       board.isMet(Self.event()) && board.isMet(Self.event(after: 2)) && !board.isMet(Self.event(after: 3)))
     #expect(board.isMet(Self.frame(since: 3)) && !board.isMet(Self.frame(since: 4)))
@@ -78,7 +77,7 @@ struct RequestBoardTests {
   @Test("an outage satisfies every request that has not seen it, until frames come again")
   func outage() throws {
     var board = RequestBoard()
-    board.show(.frame(try Self.frame(3)))
+    board.show(CameraPicture(try Self.frame(3)))
     let outage = Outage(.lost, reason: "is away", sinceCapture: Self.at(4))
     #expect(board.show(outage, at: Self.at(4)) == true)
     #expect(board.show(outage, at: Self.at(5)) == false, "the same one")
@@ -97,7 +96,7 @@ struct RequestBoardTests {
     var board = RequestBoard()
     let ids = (0..<20).map { board.add(Self.frame(since: $0 % 2)) }
     #expect(board.isWanted)
-    board.show(.frame(try Self.frame(0)))
+    board.show(CameraPicture(try Self.frame(0)))
     #expect(board.take { $1.isMet($0) }.count == 10)
     #expect(board.take { $1.isMet($0) }.isEmpty)
     #expect(ids[..<2].map { board.remove($0) } == [false, true])
@@ -137,7 +136,7 @@ struct RequestBoardTests {
     #expect(board.undecoded?.sequence == 2)
     #expect(board.decoded(2, to: nil) == false)
     #expect(board.undecoded == nil && board.event.frame?.sequence == 1)
-    board.show(.frame(try Self.frame(4)))
+    board.show(CameraPicture(try Self.frame(4)))
     #expect(board.decoded(3, to: try Self.frame(3)) == false)
     #expect(board.event.frame?.sequence == 4)
   }
@@ -165,7 +164,7 @@ struct RequestBoardTests {
   @Test("crops wait while their camera is switched to its reference size")
   func switching() throws {
     var board = RequestBoard { $0 == Size(width: 1, height: 1) }
-    board.show(.frame(try Self.frame(1)))
+    board.show(CameraPicture(try Self.frame(1)))
     #expect(board.isMet(Self.frame(since: 1)) && !board.isMet(Self.frame(since: 1, isCropped: true)))
     board.show(try Self.jpeg(2))
     #expect(board.waitsForDecoding(Self.frame(since: 1, isCropped: true)), "it is of another size")
@@ -174,7 +173,7 @@ struct RequestBoardTests {
   @Test("after the last frame, readers of pictures get nothing, and others that frame once")
   func end() throws {
     var board = RequestBoard()
-    board.show(.frame(try Self.frame(1)))
+    board.show(CameraPicture(try Self.frame(1)))
     board.isEnded = true
     let preview = Self.preview()
     let seen = FeedRequest(

@@ -38,14 +38,12 @@ extension ReplayBuffer {
   }
 }
 
-extension EncodedLivePicture {
+extension CameraPicture {
   /// A kept JPEG; nil if it can't be sent on as it is.
   init?(_ entry: ReplayRing<KeptPicture>.Entry, _ options: SourceOptions) {
     guard options.showsJPEGs, case .jpeg(let jpeg, _) = entry.content.form,
       let passable = try? PassableJPEG(checking: jpeg, maximumPixels: options.maximumPixels)
     else { return nil }
-    self.init(
-      content: .jpeg(passable), sequence: entry.content.sequence, timestamp: entry.timestamp, lease: nil
-    ) { nil }
+    self.init(content: .jpeg(passable), sequence: entry.content.sequence, timestamp: entry.timestamp) { nil }
   }
 }

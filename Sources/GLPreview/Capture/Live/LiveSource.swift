@@ -51,7 +51,7 @@ package final class LiveSource: FrameSource {
   package func nextFrame() async throws -> Frame? { try await core.nextFrame(0, .start) }
 
   /// The same, but a picture that can be sent on as it came is not decoded.
-  func nextPicture() async throws -> LivePicture? { try await core.nextPicture() }
+  func nextPicture() async throws -> CameraPicture? { try await core.nextPicture() }
 
   /// The next frame of number `sequence` or later, captured at `time` or later. Skips earlier ones without decoding.
   package func nextFrame(
@@ -114,24 +114,24 @@ private final class LiveCore: Sendable {
     return nil
   }
 
-  func nextPicture() async throws -> LivePicture? {
+  func nextPicture() async throws -> CameraPicture? {
     while let element = try await queue.take() {
       do {
-        if let picture = try await passable(element) { return .encoded(picture) }
+        if let picture = try await passable(element) { return picture }
       } catch let error as MemoryBudget.Exceeded {
         foundNoMemory(error)
         continue
       }
-      if let frame = try await frame(of: element) { return .frame(frame) }
+      if let frame = try await frame(of: element) { return CameraPicture(frame) }
     }
     return nil
   }
 
   /// The picture of a capture if it can be sent on as it came; nil if it has to be decoded.
-  private func passable(_ element: CaptureQueue.Element) async throws -> EncodedLivePicture? {
+  private func passable(_ element: CaptureQueue.Element) async throws -> CameraPicture? {
     if let place = element.capture.video {
-      return EncodedLivePicture(
-        content: .h264(place), sequence: element.sequence, timestamp: element.capture.timestamp, lease: nil
+      return CameraPicture(
+        content: .h264(place), sequence: element.sequence, timestamp: element.capture.timestamp
       ) { try await self.frame(of: element) }
     }
     guard let jpeg = element.capture.jpeg else { return nil }
@@ -142,7 +142,7 @@ private final class LiveCore: Sendable {
     guard let passable = try await checking.join() else { return nil }
     let capture = element.capture.with(passable.bytes, options)
     let decoded = CaptureQueue.Element(capture: capture, sequence: element.sequence)
-    return EncodedLivePicture(
+    return CameraPicture(
       content: .jpeg(passable), sequence: element.sequence, timestamp: capture.timestamp,
       lease: try options.memory?.budget?.reserve(passable.bytes.count)
     ) { try await self.frame(of: decoded) }
