@@ -209,10 +209,10 @@ private final class SessionRound: Sendable {
           while let picture = try await frames.nextPicture(passes: isEncoded) {
             switch picture {
             case .drawn(let frame): try await self.look(at: frame, isEncoded)
-            case .passed(let passed):
-              self.look(at: try PrivacyLeak(inFile: passed.jpeg.bytes), in: preview.name, "a passed picture")
-            // Only videos are passed so.
-            case .video: Issue.record("H.264 for a reader of pictures")
+            case .original(let original, _):
+              // H.264 is for readers of videos only.
+              let file = try #require(original.jpeg).bytes
+              self.look(at: try PrivacyLeak(inFile: file), in: preview.name, "a passed picture")
             }
           }
           return

@@ -43,7 +43,7 @@ struct EncoderPlan {
     }
     if !isLive { steps.append(.loseSource) }
     encodedAt = nil
-    if case .video = picture {
+    if picture.video != nil {
       steps += passes ? [.passOn] : [.rest, .passOn]
     } else if !isLive, isBatched {
       steps.append(.drop)
@@ -52,8 +52,7 @@ struct EncoderPlan {
       steps.append(.encode(keyframe: passes, time: time))
       encodedAt = now
     }
-    (last, sourceState) = (picture.key, picture.sourceState)
-    if case .video = picture { passes = true } else { passes = false }
+    (last, sourceState, passes) = (picture.key, picture.sourceState, picture.video != nil)
     return steps
   }
 }

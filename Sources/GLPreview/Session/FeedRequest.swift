@@ -6,7 +6,7 @@ struct FeedEvent: Sendable {
   /// The newest frame; nil before the first.
   let frame: Frame?
   /// The camera's own JPEG, instead of a frame, for a request that takes it.
-  var passed: PassedPicture?
+  var passed: CameraPicture?
   /// The outage that is shown instead; nil if the frame is shown.
   let outage: Outage?
   let key: FeedKey
@@ -24,7 +24,7 @@ extension FeedEvent {
   }
 
   /// The camera's own JPEG.
-  init(_ passed: PassedPicture, isLast: Bool = false) {
+  init(_ passed: CameraPicture, isLast: Bool = false) {
     self.init(
       frame: nil, passed: passed, outage: nil, key: FeedKey(sequence: passed.sequence, outage: 0),
       isLast: isLast)

@@ -309,7 +309,7 @@ public struct PreviewFrames: AsyncSequence, Sendable {
         guard preview.isEnabled else { continue }
         last = picture.key
         reading?.setEager(
-          picture.isShownByItself && current.configuration.updateEvery == .zero)
+          picture.sourceState == .live && picture.video == nil && current.configuration.updateEvery == .zero)
         pace.took(at: CaptureClock.now, every: current.configuration.updateEvery)
         return picture
       }

@@ -96,11 +96,10 @@ final class ReplayReader: Sendable {
     }
   }
 
-  private func passed(_ entry: ReplayRing<KeptPicture>.Entry) async -> PassedPicture? {
-    let checking = Task(executorPreference: DecodingQueue.shared) { [options = source.options] in
+  private func passed(_ entry: ReplayRing<KeptPicture>.Entry) async -> CameraPicture? {
+    await Task(executorPreference: DecodingQueue.shared) { [options = source.options] in
       CameraPicture(entry, options)
-    }
-    return await checking.value.flatMap { PassedPicture($0) }
+    }.value
   }
 
   /// Decodes the last picture of a path, once for all that wait for it. It is given up when all of them are cancelled.

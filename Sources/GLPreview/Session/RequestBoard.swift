@@ -162,18 +162,15 @@ struct RequestBoard {
       guard isNew, !isRemoved, configuration.isEnabled else { return nil }
       switch picture.content {
       // Videos take H.264, all others JPEGs.
-      case .jpeg where format != .video && configuration.view?.isWhole == true:
-        return PassedPicture(picture, version: version).map { .picture(.passed($0)) }
+      case .jpeg where format != .video && configuration.view?.isWhole == true: break
       case .h264(let place)
       where original.passesVideo && format == .video && preview.passesVideo(since: place.keyTime):
-        let key = PictureKey(sequence: picture.sequence, version: version)
-        return .picture(
-          .video(
-            PassedVideo(place: place, sequence: picture.sequence, timestamp: picture.timestamp, key: key)))
+        break
       default: return nil
       }
-    case .frame(capturedAt: let time, _, passes: true) where picture.timestamp >= time:
-      return PassedPicture(picture).map { .event(FeedEvent($0, isLast: isEnded)) }
+      return .picture(.original(picture, version: version))
+    case .frame(capturedAt: let time, _, passes: true) where picture.timestamp >= time && picture.jpeg != nil:
+      return .event(FeedEvent(picture, isLast: isEnded))
     default: return nil
     }
   }

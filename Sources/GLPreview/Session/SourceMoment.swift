@@ -23,10 +23,10 @@ package struct SourceMoment: Sendable {
   package var isFallback: Bool { outage != nil }
 
   /// The frame's own upright size. It differs from `size` if a camera is in a smaller mode, or a stream has changed.
-  package var frameSize: Size? { frame?.format.uprightSize ?? passed?.jpeg.size }
+  package var frameSize: Size? { frame?.format.uprightSize ?? passed?.size }
 
   /// The camera's own JPEG, for a request that takes it. There is no frame then, and nothing can be drawn.
-  package let passed: PassedPicture?
+  package let passed: CameraPicture?
   let frame: Frame?
   let outage: Outage?
   let feed: SourceFeed

@@ -199,8 +199,8 @@ final class VideoFeed: Sendable {
     case (.loseSource, _):
       state.update { state in for id in state.watchers.keys { state.watchers[id]?.leaveAway() } }
     case (.rest, _): await encoder.rest()
-    case (.passOn, .video(let video)):
-      pass(video.place)
+    case (.passOn, _):
+      if let place = picture.video { pass(place) }
       state.update { $0.picture = nil }
     case (.encode(let keyframe, let time), .drawn(let rendered)):
       let isOfCamera = rendered.sourceState == .live

@@ -122,7 +122,7 @@ struct PassingTests {
     while session.statistics.pictures == 0, !Task.isCancelled {
       device.playWhenOpen(.jpeg(jpeg, isDamaged: true))
       let picture = try await reader.nextPicture(passes: true)
-      #expect(picture?.passed?.jpeg.bytes == jpeg)
+      #expect(picture?.passed?.jpeg?.bytes == jpeg)
       count += 1
       // What waits for samples has tried to get them.
       await until {
@@ -208,7 +208,7 @@ struct PassingTests {
     request.passes = true
 
     let passed = try await preview.preview.moment(request)
-    #expect(passed.passed?.jpeg.bytes == jpeg && passed.frame == nil && !passed.isFallback)
+    #expect(passed.passed?.jpeg?.bytes == jpeg && passed.frame == nil && !passed.isFallback)
     #expect(passed.size == Self.size && passed.frameSize == Self.size)
     #expect(session.statistics.renders == 0)
 
@@ -275,5 +275,5 @@ struct PassingTests {
 }
 
 extension PreviewPicture {
-  fileprivate var passed: PassedPicture? { if case .passed(let picture) = self { picture } else { nil } }
+  fileprivate var passed: CameraPicture? { if case .original(let picture, _) = self { picture } else { nil } }
 }

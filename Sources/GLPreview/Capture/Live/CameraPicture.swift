@@ -2,7 +2,7 @@
 // needs samples.
 internal import PreviewCore
 
-struct CameraPicture: Sendable {
+package struct CameraPicture: Sendable {
   enum Content: Sendable {
     case samples(Frame)
     case jpeg(PassableJPEG)

@@ -1,14 +1,6 @@
 // Which previews show a camera's own H.264, and why others do not.
 internal import PreviewCore
 
-/// A picture of a camera's own H.264, with those before it back to a key picture.
-package struct PassedVideo: Sendable {
-  let place: PassableVideo.Place
-  let sequence: Int
-  let timestamp: CaptureInstant
-  let key: PictureKey
-}
-
 extension PreviewConfiguration {
   /// Whether its videos may be the source's own H.264: all pictures of it, whole.
   var passesVideo: Bool { isEnabled && view?.isWhole == true && updateEvery == .zero }

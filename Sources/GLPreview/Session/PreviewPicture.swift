@@ -1,0 +1,62 @@
+// Pictures for readers that take a camera's own JPEG or H.264 where a view shows just that: nothing is decoded, drawn or
+// encoded.
+package import PreviewCore
+
+/// A picture for a reader of JPEGs or of H.264.
+package enum PreviewPicture: Sendable {
+  /// It was drawn, and is to be encoded.
+  case drawn(RenderedPicture)
+  /// The camera's own JPEG, or for readers of videos its H.264; of this version of the preview.
+  case original(CameraPicture, version: Int)
+
+  var key: PictureKey {
+    switch self {
+    case .drawn(let picture): picture.key
+    case .original(let picture, let version): PictureKey(sequence: picture.sequence, version: version)
+    }
+  }
+
+  package var sequence: Int { max(key.sequence, 0) }
+
+  package var timestamp: CaptureInstant {
+    switch self {
+    case .drawn(let picture): picture.timestamp
+    case .original(let picture, _): picture.timestamp
+    }
+  }
+
+  package var sourceState: SourceState {
+    if case .drawn(let picture) = self { picture.sourceState } else { .live }
+  }
+
+  /// The place of H.264, whose reader gets all pictures since the last one; nil for a single picture.
+  var video: PassableVideo.Place? {
+    if case .original(let picture, _) = self, case .h264(let place) = picture.content { place } else { nil }
+  }
+
+  /// The camera's own JPEG, or that of `RenderedPicture.jpeg`.
+  package func jpeg(quality: Int) async throws -> EncodedPicture {
+    switch self {
+    case .drawn(let picture): return try await picture.jpeg(quality: quality)
+    case .original(let picture, _):
+      guard let jpeg = picture.jpeg else { throw SessionError("H.264 has no JPEG") }
+      return jpeg
+    }
+  }
+}
+
+extension CameraPicture {
+  /// The file as the camera sent it, of unknown quality; nil unless it is a JPEG.
+  package var jpeg: EncodedPicture? {
+    guard case .jpeg(let jpeg) = content else { return nil }
+    return EncodedPicture(bytes: jpeg.bytes, quality: nil, size: jpeg.size)
+  }
+}
+
+extension Preview {
+  /// Whether a view of the same source may be shown by the source's own JPEGs, if it gives any.
+  package func mayPass(_ view: ViewConfiguration) -> Bool {
+    guard view.isWhole, let source = (producer as? SourceFeed)?.source else { return false }
+    return source.isLive && source.options.showsJPEGs
+  }
+}
