@@ -54,6 +54,8 @@ struct Capture: Sendable {
   let timestamp: CaptureInstant
   /// The number of pictures after the previous one and before this one that never arrived.
   var skipped = 0
+  /// Its number among all captures of the source, once it is in the queue.
+  var sequence = 0
   /// Its size in memory while it waits.
   let byteCount: Int
   /// Whether it holds memory of the device until it is released. A queue of several captures copies it first.
@@ -107,8 +109,10 @@ extension Capture {
   /// The same capture with a JPEG of the same picture. If nothing was changed in it, it is the same in memory too.
   func with(_ jpeg: [UInt8], _ options: SourceOptions) -> Capture {
     guard jpeg != self.jpeg else { return self }
-    return Capture(
+    var capture = Capture(
       jpeg: jpeg, timestamp: timestamp, skipped: skipped, options, memory: options.memory ?? FramePool())
+    capture.sequence = sequence
+    return capture
   }
 
   /// The same capture without the JPEG or the H.264 as received if that shows what masks hide.

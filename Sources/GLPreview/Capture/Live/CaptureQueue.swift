@@ -3,17 +3,11 @@ internal import PreviewCore
 
 /// Captures on their way from successive connections to the reader of frames.
 final class CaptureQueue: Sendable {
-  /// A capture and its number among all captures of the source.
-  struct Element: Sendable {
-    let capture: Capture
-    let sequence: Int
-  }
-
   private let delivery: LiveOptions.Delivery
   private let state = Watched(State())
 
   private struct State {
-    var elements: [Element] = []
+    var captures: [Capture] = []
     var byteCount = 0
     var sequence = 0
     /// Nil while more may follow; then how the source ended.
@@ -26,7 +20,7 @@ final class CaptureQueue: Sendable {
 
   var isHeld: Bool { state.withLock { $0.isHeld } }
 
-  var isFilled: Bool { state.withLock { !$0.elements.isEmpty } }
+  var isFilled: Bool { state.withLock { !$0.captures.isEmpty } }
 
   /// Adds a capture; returns the number of unread ones that it replaced. If all are kept, waits for room.
   func put(_ capture: Capture) async throws -> Int {
@@ -44,14 +38,14 @@ final class CaptureQueue: Sendable {
 
   /// Waits for the next unread capture, the newest or the oldest; nil at the end. The error that ended the source is
   /// thrown after all captures are taken.
-  func take() async throws -> Element? {
+  func take() async throws -> Capture? {
     // Taking makes room: wakes a waiting `put`.
     defer { if case .every = delivery { state.update { _ in } } }
-    let taken = try await state.first { state -> Result<Element?, SourceError>? in
-      guard !state.elements.isEmpty else { return state.end.map { $0.map { nil } } }
-      let element = state.elements.removeFirst()
-      state.byteCount -= element.capture.byteCount
-      return .success(element)
+    let taken = try await state.first { state -> Result<Capture?, SourceError>? in
+      guard !state.captures.isEmpty else { return state.end.map { $0.map { nil } } }
+      let capture = state.captures.removeFirst()
+      state.byteCount -= capture.byteCount
+      return .success(capture)
     }
     return try taken?.get()
   }
@@ -65,8 +59,8 @@ final class CaptureQueue: Sendable {
 
   func removeAll() {
     let dropped = state.update { state in
-      defer { (state.elements, state.byteCount) = ([], 0) }
-      return state.elements
+      defer { (state.captures, state.byteCount) = ([], 0) }
+      return state.captures
     }
     // Outside the lock, because a capture may return memory to a driver.
     withExtendedLifetime(dropped) {}
@@ -75,23 +69,25 @@ final class CaptureQueue: Sendable {
   private func waitForRoom(_ maximumBytes: Int) async throws {
     defer { state.withLock { $0.isHeld = false } }
     _ = try await state.first { state in
-      state.isHeld = state.end == nil && state.byteCount >= maximumBytes && !state.elements.isEmpty
+      state.isHeld = state.end == nil && state.byteCount >= maximumBytes && !state.captures.isEmpty
       return state.isHeld ? nil : true
     }
   }
 
   /// Counts `capture` and adds it, in place of all waiting ones or after them; returns how many it replaced.
   private func add(_ capture: Capture, replacing: Bool) -> Int {
-    let dropped = state.update { state -> [Element] in
+    let dropped = state.update { state -> [Capture] in
       state.sequence += capture.skipped
       // A capture that arrives after the end is dropped.
       guard state.end == nil else { return [] }
-      var dropped: [Element] = []
+      var dropped: [Capture] = []
       if replacing {
-        swap(&dropped, &state.elements)
+        swap(&dropped, &state.captures)
         state.byteCount = 0
       }
-      state.elements.append(Element(capture: capture, sequence: state.sequence))
+      var capture = capture
+      capture.sequence = state.sequence
+      state.captures.append(capture)
       state.byteCount += capture.byteCount
       state.sequence += 1
       return dropped

@@ -107,52 +107,51 @@ private final class LiveCore: Sendable {
   // MARK: Frames
 
   func nextFrame(_ sequence: Int, _ time: CaptureInstant) async throws -> Frame? {
-    while let element = try await queue.take() {
-      guard element.sequence >= sequence, element.capture.timestamp >= time else { continue }
-      if let frame = try await frame(of: element) { return frame }
+    while let capture = try await queue.take() {
+      guard capture.sequence >= sequence, capture.timestamp >= time else { continue }
+      if let frame = try await frame(of: capture) { return frame }
     }
     return nil
   }
 
   func nextPicture() async throws -> CameraPicture? {
-    while let element = try await queue.take() {
+    while let capture = try await queue.take() {
       do {
-        if let picture = try await passable(element) { return picture }
+        if let picture = try await passable(capture) { return picture }
       } catch let error as MemoryBudget.Exceeded {
         foundNoMemory(error)
         continue
       }
-      if let frame = try await frame(of: element) { return CameraPicture(frame) }
+      if let frame = try await frame(of: capture) { return CameraPicture(frame) }
     }
     return nil
   }
 
   /// The picture of a capture if it can be sent on as it came; nil if it has to be decoded.
-  private func passable(_ element: CaptureQueue.Element) async throws -> CameraPicture? {
-    if let place = element.capture.video {
-      return CameraPicture(
-        content: .h264(place), sequence: element.sequence, timestamp: element.capture.timestamp
-      ) { try await self.frame(of: element) }
+  private func passable(_ capture: Capture) async throws -> CameraPicture? {
+    if let place = capture.video {
+      return CameraPicture(content: .h264(place), sequence: capture.sequence, timestamp: capture.timestamp) {
+        try await self.frame(of: capture)
+      }
     }
-    guard let jpeg = element.capture.jpeg else { return nil }
+    guard let jpeg = capture.jpeg else { return nil }
     let checking = Task(executorPreference: DecodingQueue.shared) { [limit = options.maximumPixels] in
       try Task.checkCancellation()
       return try? PassableJPEG(checking: jpeg, maximumPixels: limit)
     }
     guard let passable = try await checking.join() else { return nil }
-    let capture = element.capture.with(passable.bytes, options)
-    let decoded = CaptureQueue.Element(capture: capture, sequence: element.sequence)
+    let clean = capture.with(passable.bytes, options)
     return CameraPicture(
-      content: .jpeg(passable), sequence: element.sequence, timestamp: capture.timestamp,
+      content: .jpeg(passable), sequence: capture.sequence, timestamp: capture.timestamp,
       lease: try options.memory?.budget?.reserve(passable.bytes.count)
-    ) { try await self.frame(of: decoded) }
+    ) { try await self.frame(of: clean) }
   }
 
   /// The frame of a capture; nil if it can't be shown, but the next one may.
-  private func frame(of element: CaptureQueue.Element) async throws -> Frame? {
+  private func frame(of capture: Capture) async throws -> Frame? {
     do {
-      let frame = try await frame(of: element.capture)
-      return frame.with(sequence: element.sequence, timestamp: element.capture.timestamp)
+      let frame = try await decoded(capture)
+      return frame.with(sequence: capture.sequence, timestamp: capture.timestamp)
     } catch is CancellationError {
       throw CancellationError()
     } catch let error as WordError {
@@ -179,7 +178,7 @@ private final class LiveCore: Sendable {
   }
 
   /// The frame; a damaged one only after the camera has given no others for a while.
-  private func frame(of capture: Capture) async throws -> Frame {
+  private func decoded(_ capture: Capture) async throws -> Frame {
     do {
       let frame = try await decode(capture, .isAnError)
       failures.withLock { $0 = (0, 0) }
