@@ -182,7 +182,7 @@ struct ClipCursor: Sendable {
   var isCaughtUp: Bool { clip.feed.replay?.buffer.hasPicture(after: last, in: clip.times) != true }
 
   /// The next picture; nil at the end.
-  mutating func next() async throws -> ReplayRing<KeptPicture>.Entry? {
+  mutating func next() async throws -> ReplayBuffer.Entry? {
     guard let buffer = clip.feed.replay?.buffer else { return nil }
     while clip.isShown {
       let until = min(clip.times.upperBound, CaptureClock.now + Self.looksEvery)
@@ -196,11 +196,11 @@ struct ClipCursor: Sendable {
   }
 
   /// Draws a picture; nil if it is gone, damaged, or may no longer be shown.
-  func draw(_ entry: ReplayRing<KeptPicture>.Entry, as format: Picture.Format) async throws
+  func draw(_ entry: ReplayBuffer.Entry, as format: Picture.Format) async throws
     -> RenderedPicture?
   {
     let event = try await ForwardDecoding.$current.withValue(forward) {
-      try await clip.feed.kept(entry.content.sequence, isCropped: clip.view.isCropped)
+      try await clip.feed.kept(entry.sequence, isCropped: clip.view.isCropped)
     }
     guard let event else { return nil }
     let drawn = try await SourceMoment(event, of: clip.feed, .placeholder).draw([clip.view], as: format).first
@@ -297,26 +297,26 @@ public struct ClipSamples: AsyncSequence, Sendable {
 
     /// The camera's own samples up to a picture, from the last one that was copied or a key picture on; none if it has to be
     /// encoded.
-    private mutating func copies(of entry: ReplayRing<KeptPicture>.Entry) -> [VideoSample] {
-      guard cursor.clip.copies, case .h264 = entry.content.form, let buffer = cursor.clip.feed.replay?.buffer
+    private mutating func copies(of entry: ReplayBuffer.Entry) -> [VideoSample] {
+      guard cursor.clip.copies, case .h264 = entry.content, let buffer = cursor.clip.feed.replay?.buffer
       else { return [] }
-      let path = buffer.path(through: entry.content.sequence)
-      let place = copied.flatMap { copied in path.firstIndex { $0.content.sequence == copied } }
+      let path = buffer.path(through: entry.sequence)
+      let place = copied.flatMap { copied in path.firstIndex { $0.sequence == copied } }
       // After pictures that were encoded, it begins with the next key picture.
       guard place != nil || last == nil || entry.isKey else { return [] }
       let rest = path[(place.map { $0 + 1 } ?? 0)...]
       let samples = rest.compactMap { entry -> VideoSample? in
-        guard case .h264(let sample, _) = entry.content.form, cursor.clip.shows(entry.timestamp) else {
+        guard case .h264(let sample, _) = entry.content, cursor.clip.shows(entry.timestamp) else {
           return nil
         }
         return (sample as? VideoSample)?.at(entry.timestamp)
       }
       guard samples.count == rest.count else { return [] }
-      copied = entry.content.sequence
+      copied = entry.sequence
       return samples
     }
 
-    private mutating func encoded(_ entry: ReplayRing<KeptPicture>.Entry) async throws -> VideoSample? {
+    private mutating func encoded(_ entry: ReplayBuffer.Entry) async throws -> VideoSample? {
       guard let drawn = try await cursor.draw(entry, as: .video) else { return nil }
       let isKey = copied != nil || last == nil || keys.isDue(at: entry.timestamp)
       let sample = try await encoder.encode(drawn.picture, at: entry.timestamp, isKey: isKey)

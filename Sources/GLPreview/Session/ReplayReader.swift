@@ -81,11 +81,11 @@ final class ReplayReader: Sendable {
   /// The last picture of a path; nil if it is damaged.
   ///
   /// - Throws: as `event(at:reference:passes:)`.
-  func event(of path: [ReplayRing<KeptPicture>.Entry], reference: Size?) async throws -> FeedEvent? {
+  func event(of path: [ReplayBuffer.Entry], reference: Size?) async throws -> FeedEvent? {
     guard let last = path.last else { return nil }
     do {
-      let frame = try await frame(path.map(\.content), reference)
-      return FeedEvent(frame.with(sequence: last.content.sequence, timestamp: last.timestamp))
+      let frame = try await frame(path, reference)
+      return FeedEvent(frame.with(sequence: last.sequence, timestamp: last.timestamp))
     } catch  where error.isOutOfMemory {
       throw MemoryBudget.Exceeded()
     } catch let error as WordError {
@@ -96,14 +96,14 @@ final class ReplayReader: Sendable {
     }
   }
 
-  private func passed(_ entry: ReplayRing<KeptPicture>.Entry) async -> CameraPicture? {
+  private func passed(_ entry: ReplayBuffer.Entry) async -> CameraPicture? {
     await Task(executorPreference: DecodingQueue.shared) { [options = source.options] in
       CameraPicture(entry, options)
     }.value
   }
 
   /// Decodes the last picture of a path, once for all that wait for it. It is given up when all of them are cancelled.
-  private func frame(_ path: [KeptPicture], _ reference: Size?) async throws -> Frame {
+  private func frame(_ path: [ReplayBuffer.Entry], _ reference: Size?) async throws -> Frame {
     guard let sequence = path.last?.sequence else { throw CancellationError() }
     try Task.checkCancellation()
     let (waiter, task) = state.withLock { state in
@@ -158,9 +158,9 @@ final class ForwardDecoding: Sendable {
   }
 
   /// The frame of the last picture of a path; blocks while it decodes.
-  func frame(_ path: [KeptPicture]) throws -> Frame {
+  func frame(_ path: [ReplayBuffer.Entry]) throws -> Frame {
     guard let last = path.last else { throw CancellationError() }
-    switch last.form {
+    switch last.content {
     case .jpeg(_, let decode): return try decode()
     case .frame(let frame): return frame
     case .h264(_, let openDecoder):
@@ -169,7 +169,7 @@ final class ForwardDecoding: Sendable {
       let place = path.firstIndex { $0.sequence == known?.sequence }
       let rest = place.map { path[($0 + 1)...] } ?? path[...]
       let decoder = place == nil ? openDecoder() : known?.decoder ?? openDecoder()
-      let samples = rest.compactMap { if case .h264(let sample, _) = $0.form { sample } else { nil } }
+      let samples = rest.compactMap { if case .h264(let sample, _) = $0.content { sample } else { nil } }
       let frame = if let known, samples.isEmpty { known.frame } else { try decoder.frame(of: samples) }
       position.withLock { $0 = Position(decoder: decoder, sequence: last.sequence, frame: frame) }
       return frame

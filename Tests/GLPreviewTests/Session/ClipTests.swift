@@ -198,11 +198,12 @@ struct ClipTests {
   }
 
   /// Of groups of 250 pictures.
-  private static func path(to number: Int, _ decoded: Watched<[UInt8]>) -> [KeptPicture] {
+  private static func path(to number: Int, _ decoded: Watched<[UInt8]>) -> [ReplayBuffer.Entry] {
     (number / 250 * 250...number).map { number in
-      KeptPicture(
+      ReplayBuffer.Entry(
         sequence: number,
-        form: .h264(Sample(annexB: [UInt8(truncatingIfNeeded: number)])) { CountingDecoder(decoded) })
+        content: .h264(Sample(annexB: [UInt8(truncatingIfNeeded: number)])) { CountingDecoder(decoded) },
+        timestamp: .start, byteCount: 1)
     }
   }
 
@@ -338,7 +339,7 @@ struct ClipTests {
 }
 
 extension ReplayRing where Content == Int {
-  fileprivate func numbers(after last: Int) -> [Int] { suffix { $0 > last }.map(\.content) }
+  fileprivate func numbers(after last: Int) -> [Int] { suffix { $0.content > last }.map(\.content) }
 }
 
 @Suite("A ring by numbers")
@@ -355,8 +356,8 @@ struct ReplayRingNumberTests {
     // From 60 on.
     #expect(ring.numbers(after: 0).first == 120 && ring.numbers(after: 0).count == 40)
     #expect(ring.numbers(after: 197) == [198] && ring.numbers(after: 198).isEmpty)
-    #expect(ring.path { $0 > 146 }.map(\.content) == [140, 142, 144, 146])
-    #expect(ring.path { $0 > 10 }.isEmpty)
+    #expect(ring.path { $0.content > 146 }.map(\.content) == [140, 142, 144, 146])
+    #expect(ring.path { $0.content > 10 }.isEmpty)
     #expect(ring.newest(at: CaptureInstant(sinceStart: .milliseconds(70_500)))?.content == 140)
   }
 }

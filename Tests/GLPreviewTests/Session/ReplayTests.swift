@@ -320,12 +320,12 @@ struct ReplayTests {
     let session = try Self.session(source)
     let feed = try #require(session.firstFeed)
     await until {
-      feed.replay?.buffer.path(to: CaptureClock.now).last.map { $0.content.sequence >= 10 } ?? false
+      feed.replay?.buffer.path(to: CaptureClock.now).last.map { $0.sequence >= 10 } ?? false
     }
     var times: [Int: CaptureInstant] = [:]
     var time = CaptureClock.now
     while let last = feed.replay?.buffer.path(to: time).last {
-      times[last.content.sequence] = last.timestamp
+      times[last.sequence] = last.timestamp
       time = last.timestamp - .nanoseconds(1)
     }
     let expected = times
@@ -389,7 +389,7 @@ struct ReplayTests {
     }
     // Half of it, for others draw with the rest.
     #expect(buffer.byteCount == 2_000_000)
-    #expect(buffer.path(to: .now).last?.content.sequence == 7)
+    #expect(buffer.path(to: .now).last?.sequence == 7)
   }
 }
 

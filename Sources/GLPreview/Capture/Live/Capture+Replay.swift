@@ -12,15 +12,15 @@ extension ReplayBuffer {
     if let jpeg = capture.jpeg {
       // Its memory may be larger than what is in it.
       put(
-        ReplayRing.Entry(
-          content: KeptPicture(sequence: number, form: .jpeg(jpeg) { try capture.frame() }),
+        Entry(
+          sequence: number, content: .jpeg(jpeg) { try capture.frame() },
           timestamp: capture.timestamp, byteCount: jpeg.capacity))
       return capture
     }
     if let sample = capture.video?.sample, let open = capture.openDecoder {
       put(
-        ReplayRing.Entry(
-          content: KeptPicture(sequence: number, form: .h264(sample, openDecoder: open)),
+        Entry(
+          sequence: number, content: .h264(sample, openDecoder: open),
           timestamp: capture.timestamp, byteCount: sample.bytes.capacity,
           isKey: sample.isKey))
       return capture
@@ -31,8 +31,8 @@ extension ReplayBuffer {
         frame.format, bytes: frame.bytes, planes: frame.planes, iccProfile: frame.iccProfile)
     else { return capture }
     put(
-      ReplayRing.Entry(
-        content: KeptPicture(sequence: number, form: .frame(kept)), timestamp: capture.timestamp,
+      Entry(
+        sequence: number, content: .frame(kept), timestamp: capture.timestamp,
         byteCount: kept.storage.count))
     return capture
   }
@@ -40,10 +40,10 @@ extension ReplayBuffer {
 
 extension CameraPicture {
   /// A kept JPEG; nil if it can't be sent on as it is.
-  init?(_ entry: ReplayRing<KeptPicture>.Entry, _ options: SourceOptions) {
-    guard options.showsJPEGs, case .jpeg(let jpeg, _) = entry.content.form,
+  init?(_ entry: ReplayBuffer.Entry, _ options: SourceOptions) {
+    guard options.showsJPEGs, case .jpeg(let jpeg, _) = entry.content,
       let passable = try? PassableJPEG(checking: jpeg, maximumPixels: options.maximumPixels)
     else { return nil }
-    self.init(content: .jpeg(passable), sequence: entry.content.sequence, timestamp: entry.timestamp) { nil }
+    self.init(content: .jpeg(passable), sequence: entry.sequence, timestamp: entry.timestamp) { nil }
   }
 }

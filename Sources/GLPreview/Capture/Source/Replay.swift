@@ -30,16 +30,10 @@ protocol KeptDecoder: Sendable {
 
 /// A picture as its source gave it, with nothing hidden: only `ReplayReader`, which burns masks in, and `ClipSamples`, where
 /// nothing is to be hidden, may show it.
-struct KeptPicture: Sendable {
-  enum Form: Sendable {
-    case jpeg([UInt8], decode: @Sendable () throws -> Frame)
-    case h264(any KeptSample, openDecoder: @Sendable () -> any KeptDecoder)
-    case frame(Frame)
-  }
-
-  /// As of the frames of the source's feed: each is larger than the one before.
-  let sequence: Int
-  let form: Form
+enum BufferedPicture: Sendable {
+  case jpeg([UInt8], decode: @Sendable () throws -> Frame)
+  case h264(any KeptSample, openDecoder: @Sendable () -> any KeptDecoder)
+  case frame(Frame)
 }
 
 /// How much is kept of a source now.
@@ -57,11 +51,13 @@ public struct ReplayStatus: Sendable, Hashable {
 
 /// The pictures that are kept of a source while it is opened and closed, lost and found.
 final class ReplayBuffer: Sendable {
+  typealias Entry = ReplayRing<BufferedPicture>.Entry
+
   private let budget: MemoryBudget?
   private let state: Watched<State>
 
   private struct State: Sendable {
-    var ring: ReplayRing<KeptPicture>
+    var ring: ReplayRing<BufferedPicture>
     /// The number of the next picture.
     var nextSequence = 0
     var warmup = Warmup.none
@@ -87,7 +83,7 @@ final class ReplayBuffer: Sendable {
     state.update { state in
       guard state.ring.duration != replay.duration || state.ring.maximumBytes != max(replay.maximumBytes, 1)
       else { return }
-      var ring = ReplayRing<KeptPicture>(
+      var ring = ReplayRing<BufferedPicture>(
         duration: replay.duration, maximumBytes: max(replay.maximumBytes, 1))
       for entry in state.ring.entries { ring.put(entry) }
       state.ring = ring
@@ -126,7 +122,7 @@ final class ReplayBuffer: Sendable {
     }
   }
 
-  func put(_ entry: ReplayRing<KeptPicture>.Entry) {
+  func put(_ entry: Entry) {
     state.update { state in
       guard state.isOn else { return }
       state.ring.put(entry)
@@ -147,28 +143,28 @@ final class ReplayBuffer: Sendable {
   // MARK: Looking up
 
   /// The newest picture at `time` or before, after those that it rests on.
-  func path(to time: CaptureInstant) -> [ReplayRing<KeptPicture>.Entry] {
+  func path(to time: CaptureInstant) -> [Entry] {
     state.withLock { $0.ring.path(to: time) }
   }
 
   /// The picture of this number, after those that it rests on; empty if it is gone.
-  func path(through sequence: Int) -> [ReplayRing<KeptPicture>.Entry] {
-    state.withLock { $0.ring.path(through: sequence) }
+  func path(through sequence: Int) -> [Entry] {
+    state.withLock { $0.ring.path(beforeFirst: { $0.sequence > sequence }) }
   }
 
   /// The number of the newest picture at `time` or before.
   func sequence(at time: CaptureInstant) -> Int? {
-    state.withLock { $0.ring.newest(at: time)?.content.sequence }
+    state.withLock { $0.ring.newest(at: time)?.sequence }
   }
 
   /// Waits for the first picture within `times` that arrived after the one of the number `last`; nil at `deadline`.
   /// Those that were looked at are not looked at again: `last` moves on.
   func next(
     after last: inout Int, in times: ClosedRange<CaptureInstant>, until deadline: CaptureInstant
-  ) async throws -> ReplayRing<KeptPicture>.Entry? {
+  ) async throws -> Entry? {
     try await state.first(until: deadline) { state in
       for entry in state.ring.suffix(where: { $0.sequence > last }) {
-        last = entry.content.sequence
+        last = entry.sequence
         if times.contains(entry.timestamp) { return entry }
       }
       return nil
@@ -233,9 +229,4 @@ extension ReplayBuffer: Hashable {
   static func == (a: ReplayBuffer, b: ReplayBuffer) -> Bool { a === b }
 
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-}
-
-extension ReplayRing where Content == KeptPicture {
-  /// The picture of this number, preceded by those that it rests on; empty if it is gone.
-  func path(through sequence: Int) -> [Entry] { path(beforeFirst: { $0.sequence > sequence }) }
 }

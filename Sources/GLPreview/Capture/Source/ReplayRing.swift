@@ -7,6 +7,8 @@ internal import PreviewCore
 /// groups are evicted from the front, so that the first picture can always be decoded.
 struct ReplayRing<Content: Sendable>: Sendable {
   struct Entry: Sendable {
+    /// As of the frames of the source's feed: each is larger than the one before.
+    var sequence = 0
     let content: Content
     let timestamp: CaptureInstant
     let byteCount: Int
@@ -86,13 +88,13 @@ struct ReplayRing<Content: Sendable>: Sendable {
 
   /// The last picture for which `isLater` does not hold, preceded by those that it rests on. It must hold for all that
   /// came after one for which it holds.
-  func path(beforeFirst isLater: (Content) -> Bool) -> [Entry] {
+  func path(beforeFirst isLater: (Entry) -> Bool) -> [Entry] {
     let end = firstIndex(where: isLater)
     return end > head ? path(to: end - 1) : []
   }
 
   /// The pictures from the first one on for which `isLater` holds, as it must for all that came after that.
-  func suffix(where isLater: (Content) -> Bool) -> some Sequence<Entry> {
+  func suffix(where isLater: (Entry) -> Bool) -> some Sequence<Entry> {
     slots[firstIndex(where: isLater)...].lazy.compactMap(\.self)
   }
 
@@ -106,11 +108,11 @@ struct ReplayRing<Content: Sendable>: Sendable {
   }
 
   /// Bisects.
-  private func firstIndex(where isLater: (Content) -> Bool) -> Int {
+  private func firstIndex(where isLater: (Entry) -> Bool) -> Int {
     var (low, high) = (head, slots.count)
     while low < high {
       let middle = (low + high) / 2
-      if slots[middle].map({ isLater($0.content) }) ?? false { high = middle } else { low = middle + 1 }
+      if slots[middle].map(isLater) ?? false { high = middle } else { low = middle + 1 }
     }
     return low
   }
