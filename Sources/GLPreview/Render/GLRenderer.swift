@@ -13,9 +13,8 @@ public actor GLRenderer: Renderer {
   private var state: GLState?
   /// Stays true after closing, so that waiting callers get the reason.
   private var isLost = false
-  /// The number of frames that may still be submitted, and the waiting callers.
-  private var freeSlots: Int
-  private var waiting: [CheckedContinuation<Void, Never>] = []
+  /// One for each frame in flight.
+  private let places: Places
   private nonisolated let kept = Atomic(0)
   private nonisolated let programs = Atomic(0)
 
@@ -67,7 +66,7 @@ public actor GLRenderer: Renderer {
     self.device = device
     self.tuning = tuning
     self.thread = thread
-    freeSlots = tuning.framesInFlight
+    places = Places(tuning.framesInFlight)
     state = nil  // All properties are set: from the next line on, the init runs on the GPU thread.
     do { state = try GLState(device, tuning) } catch { throw RenderError("\(device.name): \(error)") }
   }
@@ -194,9 +193,9 @@ public actor GLRenderer: Renderer {
     -> DrawnFrame
   {
     let overlaps = framesInFlight > 1
-    if overlaps { await takeSlot() }
+    let place = overlaps ? await places.take() : nil
     defer {
-      if overlaps { giveSlot() }
+      withExtendedLifetime(place) {}
       countKept()
     }
     switch try onDevice({ try state?.begin(work, within: budget) }) {
@@ -240,21 +239,6 @@ public actor GLRenderer: Renderer {
     }
     guard let result else { throw RenderError("the renderer is closed") }
     return result
-  }
-
-  // MARK: Slots
-
-  private func takeSlot() async {
-    if freeSlots > 0 {
-      freeSlots -= 1
-    } else {
-      await withCheckedContinuation { waiting.append($0) }
-    }
-  }
-
-  /// FIFO hand-off: the slot goes to the longest waiter.
-  private func giveSlot() {
-    if waiting.isEmpty { freeSlots += 1 } else { waiting.removeFirst().resume() }
   }
 }
 

@@ -1,8 +1,8 @@
 // Limits how much is in progress.
-import Synchronization
+internal import Synchronization
 
 /// A number of places. FIFO hand-off: free places go to the longest waiter.
-final class Places: Sendable {
+package final class Places: Sendable {
   private let count: Int
   private let state: Mutex<State>
 
@@ -22,25 +22,25 @@ final class Places: Sendable {
   }
 
   /// Places that are occupied until this object is released.
-  final class Held: Sendable {
+  package final class Held: Sendable {
     private let places: Places
     private let count: Int
 
     /// Whether nothing else is in progress.
-    var isAlone: Bool { count == places.count }
+    package var isAlone: Bool { count == places.count }
 
     fileprivate init(_ places: Places, _ count: Int) { (self.places, self.count) = (places, count) }
 
     deinit { places.leave(count) }
   }
 
-  init(_ count: Int) {
+  package init(_ count: Int) {
     self.count = count
     state = Mutex(State(free: count))
   }
 
   /// Waits for a place; for all of them if `alone`.
-  func take(alone: Bool = false) async -> Held {
+  package func take(alone: Bool = false) async -> Held {
     let wanted = alone ? count : 1
     await withCheckedContinuation { continuation in
       let admitted = state.withLock { state in
@@ -53,7 +53,8 @@ final class Places: Sendable {
   }
 
   /// Works once there is a place.
-  func occupied<Output: Sendable>(_ work: @Sendable () async throws -> Output) async throws -> Output {
+  package func occupied<Output: Sendable>(_ work: @Sendable () async throws -> Output) async throws -> Output
+  {
     let held = await take()
     defer { withExtendedLifetime(held) {} }
     return try await work()
