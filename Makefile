@@ -13,7 +13,7 @@ SWIFT_BUILD = $(SWIFT) build
 BUILD_FLAGS ?= --static-swift-stdlib --disable-local-rpath -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
 GLPREVIEW = .build/release/glpreview
 PREFIX ?= /usr/local
-EXAMPLES = CallSnapshot Clip MultiPreview Replicator Still
+EXAMPLES = CallSnapshot Clip MultiPreview Replicator Still Thumbnails
 # So many tests at a time: all at once, those that wait for something would wait for all others too.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 # Where a process of the tests crashes, the log says in which line. The release command has Swift's runtime in it, and would look

@@ -8,7 +8,7 @@ let package = Package(
   name: "Examples",
   // Without the trait HTTP there is no SwiftNIO to build. With `http://` cameras, leave `traits:` out.
   dependencies: [.package(name: "GLPreview", path: "..", traits: ["FFmpeg"])],
-  targets: ["CallSnapshot", "Clip", "MultiPreview", "Replicator", "Still"].map { name in
+  targets: ["CallSnapshot", "Clip", "MultiPreview", "Replicator", "Still", "Thumbnails"].map { name in
     .executableTarget(
       name: name, dependencies: [.product(name: "GLPreview", package: "GLPreview")], path: name,
       swiftSettings: settings)

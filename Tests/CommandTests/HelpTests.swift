@@ -36,7 +36,8 @@ struct HelpTests {
       "--filter", "--linear", "--input-format", "--input-size", "--matrix", "--range", "--decode",
       "--max-megapixels", "--mask", "--reference",
       "--quality",
-      "--subsampling", "--max-bytes", "--format", "--gpu", "--frames", "--every", "--loop", "--renderer",
+      "--subsampling", "--max-bytes", "--exif", "--format", "--gpu", "--frames", "--every", "--loop",
+      "--renderer",
       "--json",
       "--quiet", "--scene", "--tile", "--labels", "--speaking", "--off", "--avatar", "--from-file",
     ]

@@ -48,7 +48,8 @@ public struct PictureEncoder: Sendable, Hashable {
   ///   - format: the file format.
   ///   - quality: the JPEG quality, clamped to 1...100.
   ///   - subsampling: the chroma subsampling of JPEGs.
-  ///   - maximumBytes: the byte budget; the highest quality up to `quality` that fits is used.
+  ///   - maximumBytes: the byte budget. A JPEG has the highest quality up to `quality` that fits if that is at least
+  ///     30; otherwise it is smaller, at quality 50, as `RenderedPicture.jpeg` says. A PNG that does not fit is an error.
   public init(
     _ format: EncodedPicture.Format, quality: Int = 80, subsampling: Picture.ChromaSubsampling = .yuv420,
     maximumBytes: Int? = nil
@@ -67,48 +68,25 @@ public struct PictureEncoder: Sendable, Hashable {
   /// - Parameters:
   ///   - picture: a picture in `pictureFormat`.
   ///   - iccProfile: the ICC profile of the source frame, for R, G, B.
+  ///   - time: when the frame was captured, which a JPEG holds as EXIF; nil leaves it out.
   /// - Returns: the encoded picture.
   /// - Throws: `Failure` if the picture can't be encoded, or not within the budget.
-  public func encode(_ picture: Picture, iccProfile: [UInt8]? = nil) throws(Failure) -> EncodedPicture {
+  public func encode(
+    _ picture: Picture, iccProfile: [UInt8]? = nil, capturedAt time: WallTime? = nil
+  ) throws(Failure) -> EncodedPicture {
+    guard format == .png else {
+      return try FittedJPEG(picture, iccProfile: iccProfile, capturedAt: time, quality: quality)
+        .encode(maximumBytes: maximumBytes)
+    }
     do throws(CodecError) {
-      switch format {
-      case .png:
-        let encoded = EncodedPicture(
-          bytes: try PNGEncoder().encode(picture, iccProfile: iccProfile), quality: nil, size: picture.size)
-        if let maximumBytes, encoded.bytes.count > maximumBytes {
-          throw CodecError.overBudget(picture.size, encoded.bytes.count, maximumBytes)
-        }
-        return encoded
-      case .jpeg: return try bestJPEG(picture, iccProfile)
+      let bytes = try PNGEncoder().encode(picture, iccProfile: iccProfile)
+      if let maximumBytes, bytes.count > maximumBytes {
+        throw CodecError.overBudget(picture.size, bytes.count, maximumBytes)
       }
+      return EncodedPicture(bytes: bytes, quality: nil, size: picture.size)
     } catch {
       throw Failure(description: error.description)
     }
-  }
-
-  /// The highest quality that fits, in as few encodes as possible.
-  private func bestJPEG(_ picture: Picture, _ profile: [UInt8]?) throws(CodecError) -> EncodedPicture {
-    guard let maximumBytes else { return try jpeg(picture, quality, profile) }
-    var search = BudgetSearch(budget: maximumBytes) { _, quality throws(CodecError) in
-      try jpeg(picture, quality, profile)
-    }
-    let first = try search.attempt(picture.size, quality)
-    guard !search.fits(first) else { return first }
-    if quality > 1,
-      let found = try search.bestQuality(
-        of: picture.size, in: 1...(quality - 1), beyond: (quality, first.bytes.count), enough: maximumBytes)
-    {
-      return found
-    }
-    throw CodecError.overBudget(picture.size, search.least, maximumBytes)
-  }
-
-  private func jpeg(_ picture: Picture, _ quality: Int, _ profile: [UInt8]?) throws(CodecError)
-    -> EncodedPicture
-  {
-    EncodedPicture(
-      bytes: try JPEGEncoder(quality: quality).encode(picture, iccProfile: profile), quality: quality,
-      size: picture.size)
   }
 }
 

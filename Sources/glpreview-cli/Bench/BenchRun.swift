@@ -149,15 +149,13 @@ struct BenchRun {
   }
 
   private func render(frames count: Int) async throws -> WorkTime {
-    let job = RenderJob(
-      source: file, sourceOptions: work.sourceOptions, decode: .exact, views: work.views,
-      settings: RenderSettings(
-        output: .nowhere(work.encoder?.format), encoder: work.encoder,
-        schedule: FrameSchedule(limit: count, loops: .max), maximumPixels: .max, isQuiet: true))
-    let source = try await openSource()
-    let planner = RenderPlanner(tuning: renderer.tuning)
-    return try await WorkTime.of {
-      try await job.run(source, renderer, planner, rendererName: renderer.device.name)
-    }.time
+    var pipeline = RenderPipeline(work.views, encoder: work.encoder, on: renderer)
+    pipeline.sourceOptions = work.sourceOptions
+    pipeline.memory = memory
+    let schedule = FrameSchedule(limit: count, loops: .max)
+    let source = try await pipeline.open(file, schedule)
+    return try await source.closing { [pipeline] in
+      try await WorkTime.of { try await pipeline.render(source, schedule) { _ in } }.time
+    }
   }
 }

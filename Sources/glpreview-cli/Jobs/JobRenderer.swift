@@ -1,7 +1,6 @@
 // Draws a job's pictures as `glpreview render` does, within what the worker permits.
 import FoundationEssentials
 import GLPreview
-import ReferenceRenderer
 
 /// What jobs may do here.
 struct JobPermissions: Sendable {
@@ -46,19 +45,18 @@ struct JobPermissions: Sendable {
 }
 
 /// Draws jobs on one renderer, which is opened again after an error of its device.
-actor JobRenderer {
-  private let choice: RendererChoice
-  private let gpu: GPUDevice.Choice
+struct JobRenderer: Sendable {
   private let budget: MemoryBudget
   private let memory: FramePool
   /// One for each job at a time.
   private let places: Places
-  private var opening: Task<GLRenderer, any Error>?
+  private let renderer: LazyRenderer
 
   init(_ choice: RendererChoice, _ gpu: GPUDevice.Choice, budget: MemoryBudget, concurrency: Int) {
-    (self.choice, self.gpu, self.budget) = (choice, gpu, budget)
+    self.budget = budget
     memory = FramePool(budget: budget)
     places = Places(concurrency)
+    renderer = LazyRenderer(choice, gpu)
   }
 
   /// Draws a job's pictures, a few views at a time, and hands each to `deliver` with its view's number.
@@ -66,13 +64,13 @@ actor JobRenderer {
   /// A job for which memory is short beside others is rendered alone.
   ///
   /// - Throws: `JobFailure` if a job is larger than the worker permits; what `deliver` throws.
-  nonisolated func render(
+  func render(
     _ job: Job, _ options: JobOptions, as format: EncodedPicture.Format, _ permissions: JobPermissions,
     to deliver: (EncodedPicture, _ view: Int) async throws -> Void
   ) async throws {
     let source = try permissions.source(job.source)
     var work = Work(
-      source: source, rendering: try rendering(job, options, as: format, permissions),
+      source: source, pipeline: try pipeline(job, options, as: format, permissions),
       permissions: permissions)
     do {
       do {
@@ -80,7 +78,8 @@ actor JobRenderer {
       } catch let error where error.isOutOfMemory {
         let alone = try await withDeadline(permissions.limit) { [places] in await places.take(alone: true) }
         guard let alone else { throw error }
-        await removeKept()
+        memory.removeAll()
+        await renderer.removeKept()
         try await render(&work, on: alone, to: deliver)
       }
     } catch let error where error.isOutOfMemory && work.isAlone {
@@ -91,7 +90,7 @@ actor JobRenderer {
       // The author of a job need not know the worker's folders.
       throw error.named(job.source)
     } catch let error where error is DeviceError || (error as? RenderError)?.isContextLost == true {
-      await forget()
+      await renderer.forget()
       throw error
     }
   }
@@ -99,7 +98,7 @@ actor JobRenderer {
   /// A job, and what is done of it.
   private struct Work {
     let source: String
-    let rendering: StillRendering
+    let pipeline: RenderPipeline
     let permissions: JobPermissions
     /// The views that are delivered.
     var delivered = 0
@@ -122,14 +121,14 @@ actor JobRenderer {
     }
   }
 
-  private nonisolated func render(
+  private func render(
     _ work: inout Work, on place: Places.Held, to deliver: (EncodedPicture, _ view: Int) async throws -> Void
   ) async throws {
     work.isAlone = place.isAlone
-    let (source, rendering) = (work.source, work.rendering)
+    let (source, pipeline) = (work.source, work.pipeline)
     let still = try await work.within {
       defer { withExtendedLifetime(place) {} }
-      return try await rendering.decoded(source) { try await self.drawing(rendering.settings) }
+      return try await pipeline.still(source)
     }
     let most = work.permissions.maximumPixelsOfJob
     guard still.pixelCount <= most else {
@@ -138,63 +137,37 @@ actor JobRenderer {
       )
     }
     for piece in still.pieces where piece.firstView >= work.delivered {
-      let encoded = try await work.within {
+      let pictures = try await work.within {
         defer { withExtendedLifetime(place) {} }
-        return try await still.encoded(piece)
+        return try await pipeline.pictures(of: piece, in: still)
       }
-      for picture in encoded.files.compactMap(\.self) {
-        try await deliver(picture, work.delivered)
+      for file in pictures.compactMap(\.file) {
+        try await deliver(file, work.delivered)
         work.delivered += 1
       }
     }
   }
 
-  private nonisolated func rendering(
+  private func pipeline(
     _ job: Job, _ options: JobOptions, as format: EncodedPicture.Format, _ permissions: JobPermissions
-  ) throws -> StillRendering {
-    let views = try options.viewOptions.views()
+  ) throws -> RenderPipeline {
     let input = options.inputOptions
-    var sourceOptions = try input.sourceOptions(for: job.source)
-    sourceOptions.maximumPixels = min(sourceOptions.maximumPixels, permissions.maximumPixels)
-    sourceOptions.masks = try input.masks()
-    sourceOptions.referenceSize = try input.referenceSize()
-    sourceOptions.demand = SourceOptions.Demand(for: views)
-    sourceOptions.live.givesUpAfter = .zero
-    sourceOptions.redirects = permissions.readable.isOpen ? .sameHost : .none
-    let settings = RenderSettings(
-      output: .nowhere(format), encoder: options.encodingOptions.encoder(format),
-      schedule: FrameSchedule(limit: 1), maximumPixels: sourceOptions.maximumPixels, isQuiet: true)
-    return StillRendering(
-      sourceOptions: sourceOptions, memory: memory, budget: budget, decode: input.decode ?? .fast,
-      views: views,
-      settings: settings)
-  }
-
-  private func drawing(_ settings: RenderSettings) async throws -> StillDrawing {
-    guard choice == .gpu else {
-      let planner = RenderPlanner(maximumPixels: settings.maximumPixels)
-      return StillDrawing(ReferenceRenderer(), planner, named: "reference", settings)
-    }
-    let opening = self.opening ?? Task { [gpu] in try await GLRenderer.open(gpu) }
-    self.opening = opening
-    let renderer = try await opening.value
-    let planner = RenderPlanner(tuning: renderer.tuning, maximumPixels: settings.maximumPixels)
-    return StillDrawing(renderer, planner, within: budget)
-  }
-
-  /// Frees what is kept for the next job.
-  private func removeKept() async {
-    memory.removeAll()
-    try? await opening?.value.removeKept()
+    var pipeline = RenderPipeline(
+      try options.viewOptions.views(), encoder: options.encodingOptions.encoder(format)
+    ) { [renderer] in try await renderer.open() }
+    pipeline.sourceOptions = try input.sourceOptions(for: job.source)
+    pipeline.sourceOptions.maximumPixels = min(
+      pipeline.sourceOptions.maximumPixels, permissions.maximumPixels)
+    pipeline.sourceOptions.masks = try input.masks()
+    pipeline.sourceOptions.referenceSize = try input.referenceSize()
+    pipeline.sourceOptions.live.givesUpAfter = .zero
+    pipeline.sourceOptions.redirects = permissions.readable.isOpen ? .sameHost : .none
+    pipeline.decodesFast = input.decode != .exact
+    pipeline.writesEXIF = options.encodingOptions.exif
+    (pipeline.memory, pipeline.budget) = (memory, budget)
+    return pipeline
   }
 
   /// Opens the renderer now, so that a machine without one is told before it takes jobs.
-  func open() async throws {
-    guard choice == .gpu else { return }
-    let opening = self.opening ?? Task { [gpu] in try await GLRenderer.open(gpu) }
-    self.opening = opening
-    _ = try await opening.value
-  }
-
-  private func forget() { opening = nil }
+  func open() async throws { try await renderer.open() }
 }

@@ -11,8 +11,12 @@ struct EncodingOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Size limit of a picture, in bytes; the highest JPEG quality that fits is used.", valueName: "N"))
+      "Size limit of a picture, in bytes. A JPEG gets the highest quality from 30 that fits, or else a smaller size at quality 50.",
+      valueName: "N"))
   var maxBytes: Int?
+
+  @Flag(help: "Write the time of capture into JPEGs of live sources and scenes, as EXIF.")
+  var exif = false
 
   @Option(
     help: ArgumentHelp(
@@ -55,6 +59,7 @@ struct EncodingOptions: ParsableArguments {
     if quality != 80 { words.append("--quality=\(quality)") }
     if subsampling != .yuv420 { words.append("--subsampling=\(subsampling.rawValue)") }
     if let maxBytes { words.append("--max-bytes=\(maxBytes)") }
+    if exif { words.append("--exif") }
     if let format { words.append("--format=\(format)") }
     return words
   }

@@ -123,22 +123,6 @@ struct LiveInputOptions: ParsableArguments {
 
 extension SourceOptions.RedirectPolicy: ExpressibleByArgument {}
 
-/// The values of `--frames`, `--every`, `--loop`, `--warmup`, `--interval` and `--duration`.
-struct FrameSchedule: Equatable {
-  /// The most frames to render; nil for all.
-  var limit: Int?
-  /// Render every Nth frame.
-  var every = 1
-  /// How many times a file is played.
-  var loops = 1
-  /// What to skip before the first frame.
-  var warmup = Warmup.none
-  /// The minimum time between rendered frames; nil for every frame.
-  var interval: Duration?
-  /// How long to render; nil for no limit.
-  var duration: Duration?
-}
-
 extension Warmup: ExpressibleByArgument {
   /// Parses an option's value; nil where it is neither frames nor seconds.
   public init?(argument: String) { try? self.init(parsing: argument) }

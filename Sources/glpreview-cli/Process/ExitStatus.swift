@@ -12,11 +12,6 @@ struct UsageError: Error, CustomStringConvertible {
   init(_ description: String) { self.description = description.brief }
 }
 
-/// A picture that could not be encoded, with its name.
-struct PictureError: Error, CustomStringConvertible {
-  let description: String
-}
-
 /// Files of a batch that could not be rendered, each of which is already reported.
 struct BatchError: Error, CustomStringConvertible {
   let description: String
@@ -56,7 +51,7 @@ enum ExitStatus {
       case .badData: badData
       case .unavailable: unavailable
       }
-    case is PictureEncoder.Failure, is PictureError: badData
+    case is PictureEncoder.Failure, is RenderPipeline.Failure: badData
     case is DeviceError, is RenderError, is SoftwareRendererRefused, is ListenError, is VideoError:
       unavailable
     case NATSError.invalidConfiguration, NATSError.invalidName, NATSError.invalidSubject,

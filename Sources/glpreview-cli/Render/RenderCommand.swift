@@ -107,13 +107,8 @@ struct RenderCommand: AsyncParsableCommand {
         let job = try sceneJob(scene)
         try checkTerminal(job.settings.output)
         try await Interruption.cancelling { try await job.run() }
-      } else if sources.count > 1 || fromFile != nil {
-        let job = try batchJob()
-        try checkTerminal(job.settings.output)
-        let (renderer, choice) = (renderer, deviceOptions.gpu)
-        try await Interruption.cancelling { try await job.run(on: renderer, choice) }
       } else {
-        let job = try viewJob()
+        let job = try renderJob()
         try checkTerminal(job.settings.output)
         let (renderer, choice) = (renderer, deviceOptions.gpu)
         try await Interruption.cancelling { try await job.run(on: renderer, choice) }
@@ -126,27 +121,6 @@ struct RenderCommand: AsyncParsableCommand {
     throw UsageError("-o -: standard output is a terminal; a picture would garble it")
   }
 
-  private func viewJob() throws -> RenderJob {
-    try sceneOptions.checkAbsent()
-    guard let source = sources.first.map({ SourceLocator($0).text }) else {
-      throw UsageError("there is no SOURCE")
-    }
-    let views = try viewOptions.views()
-    let output = try RenderOutput(self.output, source: source, format: encodingOptions.format)
-    try output.check(views)
-    let isOne =
-      SourceLocator(source).kind.origin == .generated
-      || (output.keepsOneFrame && !liveOptions.lossless && SourceLocator(source).isLive)
-    let schedule = schedule(limit: frames ?? (isOne ? 1 : nil))
-    var sourceOptions = try inputOptions.sourceOptions(for: source)
-    sourceOptions.masks = try inputOptions.masks()
-    sourceOptions.referenceSize = try inputOptions.referenceSize()
-    try liveOptions.apply(to: &sourceOptions, schedule)
-    return RenderJob(
-      source: source, sourceOptions: sourceOptions, decode: inputOptions.decode ?? .exact, views: views,
-      settings: try settings(output, schedule))
-  }
-
   private func schedule(limit: Int?) -> FrameSchedule {
     FrameSchedule(
       limit: limit, every: every, loops: loop, warmup: liveOptions.warmup,
@@ -156,29 +130,49 @@ struct RenderCommand: AsyncParsableCommand {
 
   private func settings(_ output: RenderOutput, _ schedule: FrameSchedule) throws -> RenderSettings {
     RenderSettings(
-      output: output, encoder: output.format.map { encodingOptions.encoder($0) },
-      subsampling: encodingOptions.subsampling, video: encodingOptions.video,
-      framesPerSecond: encodingOptions.fps, schedule: schedule,
+      output: output, encoding: encodingOptions, schedule: schedule,
       maximumPixels: try inputOptions.maximumPixels(), reportsPictures: json, isQuiet: quiet)
   }
 }
 
-// MARK: Several picture files
+// MARK: A source, or several picture files
 
 extension RenderCommand {
-  private func batchJob() throws -> BatchJob {
+  private func renderJob() throws -> RenderJob {
     try sceneOptions.checkAbsent()
-    try checkForBatch()
+    let isBatch = sources.count > 1 || fromFile != nil
+    if isBatch { try checkForBatch() }
     let views = try viewOptions.views()
-    let sources = try sources + (fromFile.map { try SourceList.read($0) } ?? [])
-    let batch = try Batch(sources, output: output, format: encodingOptions.format, views)
-    var sourceOptions = try inputOptions.sourceOptions(for: "")
+    let (input, output, schedule) = try isBatch ? batch(views) : source(views)
+    let source = if case .source(let text) = input { text } else { "" }
+    var sourceOptions = try inputOptions.sourceOptions(for: source)
     sourceOptions.masks = try inputOptions.masks()
     sourceOptions.referenceSize = try inputOptions.referenceSize()
+    if !isBatch { try liveOptions.apply(to: &sourceOptions, schedule) }
+    return RenderJob(
+      input: input, sourceOptions: sourceOptions, decode: inputOptions.decode ?? (isBatch ? .fast : .exact),
+      views: views, settings: try settings(output, schedule))
+  }
+
+  private typealias Input = (RenderJob.Input, RenderOutput, FrameSchedule)
+
+  private func source(_ views: [ViewConfiguration]) throws -> Input {
+    guard let source = sources.first.map({ SourceLocator($0).text }) else {
+      throw UsageError("there is no SOURCE")
+    }
+    let output = try RenderOutput(self.output, source: source, format: encodingOptions.format)
+    try output.check(views)
+    let isOne =
+      SourceLocator(source).kind.origin == .generated
+      || (output.keepsOneFrame && !liveOptions.lossless && SourceLocator(source).isLive)
+    return (.source(source), output, schedule(limit: frames ?? (isOne ? 1 : nil)))
+  }
+
+  private func batch(_ views: [ViewConfiguration]) throws -> Input {
+    let sources = try sources + (fromFile.map { try SourceList.read($0) } ?? [])
+    let batch = try Batch(sources, output: output, format: encodingOptions.format, views)
     guard let output = batch.items.first?.output else { throw UsageError("there is no SOURCE") }
-    return BatchJob(
-      batch: batch, sourceOptions: sourceOptions, decode: inputOptions.decode ?? .fast, views: views,
-      settings: try settings(output, schedule(limit: frames)))
+    return (.batch(batch), output, schedule(limit: frames))
   }
 
   /// Rejects options for videos and live sources, so that none is silently ignored.

@@ -1,134 +1,70 @@
-// The job of `glpreview render`: passes frames through planner, renderer and encoder to the output.
+// The job of `glpreview render` without a scene: runs a pipeline over a source or a batch of files, and delivers its pictures.
 import FoundationEssentials
 import GLPreview
-import Glibc
-import ReferenceRenderer
 import Synchronization
 
 struct RenderJob {
-  let source: String
+  enum Input {
+    /// One source of any kind, and its number of frames is the schedule's.
+    case source(String)
+    /// Picture files, whose outputs replace the settings'.
+    case batch(Batch)
+  }
+
+  let input: Input
   let sourceOptions: SourceOptions
   let decode: DecodeChoice
   let views: [ViewConfiguration]
   let settings: RenderSettings
-  /// The pool that frames are allocated from.
-  private let memory = FramePool()
 
-  /// Opens everything and renders all due frames.
+  /// Renders all due frames, and the first files while the driver loads.
   func run(on choice: RendererChoice, _ gpu: GPUDevice.Choice) async throws {
-    settings.complain(ofCertificateOf: source, sourceOptions)
-    switch choice {
-    case .reference:
-      try await run(
-        openSource(), ReferenceRenderer(), RenderPlanner(maximumPixels: settings.maximumPixels),
-        rendererName: "reference")
-    case .gpu:
-      let (source, renderer) = try await open(gpu)
-      await renderer.lendMemory(to: memory)
-      let planner = RenderPlanner(tuning: renderer.tuning, maximumPixels: settings.maximumPixels)
-      do {
-        try await run(source, renderer, planner, rendererName: renderer.device.name)
-      } catch {
-        await renderer.close()
-        throw error
-      }
-      await renderer.close()
-    }
-  }
-
-  private func openSource() async throws -> any FrameSource {
-    var sourceOptions = sourceOptions
-    sourceOptions.decoding = decode == .fast ? .fast(for: requests) : .exact
-    sourceOptions.memory = memory
-    sourceOptions.demand = demand
-    let source = try await SourceLocator(source).open(sourceOptions)
-    // If a stream can't be played again, fail before the first picture is written.
-    do {
-      if settings.schedule.loops > 1 { try await source.rewind() }
-    } catch {
-      await source.close()
-      throw error
-    }
-    return source
-  }
-
-  /// Opens the source, and decodes it if it is a still, while the driver loads. The source's errors are reported
-  /// first.
-  private func open(_ gpu: GPUDevice.Choice) async throws -> (any FrameSource, GLRenderer) {
     // A missing source fails without loading a driver.
-    guard FileManager.default.isReadableFile(atPath: source) else {
-      let source = try await openSource()
-      do {
-        return (source, try await GLRenderer.open(gpu))
-      } catch {
-        await source.close()
-        throw error
-      }
-    }
-    GPUDevice.prepareEnvironment(toDraw: views)
-    let opening = Task { try await GLRenderer.open(gpu) }
+    let isReadable = if case .source(let name) = input { Self.isReadable(name) } else { true }
+    if choice == .gpu, isReadable { GPUDevice.prepareEnvironment(toDraw: views) }
+    let renderer = LazyRenderer(choice, gpu, opensNow: isReadable)
     do {
-      return (try await openSource(), try await opening.value)
+      var pipeline = settings.pipeline(views) { try await renderer.open() }
+      pipeline.sourceOptions = sourceOptions
+      pipeline.decodesFast = decode == .fast
+      switch input {
+      case .source(let name): try await run(pipeline, on: name)
+      case .batch(let batch): try await run(pipeline, on: batch)
+      }
     } catch {
-      if let renderer = try? await opening.value { await renderer.close() }
+      await renderer.close()
       throw error
     }
+    await renderer.close()
   }
 
-  /// The views, with the sample format that the output needs.
-  private var requests: [ViewRequest] {
-    let format = settings.pictureFormat
-    return views.map { ViewRequest($0, as: format) }
-  }
+  private static func isReadable(_ path: String) -> Bool { FileManager.default.isReadableFile(atPath: path) }
 
-  /// What to request from a camera or a server.
-  private var demand: SourceOptions.Demand {
-    var demand = SourceOptions.Demand(for: views)
-    // Without this, a server would be asked ten times a second even for a picture per minute.
-    let isPolled = SourceLocator(source).kind.isPolled
-    demand.framesPerSecond = settings.schedule.interval.flatMap { isPolled && $0 > .seconds(1) ? 1.0 : nil }
-    return demand
-  }
-
-  /// While a frame is drawn, the next one is read and the previous one is delivered. Some devices draw several frames
-  /// at a time.
-  func run(
-    _ source: any FrameSource, _ renderer: some Renderer, _ planner: RenderPlanner, rendererName: String
-  ) async throws {
-    let schedule = settings.schedule
-    let frames = ScheduledFrames(source, schedule)
-    let plans = ViewPlans(of: sourceOptions, memory: memory)
-    let requests = requests
-    let delivery = PictureDelivery(
-      settings, views: views.map(\.name), rendererName: rendererName, of: source, at: [source.name])
-    // One frame is read and one is delivered. At least two are for the drawing thread, so that it need not wait.
-    let width = max(2, planner.tuning.framesInFlight) + 2
+  private func run(_ pipeline: RenderPipeline, on name: String) async throws {
+    var pipeline = pipeline
+    settings.complain(ofCertificateOf: name, sourceOptions)
+    let (schedule, output) = (settings.schedule, settings.output)
+    if output.keepsOneFrame {
+      pipeline.severalFrames = {
+        UsageError("\($0) has several frames for one name; put {frame} into it, or say --frames 1")
+      }
+    }
     let progress = Mutex(Progress(isQuiet: settings.isQuiet, expectsManyFrames: schedule.limit != 1))
-    do {
-      try await delivery.finishing {
-        let pieces = Mutex<[FramePiece]>([])
-        try await orderedMap(width: width) { () -> FramePiece? in
-          if let piece = pieces.withLock({ $0.popLast() }) { return piece }
-          guard let (frame, number) = try await next(of: frames, source, plans) else { return nil }
-          let time = source.isLive ? frame.timestamp : CaptureClock.now
-          let all = try plans.pieces(of: frame, number: number, at: time, requests, planner)
-          return pieces.withLock { pieces in
-            pieces = all.reversed()
-            return pieces.popLast()
+    let source = try await pipeline.open(name, schedule)
+    try await source.closing { [pipeline] in
+      let delivery = PictureDelivery(settings, of: source, at: [source.name])
+      do {
+        try await delivery.finishing {
+          try await pipeline.render(source, schedule) { picture in
+            try await delivery.deliver(picture)
+            if picture.isLast { progress.withLock { $0.frameDone(of: schedule.limit) } }
           }
-        } _: { piece in
-          (try await renderer.render(piece, settings), piece.isLast)
-        } to: { frame, isLast in
-          try await delivery.deliver(frame)
-          if isLast { progress.withLock { $0.frameDone(of: schedule.limit) } }
         }
+      } catch {
+        throw output.naming(error)
       }
-    } catch {
-      await source.close()
-      throw error
+      progress.withLock { $0.end(of: schedule.limit) }
     }
-    progress.withLock { $0.end(of: schedule.limit) }
-    await source.close()
     settings.complain(ofTextIn: views)
     let wantsAll = schedule.limit != 1 && schedule.interval == nil && schedule.every == 1
     if !settings.isQuiet, let complaint = source.status.counters.complaint(wantsAll: wantsAll) {
@@ -136,20 +72,33 @@ struct RenderJob {
     }
   }
 
-  private func next(
-    of frames: ScheduledFrames, _ source: any FrameSource, _ plans: ViewPlans
-  ) async throws -> ScheduledFrame? {
-    guard let next = try await frames.next() else {
-      guard await frames.given == 0 else { return nil }
-      throw SourceError(.badData, path: source.name, reason: source.status.lastDamage ?? "has no frames")
+  /// Renders all files.
+  ///
+  /// - Throws: `BatchError` if files could not be rendered, once all others are written.
+  private func run(_ pipeline: RenderPipeline, on batch: Batch) async throws {
+    var pipeline = pipeline
+    pipeline.severalFrames = {
+      SourceError(.badData, path: $0, reason: "has several frames; --frames 1 renders the first")
     }
-    guard await frames.given == 1 else { return next }
-    // Fail before a picture is written that a later frame would overwrite.
-    if settings.output.keepsOneFrame, settings.schedule.limit != 1, try await frames.next() != nil {
-      throw UsageError(
-        "\(source.name) has several frames for one name; put {frame} into it, or say --frames 1")
+    let items = batch.items
+    let delivery = PictureDelivery(settings, of: nil)
+    let progress = Mutex(Progress(isQuiet: settings.isQuiet, expectsManyFrames: items.count > 1, "picture"))
+    let failures = Mutex<[any Error]>([])
+    try await pipeline.render(files: items.map(\.source), settings.schedule) { index, result in
+      let item = items[index]
+      switch result {
+      case .success(let pictures):
+        for picture in pictures { try await delivery.deliver(picture, of: item) }
+      case .failure(let error):
+        failures.withLock { $0.append(error) }
+        let name = error is SourceError ? "" : "\(SourceLocator(item.source)): "
+        StandardError.print("glpreview: " + "\(name)\(item.output.naming(error))".onOneLine)
+      }
+      progress.withLock { $0.frameDone(of: items.count) }
     }
-    plans.sawFrame(of: next.frame.format.uprightSize, reference: await source.referenceSize)
-    return next
+    progress.withLock { $0.end(of: items.count) }
+    settings.complain(ofTextIn: views)
+    let failed = failures.withLock { $0 }
+    if !failed.isEmpty { throw BatchError(failed, of: items.count) }
   }
 }

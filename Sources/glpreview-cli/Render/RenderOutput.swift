@@ -75,6 +75,13 @@ enum RenderOutput: Equatable {
     }
   }
 
+  /// The error of a pipeline, with the name of the picture's file if it can't be encoded.
+  func naming(_ error: any Error) -> any Error {
+    guard var failure = error as? RenderPipeline.Failure else { return error }
+    failure.name = name(view: failure.view, frame: failure.frame)
+    return failure
+  }
+
   /// Rejects several views that would go into one file.
   func check(_ views: [ViewConfiguration]) throws {
     guard views.count > 1 else { return }
@@ -120,21 +127,30 @@ enum RenderOutput: Equatable {
 /// The settings of a run, of one source or of a scene.
 struct RenderSettings {
   var output: RenderOutput
-  /// Nil if pictures are not encoded.
-  let encoder: PictureEncoder?
-  /// For videos: the chroma of uncompressed ones, who encodes others and how, and a rate that replaces the source's.
-  var subsampling = Picture.ChromaSubsampling.yuv420
-  var video = VideoConfiguration()
-  var framesPerSecond: Double?
+  /// How pictures and videos are encoded, and a rate that replaces the source's.
+  let encoding: EncodingOptions
   let schedule: FrameSchedule
   let maximumPixels: Int
   var reportsPictures = false
   var isQuiet = false
 
+  /// Nil if pictures are not encoded.
+  var encoder: PictureEncoder? { output.format.map { encoding.encoder($0) } }
+
   /// The sample format to request from a renderer.
   var pictureFormat: Picture.Format {
-    if case .video(_, let format) = output { return format.pictureFormat(subsampling) }
+    if case .video(_, let format) = output { return format.pictureFormat(encoding.subsampling) }
     return encoder?.pictureFormat ?? .rgba
+  }
+
+  /// The pipeline that draws and encodes these views.
+  func pipeline(
+    _ views: [ViewConfiguration], renderer: @escaping @Sendable () async throws -> any Renderer
+  ) -> RenderPipeline {
+    var pipeline = RenderPipeline(views, encoder: encoder, samples: pictureFormat, renderer: renderer)
+    pipeline.writesEXIF = encoding.exif
+    pipeline.measuresGPU = reportsPictures
+    return pipeline
   }
 
   /// Warns of a source whose certificate is not verified although nobody has asked for that.

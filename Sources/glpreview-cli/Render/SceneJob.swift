@@ -58,15 +58,28 @@ struct SceneJob {
     let preview = try session.addScene(scene, name: name)
     let states = SceneStates(session, sources.filter { !off.contains($0.name) }, isQuiet: settings.isQuiet)
     if settings.schedule.limit == 1, settings.schedule.warmup == .none {
-      try await deliver(snapshot(of: session, states), delivery(session))
+      try await deliver(snapshot(of: session, states), from: session, delivery)
     } else {
       try await watch(preview, of: session, states)
     }
   }
 
-  private func delivery(_ session: PreviewSession) async throws -> PictureDelivery {
-    PictureDelivery(
-      settings, views: [name], rendererName: try await session.device.name, of: nil, at: paths)
+  private var delivery: PictureDelivery { PictureDelivery(settings, of: nil, at: paths) }
+
+  /// Encodes and delivers a picture of the scene.
+  private func deliver(
+    _ picture: Picture, number: Int, at time: CaptureInstant, from session: PreviewSession,
+    _ delivery: PictureDelivery
+  ) async throws {
+    do {
+      var picture = try PipelinePicture(
+        picture, of: name, frame: number, at: time, encoder: settings.encoder,
+        capturedAt: settings.encoding.exif ? WallTime(capturedAt: time) : nil)
+      picture.renderer = try await session.device.name
+      try await delivery.deliver(picture)
+    } catch {
+      throw settings.output.naming(error)
+    }
   }
 
   private func pictures(of preview: ScenePreview) -> PreviewFrames {
@@ -91,10 +104,11 @@ struct SceneJob {
     return snapshot
   }
 
-  private func deliver(_ snapshot: Snapshot, _ delivery: PictureDelivery) async throws {
+  private func deliver(
+    _ snapshot: Snapshot, from session: PreviewSession, _ delivery: PictureDelivery
+  ) async throws {
     for picture in snapshot.pictures {
-      try await delivery.deliver(
-        RenderedFrame(pictures: [picture.picture], number: 0, timestamp: snapshot.timestamp))
+      try await deliver(picture.picture, number: 0, at: snapshot.timestamp, from: session, delivery)
     }
   }
 
@@ -108,9 +122,9 @@ struct SceneJob {
     _ = try await watching.next()
     _ = try await snapshot(of: session, states)
     try await warmUp(&watching)
-    let delivery = try await delivery(session)
+    let delivery = delivery
     if settings.schedule.limit == 1 {
-      try await deliver(snapshot(of: session, states), delivery)
+      try await deliver(snapshot(of: session, states), from: session, delivery)
     } else {
       try await delivery.finishing { try await deliver(preview, of: session, delivery) }
       try await states.check(isStrict: false)
@@ -147,8 +161,7 @@ struct SceneJob {
           session.remove(preview)
         }
       }
-      try await delivery.deliver(
-        RenderedFrame(pictures: [frame.picture], number: count, timestamp: frame.timestamp))
+      try await deliver(frame.picture, number: count, at: frame.timestamp, from: session, delivery)
       progress.frameDone(of: schedule.limit)
       count += 1
       if count == schedule.limit { break }

@@ -20,11 +20,11 @@ actor VideoOutput {
   init(
     _ path: String, _ format: VideoFormat, _ settings: RenderSettings, framesPerSecond: Double
   ) throws(WriteError) {
-    rate = settings.framesPerSecond
+    rate = settings.encoding.fps
     interval = .seconds(1 / max(framesPerSecond, 0.001))
-    keys = KeySchedule(every: settings.video.keyframeInterval)
+    keys = KeySchedule(every: settings.encoding.video.keyframeInterval)
     if let kind = format.file {
-      file = .encoded(VideoEncoder(settings.video), try VideoFileWriter(path, kind))
+      file = .encoded(VideoEncoder(settings.encoding.video), try VideoFileWriter(path, kind))
     } else {
       file = .raw(try VideoFile(path, format, framesPerSecond: framesPerSecond))
     }

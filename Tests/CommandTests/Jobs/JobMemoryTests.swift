@@ -89,13 +89,4 @@ struct JobMemoryTests {
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(delivered.withLock { $0 } == 1)
   }
-
-  @Test("views are drawn together up to some pixels, larger ones alone")
-  func pieces() {
-    let most = ViewPieces.mostPixels
-    #expect(ViewPieces.of([10, 20, 30]) == [0..<3])
-    #expect(ViewPieces.of([most, 1, most - 1, most + 5, 1]) == [0..<1, 1..<3, 3..<4, 4..<5])
-    #expect(ViewPieces.of([most + 1]) == [0..<1])
-    #expect(ViewPieces.of([]) == [])
-  }
 }

@@ -63,7 +63,7 @@ struct JobTests {
     let given = [
       "--view", "a:size=8x,crop=4x4+0+0", "--view", "b:size=4x", "--quality", "70", "--subsampling", "444",
       "--max-bytes", "9000", "--format", "png", "--mask", "1x1+0+0", "--reference", "8x8", "--decode",
-      "exact",
+      "exact", "--exif",
       "--max-megapixels", "2.5", "--matrix", "bt709",
     ]
     let words = try JobOptions.parsed(given).words
@@ -71,7 +71,7 @@ struct JobTests {
     let again = try JobOptions.parsed(words)
 
     #expect(again.words == words)
-    #expect(again.encodingOptions.quality == 70)
+    #expect(again.encodingOptions.quality == 70 && again.encodingOptions.exif)
     #expect(again.inputOptions.mask == ["1x1+0+0"])
     #expect(try again.viewOptions.views().map(\.name) == ["a", "b"])
     let single = try JobOptions.parsed(["--rotate", "-90", "--linear=true", "--label=-x -"]).words

@@ -35,16 +35,19 @@ struct RenderEncodingTests {
     #expect(PictureFacts(result.output) == PictureFacts(format: .jpeg, width: 64, height: 48, chroma: chroma))
   }
 
-  @Test("--max-bytes takes the highest quality that fits")
-  func budget() async throws {
+  @Test(
+    "--max-bytes takes a lower quality, and a smaller size where none from 30 fits",
+    arguments: [(2000, true), (700, false)])
+  func budget(bytes: Int, keepsSize: Bool) async throws {
     let result = try await folder.render(
-      pattern, "-o", "x.jpg", "--quality", "90", "--max-bytes", "2000", "--json")
+      pattern, "-o", "x.jpg", "--quality", "90", "--max-bytes", "\(bytes)", "--json")
     #expect(result.status == 0)
-    let quality = try #require(try result.reports.first?.quality)
-    #expect(try folder.bytes(of: "x.jpg").count <= 2000)
-    #expect((1..<90).contains(quality))
-    #expect(try await size("--quality", "\(quality)") <= 2000)
-    #expect(try await size("--quality", "\(quality + 1)") > 2000)
+    let report = try #require(try result.reports.first)
+    let file = try folder.bytes(of: "x.jpg")
+    #expect(file.count <= bytes)
+    #expect(PictureFacts(file)?.width == report.width)
+    #expect((report.width == 64 && report.height == 48) == keepsSize)
+    #expect(keepsSize ? (30..<90).contains(report.quality ?? 0) : report.quality == 50)
   }
 
   @Test("--max-bytes that is no limit changes nothing")
@@ -61,5 +64,31 @@ struct RenderEncodingTests {
     expectFailure(result, 65, naming: "100", "64x48", "x.\(ending)")
     #expect(try folder.names == ["x.\(ending)"])
     #expect(try folder.bytes(of: "x.\(ending)") == [1, 2, 3])
+  }
+
+  @Test("a JPEG of a live source or a scene has its time of capture as EXIF if --exif asks for it")
+  func exif() async throws {
+    func hasEXIF(_ source: [String], _ options: String...) async throws -> Bool {
+      let result = try await folder.run(["render"] + source + options + ["-o", "-"])
+      #expect(result.status == 0, "\(result.errors)")
+      // Turned by the orientation of its EXIF, which the output must not have again.
+      #expect(source.contains("--scene") || PictureFacts(result.output)?.width == 48, "\(source)")
+      return result.output.prefix(200).contains(sequence: Array("Exif\0\0".utf8))
+    }
+    let jpeg = try await folder.run("render", pattern, "-o", "-").output
+    try folder.write(SourceBytes.tagged(jpeg, orientation: 6), to: "turned.jpg")
+    let live = ["exec:cat turned.jpg", "--renderer", "reference"]
+
+    #expect(try await !hasEXIF(live))
+    #expect(try await hasEXIF(live, "--exif"))
+    #expect(try await !hasEXIF(["turned.jpg"], "--exif"), "a file's own time is not known")
+    #expect(try await !hasEXIF(["--scene", "grid:size=64x48", "turned.jpg"]))
+    #expect(try await hasEXIF(["--scene", "grid:size=64x48", "turned.jpg"], "--exif"))
+  }
+}
+
+extension [UInt8].SubSequence {
+  fileprivate func contains(sequence: [UInt8]) -> Bool {
+    indices.contains { self[$0...].starts(with: sequence) }
   }
 }

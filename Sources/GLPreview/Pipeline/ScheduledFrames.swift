@@ -1,5 +1,30 @@
-// The due frames of a source, one at a time.
-import GLPreview
+// Which frames of a source are rendered, and those frames one at a time.
+internal import PreviewCore
+
+/// Which frames of a source a `RenderPipeline` renders. All of them by default.
+public struct FrameSchedule: Sendable, Hashable {
+  /// The most frames to render; nil for all.
+  public var limit: Int?
+  /// Renders every Nth frame. Default: 1.
+  public var every: Int
+  /// How many times a file is played. Default: 1.
+  public var loops: Int
+  /// The frames to skip before the first one.
+  public var warmup: Warmup
+  /// The minimum time between rendered frames, by their timestamps; nil for every frame.
+  public var interval: Duration?
+  /// How long to render, from the first frame on; nil for no limit.
+  public var duration: Duration?
+
+  /// Creates a schedule.
+  public init(
+    limit: Int? = nil, every: Int = 1, loops: Int = 1, warmup: Warmup = .none, interval: Duration? = nil,
+    duration: Duration? = nil
+  ) {
+    (self.limit, self.every, self.loops) = (limit, every, loops)
+    (self.warmup, self.interval, self.duration) = (warmup, interval, duration)
+  }
+}
 
 /// A due frame, and its number among all frames of the source, counting loops and skipped frames.
 typealias ScheduledFrame = (frame: Frame, number: Int)

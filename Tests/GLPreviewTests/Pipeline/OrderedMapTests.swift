@@ -2,10 +2,10 @@
 import Synchronization
 import Testing
 
-@testable import glpreview_cli
+@testable import GLPreview
 
-@Suite("Pipeline")
-struct PipelineTests {
+@Suite("Ordered map")
+struct OrderedMapTests {
   private struct Failure: Error, Equatable {
     let number: Int
   }

@@ -1,15 +1,25 @@
 // Splits the views of a frame into pieces that are drawn one after another: their samples take bounded memory, however many
 // views there are.
-import GLPreview
+package import PreviewCore
 
-enum ViewPieces {
+/// Some views of a frame, to be drawn together.
+package struct FramePiece: Sendable {
+  let frame: Frame
+  let number: Int
+  /// Whether the frame is of a live source, so that its timestamp is a time of capture.
+  let isLive: Bool
+  /// Of these views only.
+  package let plan: RenderPlan
+  /// The number of the first one among all views.
+  package let firstView: Int
+  /// Whether the frame has no further ones.
+  let isLast: Bool
+
   /// Views are drawn together up to so many pixels; a larger one is drawn alone.
   static let mostPixels = 16 << 20
 
-  /// Neighbouring views, in order.
-  static func of(_ plan: RenderPlan) -> [Range<Int>] { of(plan.views.map(\.size.pixelCount)) }
-
-  static func of(_ pixels: [Int]) -> [Range<Int>] {
+  /// Neighbouring views that are drawn together, in order, by the pixels of each view.
+  static func ranges(_ pixels: [Int]) -> [Range<Int>] {
     var pieces: [Range<Int>] = []
     var (first, sum) = (0, 0)
     for (index, count) in pixels.enumerated() {
@@ -24,34 +34,23 @@ enum ViewPieces {
   }
 }
 
-/// Some views of a frame, to be drawn together.
-struct FramePiece: Sendable {
-  let frame: Frame
-  let number: Int
-  /// Of these views only.
-  let plan: RenderPlan
-  /// The number of the first one among all views.
-  let firstView: Int
-  /// Whether the frame has no further ones.
-  let isLast: Bool
-}
-
 extension ViewPlans {
   /// The pieces of a frame's views.
   ///
   /// - Throws: `WordError` if one of the views can't be drawn.
   func pieces(
-    of frame: Frame, number: Int, at time: CaptureInstant, _ requests: [ViewRequest], _ planner: RenderPlanner
+    of frame: Frame, number: Int, isLive: Bool, _ requests: [ViewRequest], _ planner: RenderPlanner
   ) throws -> [FramePiece] {
     let text = PangoTextRenderer.shared
+    let time = isLive ? frame.timestamp : CaptureClock.now
     let whole = try plan(frame.format, at: time, requests, planner, text: text)
-    let ranges = ViewPieces.of(whole)
+    let ranges = FramePiece.ranges(whole.views.map(\.size.pixelCount))
     return try ranges.map { range in
       let plan =
         ranges.count == 1
         ? whole : try plan(frame.format, at: time, Array(requests[range]), planner, text: text)
       return FramePiece(
-        frame: frame, number: number, plan: plan, firstView: range.lowerBound,
+        frame: frame, number: number, isLive: isLive, plan: plan, firstView: range.lowerBound,
         isLast: range.upperBound == requests.count)
     }
   }

@@ -13,7 +13,7 @@
 ///   - give: receives the results. Runs one call at a time.
 /// - Throws: the first error in the elements' order, after all earlier results are delivered. Later elements are
 ///   cancelled and awaited. `CancellationError` if the task is cancelled.
-func orderedMap<Input: Sendable, Output: Sendable>(
+package func orderedMap<Input: Sendable, Output: Sendable>(
   width: Int, from take: @escaping @Sendable () async throws -> Input?,
   _ work: @escaping @Sendable (Input) async throws -> Output,
   to give: @escaping @Sendable (Output) async throws -> Void

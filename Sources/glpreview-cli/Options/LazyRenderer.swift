@@ -1,0 +1,45 @@
+// The renderer of a command, which opens while the first sources are read.
+import GLPreview
+import ReferenceRenderer
+
+/// A renderer that opens at its first use, or in the background before it.
+actor LazyRenderer {
+  private let choice: RendererChoice
+  private let gpu: GPUDevice.Choice
+  private var opening: Task<any Renderer, any Error>?
+
+  /// With `opensNow`, the driver loads while the caller goes on.
+  init(_ choice: RendererChoice, _ gpu: GPUDevice.Choice, opensNow: Bool = false) {
+    (self.choice, self.gpu) = (choice, gpu)
+    if opensNow { opening = Self.open(choice, gpu) }
+  }
+
+  private static func open(
+    _ choice: RendererChoice, _ gpu: GPUDevice.Choice
+  ) -> Task<any Renderer, any Error> {
+    Task {
+      guard choice == .gpu else { return ReferenceRenderer() }
+      return try await GLRenderer.open(gpu)
+    }
+  }
+
+  /// The renderer, once it is open.
+  @discardableResult
+  func open() async throws -> any Renderer {
+    let opening = self.opening ?? Self.open(choice, gpu)
+    self.opening = opening
+    return try await opening.value
+  }
+
+  private var renderer: GLRenderer? {
+    get async { try? await opening?.value as? GLRenderer }
+  }
+
+  /// Opens another renderer at the next use, after an error of the device.
+  func forget() { opening = nil }
+
+  /// Frees the memory that the renderer keeps for the next pictures.
+  func removeKept() async { await renderer?.removeKept() }
+
+  func close() async { await renderer?.close() }
+}
