@@ -59,9 +59,9 @@ struct LiveInputOptions: ParsableArguments {
       """
       Which certificate of an https:// or rtsps:// camera to accept: system (signed by an authority of this machine), \
       any, the one with this SHA-256 fingerprint, or one of a PEM file or signed by one of it (default: system; \
-      for rtsps:// any, until version 0.3).
+      for rtsps:// any, until version 0.3). In a scene: of all such cameras, or NAME=CERTIFICATE of one, repeatable.
       """, valueName: "CERTIFICATE"))
-  var certificate: String?
+  var certificate: [String] = []
 
   func validate() throws {
     for (name, value) in [("interval", interval), ("duration", duration), ("reconnect", reconnect)] {
@@ -86,15 +86,17 @@ struct LiveInputOptions: ParsableArguments {
       return CameraControl.Setting(name: name, value: value)
     }
     options.redirects = redirects
-    options.certificate = try certificate.map { try trust(in: $0) }
     options.headers = try header.map { text in
       let (name, value) = try halves(text, at: ":", "--header", "'NAME: VALUE'")
       return SourceOptions.HeaderField(name: name, value: value)
     }
   }
 
-  private func trust(in text: String) throws -> CertificateTrust {
+  /// The certificate of a single source, whose file is read.
+  static func trust(in certificate: [String]) throws -> CertificateTrust? {
+    guard certificate.count < 2 else { throw UsageError("--certificate is given twice") }
     do throws(WordError) {
+      guard let text = certificate.first else { return nil }
       let trust = try CertificateTrust(parsing: text)
       try trust.checkFile()
       return trust

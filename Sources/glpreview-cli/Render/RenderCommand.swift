@@ -148,6 +148,7 @@ extension RenderCommand {
     var sourceOptions = try inputOptions.sourceOptions(for: source)
     sourceOptions.masks = try inputOptions.masks()
     sourceOptions.referenceSize = try inputOptions.referenceSize()
+    sourceOptions.certificate = try LiveInputOptions.trust(in: liveOptions.certificate)
     if !isBatch { try liveOptions.apply(to: &sourceOptions, schedule) }
     return RenderJob(
       input: input, sourceOptions: sourceOptions, decode: inputOptions.decode ?? (isBatch ? .fast : .exact),
@@ -182,7 +183,7 @@ extension RenderCommand {
       ("--lossless", liveOptions.lossless), ("--warmup", liveOptions.warmup != .none),
       ("--interval", liveOptions.interval != nil), ("--duration", liveOptions.duration != nil),
       ("--control", !liveOptions.control.isEmpty), ("--header", !liveOptions.header.isEmpty),
-      ("--certificate", liveOptions.certificate != nil),
+      ("--certificate", !liveOptions.certificate.isEmpty),
     ]
     if let option = given.first(where: \.1)?.0 {
       throw UsageError("\(option) does not go with several SOURCEs")
@@ -205,12 +206,16 @@ extension RenderCommand {
     var sourceOptions = try inputOptions.sourceOptions(for: "")
     try liveOptions.apply(to: &sourceOptions, FrameSchedule())
     let masks = try sceneMasks(sources)
-    let references = try sceneReferences(sources)
+    let references = try NamedSource.values(inputOptions.reference, "--reference", of: sources) {
+      try Words.size("--reference", $0)
+    }
+    let certificates = try sceneCertificates(sources)
     return SceneJob(
       sources: sources.map { source in
         var options = sourceOptions
         options.masks = masks[source.name] ?? []
         options.referenceSize = references[source.name]
+        options.certificate = certificates[source.name]
         var session = SessionSource(source.text, name: source.name, options: options)
         session.opensWithin = .seconds(liveOptions.timeout)
         session.repeats = false
@@ -233,7 +238,6 @@ extension RenderCommand {
       ("--input-size", inputOptions.inputSize != nil), ("--decode", inputOptions.decode == .fast),
       ("--every", every != 1), ("--loop", loop != 1), ("--lossless", liveOptions.lossless),
       ("--control", !liveOptions.control.isEmpty), ("--header", !liveOptions.header.isEmpty),
-      ("--certificate", liveOptions.certificate != nil),
       ("--renderer reference", renderer != .gpu), ("--from-file", fromFile != nil),
     ]
     if let option = given.first(where: \.1)?.0 { throw UsageError("\(option) does not go with --scene") }
@@ -262,15 +266,28 @@ extension RenderCommand {
     return masks
   }
 
-  /// The reference size of each source: `--reference NAME=1280x720`.
-  private func sceneReferences(_ sources: [NamedSource]) throws -> [String: Size] {
-    var references: [String: Size] = [:]
-    for text in inputOptions.reference {
-      let (name, size) = try NamedSource.halves(text, "--reference", of: sources)
-      guard references.updateValue(try Words.size("--reference", size), forKey: name) == nil else {
-        throw UsageError("--reference is given twice for '\(name)'")
+  /// The certificates of the sources with TLS: `--certificate any` of all of them, `--certificate NAME=any` of one.
+  private func sceneCertificates(_ sources: [NamedSource]) throws -> [String: CertificateTrust] {
+    let isNamed = { (text: String) in NamedSource.namedHalves(text).name != nil }
+    let certificates = liveOptions.certificate
+    var trusts = try NamedSource.values(certificates.filter(isNamed), "--certificate", of: sources) {
+      try LiveInputOptions.trust(in: [$0])
+    }.compactMapValues(\.self)
+    var options = SourceOptions()
+    if let trust = try LiveInputOptions.trust(in: certificates.filter { !isNamed($0) }) {
+      options.certificate = .any
+      let secure = sources.filter { options.certificateRefusal(for: $0.text) == nil }
+      guard !secure.isEmpty else {
+        throw UsageError("--certificate: only https:// and rtsps:// sources have a certificate")
+      }
+      trusts.merge(secure.map { ($0.name, trust) }) { own, _ in own }
+    }
+    for source in sources {
+      options.certificate = trusts[source.name]
+      if let refusal = options.certificateRefusal(for: source.text) {
+        throw UsageError("--certificate of '\(source.name)': \(refusal)")
       }
     }
-    return references
+    return trusts
   }
 }

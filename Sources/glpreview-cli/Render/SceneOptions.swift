@@ -71,10 +71,7 @@ struct SceneOptions: ParsableArguments {
 
   /// The files of fallback pictures, by source name.
   func avatars(of sources: [NamedSource]) throws -> [String: String] {
-    let pairs = try avatar.map { try NamedSource.halves($0, "--avatar", of: sources) }
-    return try Dictionary(pairs.map { ($0.name, $0.rest) }) { _, _ in
-      throw UsageError("--avatar is given twice for one source")
-    }
+    try NamedSource.values(avatar, "--avatar", of: sources) { $0 }
   }
 }
 
@@ -111,7 +108,7 @@ struct NamedSource: Equatable {
 
   /// Splits at the first `=` if the text before it can be a name. In addresses, camera options and paths, one of the
   /// characters `:/,?#` precedes the first `=`: `./a=b.jpg` is a file.
-  private static func namedHalves(_ word: String) -> (name: String?, text: String) {
+  static func namedHalves(_ word: String) -> (name: String?, text: String) {
     guard let end = word.firstIndex(of: "="), end > word.startIndex,
       !word[..<end].contains(where: { ":/,?#".contains($0) })
     else { return (nil, word) }
@@ -136,6 +133,20 @@ struct NamedSource: Equatable {
     let name = String(text[..<end])
     try check(name, option, sources)
     return (name, String(text[text.index(after: end)...]))
+  }
+
+  /// The values of an option `NAME=VALUE`, by name; a source has at most one.
+  static func values<Value>(
+    _ texts: [String], _ option: String, of sources: [NamedSource], _ parse: (String) throws -> Value
+  ) throws -> [String: Value] {
+    var values: [String: Value] = [:]
+    for text in texts {
+      let (name, rest) = try halves(text, option, of: sources)
+      guard values.updateValue(try parse(rest), forKey: name) == nil else {
+        throw UsageError("\(option) is given twice for '\(name)'")
+      }
+    }
+    return values
   }
 
   /// Throws if there is no source of this name.

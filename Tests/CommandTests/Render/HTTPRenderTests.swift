@@ -113,6 +113,25 @@
         #expect(status == 0 ? result.errors.isEmpty : result.errors.contains(reason), "\(result.errors)")
       }
 
+      let scene = ["render", "--scene", "grid:size=64x24", "a=\(url)", "b=shot.jpg", "-o", "a.png"]
+      let short = String(shown.dropLast())
+      for (certificates, status, reason) in [
+        ([], 0, "fingerprint: \(shown) (shown as lost)"), ([String(shown)], 0, ""),
+        (["a=\(shown)"], 0, ""), (["system", "a=any"], 0, ""), (["a=\(certificateFile("authority"))"], 0, ""),
+        (["b=any"], 64, "--certificate of 'b': only https://"), (["c=any"], 64, "there is no source 'c'"),
+        (["a=\(short)"], 64, "--certificate: a fingerprint has 64"), ([short], 64, "a fingerprint has 64"),
+        (["any", "any"], 64, "given twice"), (["a=any", "a=system"], 64, "given twice for 'a'"),
+      ] as [([String], Int32, String)] {
+        let options = certificates.flatMap { ["--certificate", $0] }
+        let result = try await folder.run(scene + ["--timeout", "3600"] + options)
+        #expect(result.status == status, "\(certificates): \(result.errors)")
+        #expect(
+          reason.isEmpty ? result.errors.isEmpty : result.errors.contains(reason), "\(result.errors)")
+      }
+      let none = try await folder.run(
+        ["render", "--scene", "grid", "shot.jpg", "--certificate", "any", "-o", "a.png"])
+      #expect(none.status == 64 && none.errors.contains("--certificate: only https://"), "\(none.errors)")
+
       let plain = try await folder.render("http://localhost:1/", "--certificate", "any", "-o", "a.png")
       #expect(plain.status == 64 && plain.errors.contains("only https://"), "\(plain.errors)")
 
