@@ -62,8 +62,7 @@ package struct PreviewServer: Sendable {
     }
     let router = parts.router()
     let routes = router.buildResponder()
-    parts.responder?.answer(with: routes)
-    parts.mqtt?.answer(with: routes)
+    parts.answer(with: routes)
     let application = Application(
       router: router,
       server: try parts.server(),
@@ -71,7 +70,7 @@ package struct PreviewServer: Sendable {
         address: configuration.bind.address, serverName: "glpreview", backlog: 1024,
         availableConnectionsDelegate: .maximum(connections, logger: logger)),
       onServerRunning: { [onRunning] channel in
-        parts.listens(at: channel.localAddress?.port)
+        for feature in parts.features { feature.didStart(at: channel.localAddress?.port) }
         await onRunning(channel.localAddress?.port)
         SystemdNotifier().ready()
       },
@@ -83,11 +82,10 @@ package struct PreviewServer: Sendable {
     }
     // Services stop in reverse order: the server waits for clients that follow events.
     let reloads = [reload].compactMap { $0 }.map { ReloadService(parts: parts, reload: $0) }
-    // What moves is told to have ended while there is still somebody to tell.
-    // First of all, a node in a cluster gives its cameras up, while it still serves.
-    let services: [any Service] =
-      parts.services + reloads + [application, parts.events.log, parts.motion, watchdog]
-      + [parts.node].compactMap { $0 }
+    var services = parts.core.services + parts.features.flatMap(\.services)
+    services += reloads as [any Service]
+    services += [application, parts.events.log, watchdog]
+    services += parts.features.reversed().flatMap(\.servicesEndingFirst)
     var group = ServiceGroupConfiguration(
       services: services.map { .init(service: $0) },
       gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)

@@ -17,9 +17,6 @@ package struct ConfigurationReload: Sendable {
 
 /// Waits for SIGHUP while the service runs.
 struct ReloadService: Service, CustomStringConvertible {
-  /// The name in logs, without the content.
-  var description: String { "ReloadService" }
-
   let parts: ServiceParts
   let reload: ConfigurationReload
 

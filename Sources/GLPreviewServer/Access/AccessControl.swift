@@ -8,9 +8,6 @@ internal import Synchronization
 /// The access state of a service, shared by all that let clients in. Grants of secrets, origins and host names that are no longer valid
 /// are revoked when that changes; while the service runs, also those of logins that expire.
 final class AccessControl: Service, CustomStringConvertible {
-  /// The name in logs, without the content.
-  var description: String { "AccessControl" }
-
   private struct State {
     var configuration: AccessConfiguration
     var credentials: Credentials

@@ -8,9 +8,6 @@ internal import ServiceLifecycle
 internal import Synchronization
 
 final class PeerCatalogue: Service, CustomStringConvertible {
-  /// The name in logs, without the content.
-  var description: String { "PeerCatalogue" }
-
   let client: PeerClient
   let patience: ServicePatience
   /// The names of this node's own cameras and scenes.
@@ -300,6 +297,8 @@ extension PeerCatalogue {
       let name = [peer.name, "peer-\(peer.number)"].first { names.insert($0).inserted }
       return name.map { .init(labels: [("peer", $0)], value: peer.state == .up ? 1 : 0) }
     }
-    return [MetricFamily("glpreview_peer_up", .gauge, samples)]
+    return [
+      MetricFamily("glpreview_peer_up", .gauge, samples, help: "1 for a peer that answers, else 0.")
+    ]
   }
 }

@@ -8,9 +8,6 @@ internal import ServiceLifecycle
 internal import Synchronization
 
 final class PeerEvents: Service, CustomStringConvertible {
-  /// The name in logs, without the content.
-  var description: String { "PeerEvents" }
-
   private let catalogue: PeerCatalogue
   private let log: EventLog
   private let metrics: ServiceMetrics

@@ -6,16 +6,13 @@ internal import ServiceLifecycle
 internal import Synchronization
 
 final class PeerStreams: Service, CustomStringConvertible {
-  /// The name in logs, without the content.
-  var description: String { "PeerStreams" }
-
   private let registry: CameraRegistry
   private let streams: StreamRegistry
   private let videos: VideoStreams
   private let catalogue: PeerCatalogue
   private let certificates: String?
   /// Called after each look at the peers' lists.
-  private let onFollow: @Sendable () -> Void
+  private let follower = Mutex<@Sendable () -> Void>({})
   /// Each holds a source, a connection and a place.
   private let gate = AdmissionLimit(capacity: 256, subject: "streams of other nodes")
   private let sources = Mutex<[Key: Source]>([:])
@@ -67,15 +64,16 @@ final class PeerStreams: Service, CustomStringConvertible {
 
   init(
     _ registry: CameraRegistry, _ streams: StreamRegistry, _ videos: VideoStreams, _ catalogue: PeerCatalogue,
-    certificates: String?, onFollow: @escaping @Sendable () -> Void = {}
+    certificates: String?
   ) {
     self.registry = registry
     self.streams = streams
     self.videos = videos
     self.catalogue = catalogue
     self.certificates = certificates
-    self.onFollow = onFollow
   }
+
+  func onFollow(_ action: @escaping @Sendable () -> Void) { follower.withLock { $0 = action } }
 
   var count: Int { sources.withLock { $0.count } }
 
@@ -188,7 +186,7 @@ final class PeerStreams: Service, CustomStringConvertible {
       streams.followViews()
       videos.followViews()
     }
-    onFollow()
+    follower.withLock { $0 }()
   }
 
   private func isOffered(_ key: Key) -> Bool {

@@ -14,26 +14,29 @@ struct ServiceEvents: Sendable {
   let log = EventLog()
   private let folder: SnapshotFolder?
   private let webhook: WebhookSender?
-  private let taken: AsyncStream<TakenSnapshot>.Continuation?
+  private let followers = Watched<[AsyncStream<TakenSnapshot>.Continuation]>([])
   private let logger: Logger
 
   /// The largest snapshot event, in bytes; it contains a thumbnail.
   private static let snapshotBytes = 24_000
   private static let thumbnail = Size(width: 160, height: 160)
 
-  /// `taken` is given each snapshot too.
-  init(
-    _ destinations: SnapshotDestinations, alsoTo taken: AsyncStream<TakenSnapshot>.Continuation? = nil,
-    metrics: ServiceMetrics, logger: Logger
-  ) {
-    self.taken = taken
+  init(_ destinations: SnapshotDestinations, metrics: ServiceMetrics, logger: Logger) {
     folder = destinations.folder.map { SnapshotFolder($0, metrics: metrics, logger: logger) }
     webhook = destinations.webhook.map { WebhookSender($0, metrics: metrics, logger: logger) }
     self.logger = logger
   }
 
   /// Whether snapshots go to a folder, a webhook or an MQTT server.
-  var sendsSnapshots: Bool { folder != nil || webhook != nil || taken != nil }
+  var sendsSnapshots: Bool { folder != nil || webhook != nil || !followers.value.isEmpty }
+
+  /// The snapshots that are taken from now on. Only the newest `count` wait to be read.
+  func takenSnapshots(waiting count: Int) -> AsyncStream<TakenSnapshot> {
+    let (stream, follower) = AsyncStream.makeStream(
+      of: TakenSnapshot.self, bufferingPolicy: .bufferingNewest(count))
+    followers.update { $0.append(follower) }
+    return stream
+  }
 
   var services: [any Service] { [folder as (any Service)?, webhook].compactMap(\.self) }
 
@@ -91,7 +94,7 @@ struct ServiceEvents: Sendable {
         "snapshot event not sent", metadata: ["camera": "\(snapshot.camera)", "reason": "\(error)"])
     }
     folder?.add(snapshot)
-    taken?.yield(TakenSnapshot(snapshot: snapshot, views: views))
+    for follower in followers.value { follower.yield(TakenSnapshot(snapshot: snapshot, views: views)) }
     guard let webhook else { return }
     Task {
       for picture in snapshot.pictures {

@@ -10,9 +10,6 @@ internal import ServiceLifecycle
 
 /// Each node tells of the cameras that it serves. Nothing here delays the service, or ends it.
 final class MQTTPublisher: Service, CustomStringConvertible {
-  /// The name in logs, without the content.
-  var description: String { "MQTTPublisher" }
-
   let client: MQTTClient
   let topics: MQTTTopics
   private let configuration: MQTTConfiguration
@@ -20,9 +17,9 @@ final class MQTTPublisher: Service, CustomStringConvertible {
   private let watch: CameraWatch
   private let snapshots: SnapshotProvider
   private let log: EventLog
+  /// The snapshots that are published as events.
   private let taken: AsyncStream<TakenSnapshot>
-  /// Whether a camera that is not served here is another node's.
-  private let isElsewhere: @Sendable (String) -> Bool
+  private let peers: PeerCatalogue
   private let metrics: ServiceMetrics
   private let logger: Logger
   private let state = Watched(State())
@@ -61,28 +58,28 @@ final class MQTTPublisher: Service, CustomStringConvertible {
   /// How often frame rates are told, in looks.
   private static let looksPerState = 10
   private static let quality = 80
+  /// The most snapshots that wait to be published.
+  private static let mostWaiting = 4
   /// The largest picture, in bytes.
   private static let mostPictureBytes = 1 << 20
 
-  /// `taken` has the snapshots that are published as events.
-  ///
   /// - Throws: `ConfigurationError` for certificates that can't be read.
   init(
-    _ configuration: MQTTConfiguration, node: String, version: String, _ registry: CameraRegistry,
-    _ watch: CameraWatch,
-    _ snapshots: SnapshotProvider, _ log: EventLog, taken: AsyncStream<TakenSnapshot>,
-    isElsewhere: @escaping @Sendable (String) -> Bool, counting metrics: ServiceMetrics, logger: Logger
+    _ configuration: MQTTConfiguration, _ core: ServiceCore
   ) throws(ConfigurationError) {
-    topics = MQTTTopics(configuration, node: node, version: version)
+    let node = core.configuration.nodeName
+    topics = MQTTTopics(configuration, node: node, version: core.version)
     // The same id at each connection has the server end an old one, with its will, before it lets the new one in.
     let id = "glpreview-\(configuration.prefix.replacing("/", with: "-"))-\(node)"
     client = try MQTTClient(
       configuration, id: id,
       will: MQTTMessage(topic: topics.status, payload: Array("offline".utf8), isRetained: true),
-      subscribingTo: [topics.commands], times: registry.patience.mqtt, counting: metrics, logger: logger)
-    (self.configuration, self.registry, self.watch) = (configuration, registry, watch)
-    (self.snapshots, self.log, self.taken, self.isElsewhere) = (snapshots, log, taken, isElsewhere)
-    (self.metrics, self.logger) = (metrics, logger)
+      subscribingTo: [topics.commands], times: core.registry.patience.mqtt, counting: core.metrics,
+      logger: core.logger)
+    (self.configuration, registry, watch) = (configuration, core.registry, core.watch)
+    (snapshots, log, peers) = (core.snapshots, core.events.log, core.peers)
+    taken = core.events.takenSnapshots(waiting: Self.mostWaiting)
+    (metrics, logger) = (core.metrics, core.logger)
     client.update { $0.put(topics.status, Array("online".utf8)) }
   }
 
@@ -107,11 +104,6 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     connecting.cancel()
   }
 
-  /// 1 while the server is connected.
-  var metricFamilies: [MetricFamily] {
-    [MetricFamily("glpreview_mqtt_connected", value: client.isConnected ? 1 : 0)]
-  }
-
   // MARK: States
 
   /// Has the server know what is served here, and how it is.
@@ -133,7 +125,8 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     }
     client.update { outbox in
       for camera in gone {
-        let released = isElsewhere(camera)
+        // What another node tells of it stays.
+        let released = peers.moves(camera) || peers.cluster[camera: camera] != nil
         let others = [topics.state(camera), topics.picture(camera), topics.motion(camera)]
         for topic in topics.discovery(of: camera, hasMotion: true).map(\.topic) + others {
           if released { outbox.release(topic) } else { outbox.clear(topic) }

@@ -19,20 +19,21 @@ struct MetricFamily: Sendable {
     let value: Double
   }
 
-  /// One of `help`: lower snake case with the unit as suffix; counters end in `_total`.
+  /// In lower snake case with the unit as suffix; counters end in `_total`.
   let name: String
   let kind: Kind
   let samples: [Sample]
+  private let help: String
 
-  init(_ name: String, _ kind: Kind, _ samples: [Sample]) {
-    self.name = name
-    self.kind = kind
-    self.samples = samples
+  /// Without a `help`, the table has it.
+  init(_ name: String, _ kind: Kind, _ samples: [Sample], help: String? = nil) {
+    (self.name, self.kind, self.samples) = (name, kind, samples)
+    self.help = help ?? Self.help[name] ?? name
   }
 
   /// A single value without labels.
-  init(_ name: String, _ kind: Kind = .gauge, value: Double) {
-    self.init(name, kind, [Sample(value: value)])
+  init(_ name: String, _ kind: Kind = .gauge, value: Double, help: String? = nil) {
+    self.init(name, kind, [Sample(value: value)], help: help)
   }
 
   /// The text of `families`, which have different names, sorted by name.
@@ -45,7 +46,7 @@ struct MetricFamily: Sendable {
   }
 
   private func write(to text: inout String) {
-    text += "# HELP \(name) \(Self.help[name] ?? name)\n# TYPE \(name) \(kind.rawValue)\n"
+    text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
     for sample in samples {
       text += name + sample.suffix
       if !sample.labels.isEmpty {
@@ -86,16 +87,9 @@ struct MetricFamily: Sendable {
       "JPEGs sent on as the camera made them, each counted once however many clients got it.",
     "glpreview_jpegs_encoded_total":
       "JPEGs encoded for streams and snapshots, each counted once however many clients got it.",
-    "glpreview_mqtt_connected": "1 while the MQTT server is connected.",
     "glpreview_mqtt_messages_total": "Messages to the MQTT server.",
     "glpreview_mqtt_commands_total": "Snapshots asked for by MQTT.",
     "glpreview_stage_seconds": "Duration of a stage between camera and client.",
-    "glpreview_webrtc_sessions": "WebRTC sessions.",
-    "glpreview_webrtc_packets_total": "Packets of pictures sent to WebRTC clients.",
-    "glpreview_webrtc_bytes_total": "Bytes of these packets, as they were sent.",
-    "glpreview_webrtc_lost_total": "Packets that WebRTC clients reported as missing, before repetitions.",
-    "glpreview_webrtc_repeated_total": "Packets sent again because a WebRTC client had lost them.",
-    "glpreview_webrtc_key_requests_total": "Key pictures that WebRTC clients asked for.",
     "glpreview_video_pictures_total":
       "Pictures of H.264, encoded or passed on, each counted once however many clients got it.",
     "glpreview_video_passed_total": "Those of them sent on as the camera made them.",
@@ -115,9 +109,6 @@ struct MetricFamily: Sendable {
     "glpreview_stream_skipped_total": "Pictures skipped because a stream's client was too slow.",
     "glpreview_snapshots_total": "Requested snapshots, by result.",
     "glpreview_source_state": "1 for the camera's current state, 0 for the others.",
-    "glpreview_motion_active": "1 while something moves before a camera that is watched for motion, else 0.",
-    "glpreview_motion_events_total": "Events of motion that have begun before a camera.",
-    "glpreview_motion_pictures_total": "Pictures of a camera that were judged for motion.",
     "glpreview_source_reconnections_total": "Reconnections of a camera.",
     "glpreview_renderer_cache_bytes":
       "Memory that the renderer keeps for the next pictures: targets, buffers, tables, tiles.",
@@ -129,9 +120,7 @@ struct MetricFamily: Sendable {
     "glpreview_webhook_retries_total": "Retried webhook events.",
     "glpreview_folder_files_total": "Snapshot files, by result.",
     "glpreview_folder_removed_total": "Snapshot files removed to keep the folder's limits.",
-    "glpreview_peer_up": "1 for a peer that answers, else 0.",
     "glpreview_peer_requests_total": "Requests forwarded to peers, by result.",
-    "glpreview_peer_streams": "Streams that are read from peers.",
     "glpreview_memory_budget_bytes": "The memory budget of pictures: limits.memory.",
     "glpreview_memory_overhead_bytes": "The part of the memory budget that the program itself takes.",
     "glpreview_memory_reserved_bytes": "Memory reserved by pictures.",

@@ -6,7 +6,7 @@ internal import NIOCore
 internal import NIOPosix
 internal import ServiceLifecycle
 
-final class RTSPServer: Service, CustomStringConvertible {
+final class RTSPServer: ServiceFeature, Service, CustomStringConvertible {
   /// What connections share.
   struct Parts: Sendable {
     let registry: CameraRegistry
@@ -25,9 +25,6 @@ final class RTSPServer: Service, CustomStringConvertible {
   /// A view of another node's camera, the first one without a name; nil for this node's own cameras.
   typealias Guests = @Sendable (_ view: String?, _ camera: String) throws -> ServedPreview?
 
-  /// The name in logs, without the content.
-  var description: String { "RTSPServer" }
-
   private let parts: Parts
   private let listen: BindAddress?
   private let gate = AdmissionLimit(capacity: 400, subject: "RTSP connections", retryAfter: 5)
@@ -44,16 +41,16 @@ final class RTSPServer: Service, CustomStringConvertible {
 
   private typealias Client = NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
-  init(
-    _ registry: CameraRegistry, _ videos: VideoStreams, _ access: AccessControl, _ limiter: RateLimiter,
-    _ configuration: ValidatedConfiguration, guests: @escaping Guests, logger: Logger
-  ) {
-    listen = configuration.rtsp.address
+  init(_ core: ServiceCore) {
+    listen = core.configuration.rtsp.address
+    let limits = core.configuration.limits
     parts = Parts(
-      registry: registry, videos: videos, guests: guests, access: access, limiter: limiter,
+      registry: core.registry, videos: core.videos,
+      guests: { [peerStreams = core.peerStreams] in try peerStreams.view($0, of: $1, as: .video) },
+      access: core.access, limiter: core.limiter,
       sessions: AdmissionLimit(capacity: 200, subject: "RTSP sessions", retryAfter: 5),
-      firstPicture: registry.patience.firstPicture, idle: configuration.limits.idleConnection,
-      stalled: configuration.limits.stalledClient, logger: logger)
+      firstPicture: core.registry.patience.firstPicture, idle: limits.idleConnection,
+      stalled: limits.stalledClient, logger: core.logger)
   }
 
   /// The port, once it listens.

@@ -6,9 +6,6 @@ internal import ServiceLifecycle
 internal import Synchronization
 
 final class Recorders: Service, CustomStringConvertible {
-  /// The name in logs, without the content.
-  var description: String { "Recorders" }
-
   private let registry: CameraRegistry
   private let videos: VideoStreams
   let folder: RecordingFolder

@@ -17,9 +17,6 @@ struct RecordingHandle: Sendable, Hashable {
 /// process; one that was not finished is finished at the next start. When the disk is full, the oldest recordings go; if that does not
 /// help, the file ends, which its recorder learns from `append`.
 final class RecordingFolder: Service, CustomStringConvertible {
-  /// The name in logs, without the content.
-  var description: String { "RecordingFolder" }
-
   private struct State: ~Copyable {
     var store: FolderStore?
     var files: [RecordingHandle: File] = [:]

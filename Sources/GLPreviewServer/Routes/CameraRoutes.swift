@@ -7,22 +7,9 @@ internal import Synchronization
 
 /// The served cameras and views as JSON; members that are not known are left out.
 struct CameraRoutes: Sendable {
-  let registry: CameraRegistry
-  let watch: CameraWatch
-  let motion: MotionWatch
-  let renderer: RendererWatch
-  let streams: StreamRegistry
-  let videos: VideoStreams
-  let webRTC: WHEPSessions
-  let events: ServiceEvents
-  let peers: PeerCatalogue
-  /// The epoch of a camera that this node serves.
-  let epoch: @Sendable (String) -> UInt64?
-  /// What tells the store of the leases from others.
-  let leaseStore: @Sendable () -> String?
-  /// Whether a camera is being recorded now.
-  let isRecording: @Sendable (String) -> Bool
-  let version: String
+  let core: ServiceCore
+  /// They add members and paths.
+  let features: [any ServiceFeature]
 
   func add(to group: RouterGroup<ServiceContext>) {
     group.get("api/cameras") { request, context in all(request, context) }
@@ -34,26 +21,16 @@ struct CameraRoutes: Sendable {
 
   // MARK: State
 
-  /// Another node gets this node's own cameras, and its name.
   private func all(_ request: Request, _ context: ServiceContext) -> Response {
-    let (served, state) = (registry.served, renderer.state)
-    let role = context.role
-    var cameras =
-      served.cameras.map { json(of: $0, role) } + served.scenes.map { json(ofScene: $0.view, role) }
-    let cluster = peers.cluster
-    let isShared = peers.isShared && !request.isFromPeer
-    if isShared {
-      for index in cameras.indices { cameras[index]["node"] = .string(cluster.name) }
-      cameras += peers.cameras.map { $0.json(for: context.role) }
-    }
-    var members: [String: JSONValue] = [
-      "cameras": .array(cameras.map(JSONValue.object)), "version": .string(version),
-      "role": .string((context.role ?? .control).rawValue),
-    ]
-    if isShared || request.isFromPeer {
-      members["node"] = ["name": .string(cluster.name), "instance": .string(cluster.instance)]
-    }
-    if isShared { members["peers"] = .array(peers.json(for: context.role)) }
+    let state = core.renderer.state
+    var listing = CameraListing(
+      cameras: cameras(for: context.role),
+      members: [
+        "version": .string(core.version), "role": .string((context.role ?? .control).rawValue),
+      ])
+    for feature in features { feature.extend(&listing, for: request, context.role) }
+    var members = listing.members
+    members["cameras"] = .array(listing.cameras.map(JSONValue.object))
     if let device = state.device {
       var known: [String: JSONValue] = ["name": .string(device.name), "software": .bool(device.isSoftware)]
       known["vendor"] = (device.driver?.vendor).map(JSONValue.string)
@@ -63,25 +40,19 @@ struct CameraRoutes: Sendable {
     return Response(json: members)
   }
 
-  /// What this node lists of its cameras to other nodes: without what changes all the time.
-  func listing() -> [String: JSONValue] {
-    let (served, cluster) = (registry.served, peers.cluster)
-    let cameras =
-      served.cameras.map { json(of: $0, .read) } + served.scenes.map { json(ofScene: $0.view, .read) }
-    return [
-      "node": ["name": .string(cluster.name), "instance": .string(cluster.instance)],
-      "version": .string(version), "cameras": .array(cameras.map { .object(Self.lasting($0)) }),
-    ]
+  /// The cameras as other nodes learn of them: without what changes all the time.
+  func lastingCameras() -> [[String: JSONValue]] {
+    cameras(for: .read, isLasting: true).map(Self.lasting)
+  }
+
+  private func cameras(for role: Role?, isLasting: Bool = false) -> [[String: JSONValue]] {
+    let served = core.registry.served
+    return served.cameras.map { json(of: $0, role, isLasting: isLasting) }
+      + served.scenes.map { json(ofScene: $0.view, role) }
   }
 
   private static func lasting(_ all: [String: JSONValue]) -> [String: JSONValue] {
-    var members = all.filter { !["counters", "fps", "motion", "recording", "replay"].contains($0.key) }
-    if case .object(let recording)? = all["recording"] {
-      members["recording"] = .object(recording.filter { $0.key == "when" })
-    }
-    if case .object(let motion)? = all["motion"] {
-      members["motion"] = .object(motion.filter { $0.key == "watched" })
-    }
+    var members = all.filter { !["counters", "fps", "replay"].contains($0.key) }
     if members["kind"] == "scene" { members["since"] = nil }
     guard case .array(let views)? = members["views"] else { return members }
     members["views"] = .array(
@@ -93,13 +64,13 @@ struct CameraRoutes: Sendable {
   }
 
   private func camera(_ name: String, _ role: Role?) throws(Problem) -> [String: JSONValue] {
-    let served = registry.served
+    let served = core.registry.served
     if let camera = served[camera: name] { return json(of: camera, role) }
     return json(ofScene: try served.view(nil, of: name), role)
   }
 
-  private func json(of camera: ServedCamera, _ role: Role?) -> [String: JSONValue] {
-    let (configuration, report) = (camera.configuration, watch.report(of: camera))
+  private func json(of camera: ServedCamera, _ role: Role?, isLasting: Bool = false) -> [String: JSONValue] {
+    let (configuration, report) = (camera.configuration, core.watch.report(of: camera))
     let counters = report.counters
     var members: [String: JSONValue] = [
       "name": .string(configuration.name), "kind": "camera", "state": .string(report.state.rawValue),
@@ -112,16 +83,9 @@ struct CameraRoutes: Sendable {
       ],
       "views": .array(camera.views.map { JSONValue.object(json(ofView: $0, role)) }),
     ]
-    if let epoch = epoch(configuration.name) {
-      members["epoch"] = .integer(Int(clamping: epoch))
-      members["lease_store"] = leaseStore().map(JSONValue.string)
-    }
     members["reason"] = report.reason.map(JSONValue.string)
-    members["motion"] = motion.json(of: camera).map { .object($0) }
-    if configuration.record.when != .never {
-      members["recording"] = [
-        "when": .string(configuration.record.when.rawValue), "active": .bool(isRecording(configuration.name)),
-      ]
+    for feature in features {
+      members.merge(isLasting ? feature.lastingMembers(of: camera) : feature.members(of: camera)) { $1 }
     }
     if role != .read { members["source"] = .string(Redaction.source(configuration.source)) }
     if let mode = report.mode {
@@ -134,10 +98,12 @@ struct CameraRoutes: Sendable {
       members["format"] = .object(format)
     }
     // The upright size, in whose pixels crops are, once a frame has come.
-    let size = registry.session.size(of: camera.source)
+    let size = core.registry.session.size(of: camera.source)
     members["width"] = (size?.width).map(JSONValue.integer)
     members["height"] = (size?.height).map(JSONValue.integer)
-    members["replay"] = registry.session.replayStatus(of: camera.source).map { .object(Self.json(of: $0)) }
+    members["replay"] = core.registry.session.replayStatus(of: camera.source).map {
+      .object(Self.json(of: $0))
+    }
     return members
   }
 
@@ -154,35 +120,38 @@ struct CameraRoutes: Sendable {
     [
       "name": .string(scene.camera), "kind": "scene", "state": .string(SourceState.live.rawValue),
       "since": .string(WallTime.now.description),
-      "fps": Self.hundredths(streams.use(of: scene.camera, scene.name).framesPerSecond), "required": false,
+      "fps": Self.hundredths(core.streams.use(of: scene.camera, scene.name).framesPerSecond),
+      "required": false,
       "views": .array([.object(json(ofView: scene, role))]),
     ]
   }
 
   private func json(ofView entry: ServedPreview, _ role: Role?) -> [String: JSONValue] {
     let (served, view) = (entry.served, entry.served.view)
-    let use = streams.use(of: entry.camera, entry.name)
+    let use = core.streams.use(of: entry.camera, entry.name)
     let path = "/cameras/\(entry.camera)/\(view.name)"
     let background = view.surround == .blur ? "blur" : "\(view.background)"
     var urls: [String: JSONValue] = [
       "stream": .string(path + ".mjpeg"), "mp4": .string(path + ".mp4"), "jpeg": .string(path + ".jpg"),
       "png": .string(path + ".png"),
     ]
-    if webRTC.hasAddress { urls["whep"] = .string(path + "/whep") }
+    for feature in features { urls.merge(feature.paths(of: entry).mapValues(JSONValue.string)) { $1 } }
     var members: [String: JSONValue] = [
       "name": .string(view.name), "rotate": .integer(view.rotation.rawValue),
       "mirror": .string(view.mirroring.rawValue), "mode": .string(view.contentMode.rawValue),
       "background": .string(background), "filter": .string(view.filter.rawValue),
       "fps": Self.hundredths(use.framesPerSecond), "enabled": .bool(served.isEnabled),
       "locked": .bool(served.isLocked), "quality": .integer(served.encodedQuality),
-      "clients": .integer(use.clients + videos.clientCount(of: entry.camera, entry.name)),
+      "clients": .integer(use.clients + core.videos.clientCount(of: entry.camera, entry.name)),
       "urls": .object(urls),
     ]
     var video = Self.json(of: served.video, entry.preview.videoFormat(served.video))
-    video["not_passed"] = entry.preview.videoRefusal(served.video, from: watch.report(of: entry.camera).mode)
-      .map(JSONValue.string)
+    video["not_passed"] = entry.preview.videoRefusal(
+      served.video, from: core.watch.report(of: entry.camera).mode
+    )
+    .map(JSONValue.string)
     video["current_bitrate"] = entry.preview.videoBitrate(served.video).map(JSONValue.integer)
-    video["reduced_clients"] = .integer(videos.reducedCount(of: entry.camera, entry.name))
+    video["reduced_clients"] = .integer(core.videos.reducedCount(of: entry.camera, entry.name))
     members["video"] = .object(video)
     members["width"] = view.width.map(JSONValue.integer)
     members["height"] = view.height.map(JSONValue.integer)
@@ -191,7 +160,7 @@ struct CameraRoutes: Sendable {
     members["time"] = view.timeText.map(JSONValue.string)
     members["fps_limit"] = served.framesPerSecond.map(Self.number)
     if role != .read {
-      let hubs = streams.all.filter { $0.camera == entry.camera && $0.view == entry.name }
+      let hubs = core.streams.all.filter { $0.camera == entry.camera && $0.view == entry.name }
       members["watchers"] = .array(hubs.flatMap(\.subscriptions).map(Self.json(ofWatcher:)))
     }
     return members
@@ -235,23 +204,21 @@ struct CameraRoutes: Sendable {
     let (camera, view) = (try context.parameters.require("camera"), try context.parameters.require("view"))
     let body = try await request.body.collect(upTo: context.maxUploadSize)
     let change = try ViewChange(json: Array(body.readableBytesView))
-    let changed = try await registry.consistently { try await apply(change, to: view, of: camera) }
-    streams.followViews()
-    videos.followViews()
-    webRTC.followViews()
-    events.viewChanged(camera, view)
+    let changed = try await core.registry.consistently { try await apply(change, to: view, of: camera) }
+    core.followViews()
+    core.events.viewChanged(camera, view)
     return Response(json: json(ofView: changed, context.role))
   }
 
   private func apply(_ change: ViewChange, to view: String, of camera: String) async throws -> ServedPreview {
-    let entry = try registry.view(view, of: camera)
+    let entry = try core.registry.view(view, of: camera)
     try checkLock(entry.served, view, of: camera)
     var wanted = entry.served
     try change.apply(to: &wanted)
     if wanted.view != entry.served.view, !entry.isScene {
-      try await registry.check(wanted.view, of: entry)
+      try await core.registry.check(wanted.view, of: entry)
     }
-    return try registry.update(view, of: camera) { served throws(Problem) in
+    return try core.registry.update(view, of: camera) { served throws(Problem) in
       // The configuration may have changed while waiting for the frame.
       try checkLock(served, view, of: camera)
       try change.apply(to: &served)

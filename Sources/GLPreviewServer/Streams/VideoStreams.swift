@@ -6,9 +6,6 @@ internal import ServiceLifecycle
 internal import Synchronization
 
 final class VideoStreams: Service, CustomStringConvertible {
-  /// The name in logs, without the content.
-  var description: String { "VideoStreams" }
-
   private let registry: CameraRegistry
   private let gate: AdmissionLimit
   private let logger: Logger

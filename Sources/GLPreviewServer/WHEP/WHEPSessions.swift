@@ -7,9 +7,6 @@ internal import ServiceLifecycle
 internal import Synchronization
 
 final class WHEPSessions: Service, CustomStringConvertible {
-  /// The name in logs, without the content.
-  var description: String { "WHEPSessions" }
-
   private let registry: CameraRegistry
   private let elsewhere: Elsewhere
   private let logger: Logger

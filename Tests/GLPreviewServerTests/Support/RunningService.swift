@@ -154,6 +154,21 @@ struct JPEGProbe {
 }
 
 extension ServiceParts {
+  /// The feature of a type; each is there once.
+  func feature<Feature: ServiceFeature>(_: Feature.Type) -> Feature {
+    for case let feature as Feature in features { return feature }
+    preconditionFailure("the service has no \(Feature.self)")
+  }
+
+  var webRTC: WHEPSessions { feature(WebRTCFeature.self).sessions }
+  var node: ClusterNode? { feature(ClusterFeature.self).node }
+  var broker: ClusterBroker? { feature(ClusterFeature.self).broker }
+  var responder: BrokerResponder? { feature(ClusterFeature.self).responder }
+  var rtsp: RTSPServer { feature(RTSPServer.self) }
+  var recorders: Recorders? { feature(RecordingFeature.self).recorders }
+  var motion: MotionWatch { feature(MotionFeature.self).motion }
+  var mqtt: MQTTPublisher? { feature(MQTTFeature.self).publisher }
+
   /// Takes another configuration over, as SIGHUP does; the address stays.
   func apply(_ configuration: ServerConfiguration) async throws {
     var configuration = configuration

@@ -6,9 +6,6 @@ internal import PreviewCore
 internal import ServiceLifecycle
 
 final class BrokerEvents: Service, CustomStringConvertible {
-  /// The name in logs, without the content.
-  var description: String { "BrokerEvents" }
-
   private let broker: ClusterBroker
   private let log: EventLog
   private let metrics: ServiceMetrics

@@ -10,9 +10,6 @@ internal import NIOCore
 internal import ServiceLifecycle
 
 final class BrokerResponder: Service, CustomStringConvertible {
-  /// The name in logs, without the content.
-  var description: String { "BrokerResponder" }
-
   private let broker: ClusterBroker
   private let metrics: ServiceMetrics
   private let mostBytes: Int

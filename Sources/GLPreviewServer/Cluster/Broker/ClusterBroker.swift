@@ -5,9 +5,6 @@ internal import NATS
 internal import ServiceLifecycle
 
 final class ClusterBroker: Service, CustomStringConvertible {
-  /// The name in logs, without the content.
-  var description: String { "ClusterBroker" }
-
   let client: NATSClient
   /// The bucket's name, and the first word of all subjects.
   let prefix: String

@@ -15,9 +15,6 @@ struct LeaseFollower: Sendable {
 }
 
 final class ClusterNode: Service, CustomStringConvertible {
-  /// The name in logs, without the content.
-  var description: String { "ClusterNode" }
-
   private let keeper: LeaseKeeper
   private let follower: LeaseFollower
   private let state = Watched(State())

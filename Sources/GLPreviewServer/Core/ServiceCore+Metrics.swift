@@ -1,17 +1,12 @@
-// All metrics of a service: those that are counted, and those that its parts know.
+// The core's metrics: those that are counted, and those that its parts know.
 internal import GLPreview
 
-extension ServiceParts {
+extension ServiceCore {
   var metricFamilies: [MetricFamily] {
     let (statistics, budget) = (registry.session.statistics, registry.budget)
     let caches = registry.session.rendererCaches
-    var families =
-      metrics.families + webRTC.counters.families + videos.counters.families + ProcessMetrics.families
-      + cameraFamilies + peers.metricFamilies + (node?.metricFamilies ?? []) + (broker?.metricFamilies ?? [])
-      + (mqtt?.metricFamilies ?? [])
+    var families = metrics.families + videos.counters.families + ProcessMetrics.families + cameraFamilies
     families += [
-      MetricFamily("glpreview_cameras_recording", value: Double(recorders?.count ?? 0)),
-      MetricFamily("glpreview_peer_streams", value: Double(peerStreams.count)),
       MetricFamily("glpreview_event_clients", value: Double(events.log.subscriberCount)),
       MetricFamily("glpreview_pictures_rendered_total", .counter, value: Double(statistics.pictures)),
       MetricFamily("glpreview_pictures_passed_total", .counter, value: Double(statistics.passed)),
@@ -61,9 +56,6 @@ extension ServiceParts {
       counters("glpreview_frames_dropped_total") { $0.counters.dropped + $0.counters.missed },
       counters("glpreview_frames_damaged_total") { $0.counters.damaged },
       counters("glpreview_source_reconnections_total") { $0.counters.reconnections },
-      ofMotion("glpreview_motion_active", .gauge) { $0.episodes.current == nil ? 0 : 1 },
-      ofMotion("glpreview_motion_events_total", .counter) { Double($0.events) },
-      ofMotion("glpreview_motion_pictures_total", .counter) { Double($0.pictures) },
       ofReplay("glpreview_replay_seconds") { $0.seconds },
       ofReplay("glpreview_replay_bytes") { Double($0.byteCount) },
       ofReplay("glpreview_replay_pictures") { Double($0.pictureCount) },
@@ -79,17 +71,6 @@ extension ServiceParts {
         registry.session.replayStatus(of: camera.source).map {
           .init(labels: [("camera", camera.configuration.name)], value: value($0))
         }
-      })
-  }
-
-  /// A sample for each camera whose motion is known.
-  private func ofMotion(
-    _ name: String, _ kind: MetricFamily.Kind, _ value: (WatchedMotion) -> Double
-  ) -> MetricFamily {
-    MetricFamily(
-      name, kind,
-      registry.cameras.compactMap { camera in
-        motion[camera].map { .init(labels: [("camera", camera.configuration.name)], value: value($0)) }
       })
   }
 

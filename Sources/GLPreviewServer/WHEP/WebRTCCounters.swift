@@ -27,15 +27,27 @@ final class WebRTCCounters: Sendable {
 
   var families: [MetricFamily] {
     func family(
-      _ name: String, _ kind: MetricFamily.Kind, _ number: borrowing Atomic<Int>
-    ) -> MetricFamily { MetricFamily(name, kind, value: Double(number.load(ordering: .relaxed))) }
+      _ name: String, _ kind: MetricFamily.Kind, _ number: borrowing Atomic<Int>, _ help: String
+    ) -> MetricFamily { MetricFamily(name, kind, value: Double(number.load(ordering: .relaxed)), help: help) }
     return [
-      family("glpreview_webrtc_sessions", .gauge, sessions),
-      family("glpreview_webrtc_packets_total", .counter, packets),
-      family("glpreview_webrtc_bytes_total", .counter, bytes),
-      family("glpreview_webrtc_lost_total", .counter, lost),
-      family("glpreview_webrtc_repeated_total", .counter, repeated),
-      family("glpreview_webrtc_key_requests_total", .counter, keyRequests),
+      family(
+        "glpreview_webrtc_sessions", .gauge, sessions,
+        "WebRTC sessions."),
+      family(
+        "glpreview_webrtc_packets_total", .counter, packets,
+        "Packets of pictures sent to WebRTC clients."),
+      family(
+        "glpreview_webrtc_bytes_total", .counter, bytes,
+        "Bytes of these packets, as they were sent."),
+      family(
+        "glpreview_webrtc_lost_total", .counter, lost,
+        "Packets that WebRTC clients reported as missing, before repetitions."),
+      family(
+        "glpreview_webrtc_repeated_total", .counter, repeated,
+        "Packets sent again because a WebRTC client had lost them."),
+      family(
+        "glpreview_webrtc_key_requests_total", .counter, keyRequests,
+        "Key pictures that WebRTC clients asked for."),
     ]
   }
 }

@@ -1,0 +1,88 @@
+// The core of the service: what its features share.
+internal import GLPreview
+internal import Logging
+internal import ServiceLifecycle
+
+/// What all features of the service share: cameras, streams, snapshots, events, and who may do what.
+struct ServiceCore: Sendable {
+  /// The configuration at the start.
+  let configuration: ValidatedConfiguration
+  /// Of the service.
+  let version: String
+  let logger: Logger
+  let metrics = ServiceMetrics()
+  let registry: CameraRegistry
+  let assignment: CameraAssignment
+  let watch: CameraWatch
+  let renderer: RendererWatch
+  let streams: StreamRegistry
+  let videos: VideoStreams
+  let clips = ClipGates()
+  let snapshots: SnapshotProvider
+  let events: ServiceEvents
+  /// What other nodes serve, and streams from them.
+  let peers: PeerCatalogue
+  let peerStreams: PeerStreams
+  let access: AccessControl
+  /// Counts all requests, by HTTP and RTSP.
+  let limiter: RateLimiter
+
+  /// - Throws: errors of source names, fallback pictures and certificates.
+  init(
+    _ configuration: ValidatedConfiguration, version: String, logger: Logger, options: PreviewSession.Options,
+    makeSource: @escaping CameraRegistry.SourceMaker
+  ) async throws {
+    (self.configuration, self.version, self.logger) = (configuration, version, logger)
+    let (limits, metrics, name) = (configuration.limits, metrics, configuration.nodeName)
+    var options = options
+    options.onRender = { metrics.measured(.render, $0) }
+    options.onEncode = { metrics.measured(.encode, $0) }
+    // Cameras that move come with their leases.
+    let registry = try await CameraRegistry(
+      configuration.configuration.served(at: name, holding: []), logger: logger, options: options,
+      makeSource: makeSource)
+    self.registry = registry
+    assignment = CameraAssignment(configuration.configuration, name: name, registry, logger: logger)
+    let events = ServiceEvents(configuration.snapshots, metrics: metrics, logger: logger)
+    self.events = events
+    watch = CameraWatch(registry, logger: logger) { events.cameraChanged($0, $1) }
+    renderer = RendererWatch(
+      requiresHardware: configuration.requiresHardware, logger: logger,
+      device: { try await registry.session.device }, isNeeded: { registry.needsRenderer },
+      onChange: { events.rendererChanged($0) })
+    let views = AdmissionLimit(capacity: limits.adHocViews)
+    streams = StreamRegistry(registry, gate: views, counting: metrics, logger: logger)
+    videos = VideoStreams(
+      registry, gate: views, counting: VideoCounters { logger.warning("\($0)") }, logger: logger)
+    snapshots = SnapshotProvider(
+      gate: AdmissionLimit(capacity: limits.adHocViews), within: registry.budget, counting: metrics)
+    peers = try PeerCatalogue(
+      configuration.cluster, name: name, patience: configuration.patience, logger: logger
+    ) { registry.served.names }
+    peerStreams = PeerStreams(
+      registry, streams, videos, peers, certificates: configuration.cluster.certificates)
+    access = AccessControl(configuration.access, at: HostRule(configuration.bind), logger: logger)
+    limiter = RateLimiter(requestsPerSecond: limits.requestsPerSecond)
+  }
+
+  /// Streams end of views that are served no more, or otherwise.
+  func followViews() {
+    streams.followViews()
+    videos.followViews()
+    peerStreams.followPeers()
+  }
+
+  /// The services that run until the server has ended.
+  var services: [any Service] {
+    events.services + [access, watch, renderer, videos, MemoryMonitor(budget: registry.budget)]
+  }
+}
+
+extension ValidatedConfiguration {
+  /// What other nodes call this one.
+  var nodeName: String {
+    if let name = configuration.cluster.name { return name }
+    let machine = HostRule.machineName ?? ""
+    return (try? ViewConfiguration.check(name: machine)).map { machine } ?? "glpreview"
+  }
+}

@@ -1,0 +1,30 @@
+// MQTT as a feature of the service.
+internal import GLPreview
+internal import Hummingbird
+internal import ServiceLifecycle
+
+struct MQTTFeature: ServiceFeature {
+  /// Nil without a server.
+  let publisher: MQTTPublisher?
+
+  /// - Throws: `ConfigurationError` for certificates that can't be read.
+  init(_ core: ServiceCore) throws {
+    publisher = try core.configuration.mqtt.map { try MQTTPublisher($0, core) }
+  }
+
+  var services: [any Service] { publisher.map { [$0] } ?? [] }
+
+  var metricFamilies: [MetricFamily] {
+    guard let publisher else { return [] }
+    return [
+      MetricFamily(
+        "glpreview_mqtt_connected", value: publisher.client.isConnected ? 1 : 0,
+        help: "1 while the MQTT server is connected.")
+    ]
+  }
+
+  func answer(
+    with routes: any HTTPResponder<ServiceContext>,
+    listing cameras: @escaping @Sendable () -> [[String: JSONValue]]
+  ) { publisher?.answer(with: routes) }
+}

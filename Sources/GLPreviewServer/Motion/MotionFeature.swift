@@ -1,0 +1,61 @@
+// Motion as a feature of the service.
+internal import GLPreview
+internal import Hummingbird
+internal import PreviewCore
+internal import ServiceLifecycle
+
+struct MotionFeature: ServiceFeature {
+  private let core: ServiceCore
+  let motion: MotionWatch
+
+  /// `onNews` is called with what moves before a camera, after that has become an event.
+  init(_ core: ServiceCore, onNews: @escaping @Sendable (_ camera: String, MotionEpisodes.News) -> Void) {
+    self.core = core
+    motion = MotionWatch(core.registry, logger: core.logger) {
+      [registry = core.registry, events = core.events] in
+      events.motionChanged($0, $1, showsAll: registry.served[camera: $0]?.showsAll ?? false)
+      onNews($0, $1)
+    }
+  }
+
+  /// Events in progress end while clients can still be told.
+  var servicesEndingFirst: [any Service] { [motion] }
+
+  func addRoutes(to group: RouterGroup<ServiceContext>) {
+    MotionRoutes(registry: core.registry, motion: motion, watch: core.watch).add(to: group)
+  }
+
+  func members(of camera: ServedCamera) -> [String: JSONValue] {
+    motion.json(of: camera).map { ["motion": .object($0)] } ?? [:]
+  }
+
+  func lastingMembers(of camera: ServedCamera) -> [String: JSONValue] {
+    motion[camera].map { ["motion": ["watched": .bool($0.settings != nil)]] } ?? [:]
+  }
+
+  var metricFamilies: [MetricFamily] {
+    let watched = core.registry.cameras.compactMap { camera in
+      motion[camera].map { (camera.configuration.name, $0) }
+    }
+    func family(
+      _ name: String, _ kind: MetricFamily.Kind, _ help: String, _ value: (WatchedMotion) -> Double
+    ) -> MetricFamily {
+      let samples = watched.map { camera, motion in
+        MetricFamily.Sample(labels: [("camera", camera)], value: value(motion))
+      }
+      return MetricFamily(name, kind, samples, help: help)
+    }
+    return [
+      family(
+        "glpreview_motion_active", .gauge,
+        "1 while something moves before a camera that is watched for motion, else 0."
+      ) { $0.episodes.current == nil ? 0 : 1 },
+      family(
+        "glpreview_motion_events_total", .counter, "Events of motion that have begun before a camera."
+      ) { Double($0.events) },
+      family(
+        "glpreview_motion_pictures_total", .counter, "Pictures of a camera that were judged for motion."
+      ) { Double($0.pictures) },
+    ]
+  }
+}

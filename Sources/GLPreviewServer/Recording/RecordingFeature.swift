@@ -1,0 +1,51 @@
+// Recordings as a feature of the service.
+internal import GLPreview
+internal import Hummingbird
+internal import PreviewCore
+internal import ServiceLifecycle
+
+struct RecordingFeature: ServiceFeature {
+  private let core: ServiceCore
+  /// Nil where nothing is recorded.
+  let recorders: Recorders?
+  private let others: PeerRecordings
+
+  /// `forwarder` asks other nodes for theirs.
+  init(_ core: ServiceCore, _ forwarder: PeerForwarder) {
+    (self.core, others) = (core, PeerRecordings(catalogue: core.peers, forwarder: forwarder))
+    recorders = core.configuration.recordings.map {
+      Recorders(
+        core.registry, core.videos, RecordingFolder($0, metrics: core.metrics, logger: core.logger),
+        core.events, logger: core.logger)
+    }
+  }
+
+  var services: [any Service] { recorders.map { [$0.folder, $0] } ?? [] }
+
+  func addRoutes(to group: RouterGroup<ServiceContext>) {
+    RecordingRoutes(registry: core.registry, recorders: recorders, others: others).add(to: group)
+  }
+
+  func apply(_ new: ValidatedConfiguration, replacing old: ServedState) {
+    recorders?.masksChanged(from: old.cameras.map(\.configuration), to: new.cameras)
+  }
+
+  func members(of camera: ServedCamera) -> [String: JSONValue] {
+    members(of: camera) { ["active": .bool(recorders?.isRecording($0) ?? false)] }
+  }
+
+  func lastingMembers(of camera: ServedCamera) -> [String: JSONValue] { members(of: camera) { _ in [:] } }
+
+  private func members(
+    of camera: ServedCamera, and others: (_ camera: String) -> [String: JSONValue]
+  ) -> [String: JSONValue] {
+    let when = camera.configuration.record.when
+    guard when != .never else { return [:] }
+    let members: [String: JSONValue] = ["when": .string(when.rawValue)]
+    return ["recording": .object(members.merging(others(camera.configuration.name)) { $1 })]
+  }
+
+  var metricFamilies: [MetricFamily] {
+    [MetricFamily("glpreview_cameras_recording", value: Double(recorders?.count ?? 0))]
+  }
+}

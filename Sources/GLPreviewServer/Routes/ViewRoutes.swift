@@ -1,0 +1,37 @@
+// The routes that show views, which use one another.
+internal import Hummingbird
+
+struct ViewRoutes: Sendable {
+  let streams: StreamRoutes
+  let videos: VideoRoutes
+  let sockets: WebSocketRoutes
+  let snapshots: SnapshotRoutes
+  let compatibility: CompatibilityRoutes
+
+  /// `offers` answers offers of WebRTC by WebSocket.
+  init(_ core: ServiceCore, offers: WHEPRoutes) {
+    let (registry, peers, peerStreams) = (core.registry, core.peers, core.peerStreams)
+    let moves = { @Sendable (camera: String) in peers.moves(camera) }
+    streams = StreamRoutes(
+      registry: registry, streams: core.streams, guests: { try peerStreams.view($0, of: $1, $2) },
+      moves: moves)
+    videos = VideoRoutes(
+      registry: registry, streams: core.videos, clips: core.clips,
+      guests: { try peerStreams.view($0, of: $1, as: .video, $2) }, moves: moves)
+    sockets = WebSocketRoutes(
+      registry: registry, streams: core.streams, videos: videos, offers: offers,
+      stalledAfter: core.configuration.limits.stalledClient, metrics: core.metrics)
+    snapshots = SnapshotRoutes(
+      registry: registry, snapshots: core.snapshots, streams: streams, videos: videos, metrics: core.metrics)
+    compatibility = CompatibilityRoutes(
+      registry: registry, watch: core.watch, snapshots: snapshots, streams: streams, videos: videos,
+      registeredStreams: core.streams)
+  }
+
+  func add(to group: RouterGroup<ServiceContext>) {
+    streams.add(to: group)
+    sockets.add(to: group)
+    snapshots.add(to: group)
+    compatibility.add(to: group)
+  }
+}
