@@ -60,17 +60,11 @@ struct ServiceParts: Sendable {
       before.cameras.map(\.configuration) != new.cameras
       || before.scenes.map(\.configuration) != new.scenes
     if isOther { core.events.configurationChanged() }
-    if new.bind != core.configuration.bind || new.tls != core.configuration.tls
-      || new.gpu != core.configuration.gpu
-      || new.recordings != core.configuration.recordings
-      || new.limits != core.configuration.limits || new.snapshots != core.configuration.snapshots
-      || new.rtsp != core.configuration.rtsp || new.mqtt != core.configuration.mqtt
-      || new.cluster.certificates != core.configuration.cluster.certificates
-      || new.cluster.broker != core.configuration.cluster.broker
-      || new.cluster.url != core.configuration.cluster.url
-    {
+    let waiting = ConfigurationKeys.waitingForRestart(core.configuration, new)
+    if !waiting.isEmpty {
       core.logger.warning(
-        "restart needed: addresses, TLS, GPU, limits and snapshot destinations change only at the next start")
+        "restart needed: keys have changed that take effect at the next start",
+        metadata: ["keys": "\(waiting.joined(separator: ", "))"])
     }
   }
 

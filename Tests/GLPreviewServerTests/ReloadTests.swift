@@ -270,6 +270,31 @@ struct ReloadTests {
     }
   }
 
+  @Test("the log names the keys that wait for a restart, and only those that have changed")
+  func restart() async throws {
+    let log = LogRecords()
+    @Sendable func warnings() -> [String] { log.lines.filter { $0.hasPrefix("restart needed") } }
+    try await withService(ServerConfiguration(cameras: [Self.same]), logger: log.logger) { service in
+      var configuration = service.inside.configuration.configuration
+      configuration.webRTC.listen = .off
+      configuration.access.allowedHosts = ["*"]
+      configuration.cameras[0].views[0].quality = 50
+      try await service.inside.apply(configuration)
+      #expect(warnings() == [])
+
+      configuration.mqtt = MQTTConfiguration()
+      configuration.mqtt?.server.host = "broker.example"
+      configuration.limits.pixels = 1
+      configuration.snapshots.webhook = WebhookConfiguration(url: "https://a.example/")
+      try await service.inside.apply(configuration)
+      #expect(warnings().count == 1)
+      #expect(warnings().first?.hasSuffix("keys=limits.pixels, mqtt.server, snapshots.webhook.url") == true)
+
+      try await service.inside.apply(service.inside.configuration.configuration)
+      #expect(warnings().count == 1)
+    }
+  }
+
   @Test("what was changed of a view while a reload was being prepared is not lost")
   func changed() async throws {
     let configuration = ServerConfiguration(cameras: [Self.camera("same", "pattern:smpte,size=64x36")])

@@ -66,17 +66,13 @@ extension ConfigurationKeys {
         "NATS servers of one cluster, with JetStream; cameras then move between nodes ([cluster.md](cluster.md))"
       )
     ]
-    + ConfigurationKey<BrokerConfiguration>.secret("token", .token, "none", "a token that the servers accept")
-  {
-    $0.token = $1
-  }
+    + ConfigurationKey<BrokerConfiguration>.secret(
+      "token", .token, \.token, "none", "a token that the servers accept")
     + [.init("user", .userName, \.user, "none", "a user of the servers")]
-    + ConfigurationKey<BrokerConfiguration>.secret("password", .password, "none", "its password") {
-      $0.password = $1
-    }
-    + ConfigurationKey<BrokerConfiguration>.secret("nkey", .seed, "none", "the seed of an nkey, `SU...`") {
-      $0.seed = $1
-    }
+    + ConfigurationKey<BrokerConfiguration>.secret(
+      "password", .password, \.password, "none", "its password")
+    + ConfigurationKey<BrokerConfiguration>.secret(
+      "nkey", .seed, \.seed, "none", "the seed of an nkey, `SU...`")
     + [
       .init(
         "ca-file", .file, \.authorities, "the system's",

@@ -43,18 +43,79 @@ extension ConfigurationKeys {
         "how many cameras that move this node takes, with `cluster.nats`"),
       .init(
         "url", .peer, \.url, "that of `bind`",
-        "the address at which other nodes reach this one, with `cluster.nats`"),
-      .init("nats", broker, \.broker, new: BrokerConfiguration()) { isThere("servers", &$0, $1) },
+        "the address at which other nodes reach this one, with `cluster.nats`"
+      ).atStart,
+      .init("nats", broker, \.broker, new: BrokerConfiguration()) { isThere("servers", &$0, $1) }.atStart,
     ]
     + ConfigurationKey<ClusterConfiguration>.secret(
-      "token", .token, "none",
-      "a token that the peers accept; its role there limits what can be changed from here"
-    ) { $0.token = $1 }
+      "token", .token, \.token, "none",
+      "a token that the peers accept; its role there limits what can be changed from here")
     + [
       .init(
         "ca-file", .file, \.certificates, "the system's",
-        "certificates that peers at `https://` are checked against, besides the system's, PEM")
+        "certificates that peers at `https://` are checked against, besides the system's, PEM"
+      ).atStart
     ]
+}
+
+extension ServerConfiguration {
+  var clusterProblems: [ConfigurationProblem] {
+    let (peers, path) = (cluster.peers, ["cluster", "peers"])
+    guard peers.count <= ClusterConfiguration.mostPeers else {
+      return [
+        ConfigurationProblem(
+          path: path, "\(peers.count) peers; there are at most \(ClusterConfiguration.mostPeers)")
+      ]
+    }
+    guard Set(peers).count == peers.count else {
+      return [ConfigurationProblem(path: path, "has a peer twice")]
+    }
+    return homeProblems + brokerProblems
+  }
+
+  private var homeProblems: [ConfigurationProblem] {
+    var problems: [ConfigurationProblem] = []
+    for camera in cameras where camera.home == .any && camera.isDevice {
+      problems.append(
+        ConfigurationProblem(
+          path: ["cameras", camera.name, "node"], "a camera of this machine can't move: name its node"))
+    }
+    guard cluster.broker != nil else { return problems }
+    let movable = movableCameras
+    for name in movable.sorted() where name.contains("..") || name.hasSuffix(".") {
+      problems.append(
+        ConfigurationProblem(
+          path: ["cameras", name], "the name of a camera that moves neither ends in '.' nor has two in a row")
+      )
+    }
+    for scene in scenes {
+      for tile in scene.scene.sourceNames where movable.contains(tile) {
+        problems.append(
+          ConfigurationProblem(
+            path: ["scenes", scene.name, "tiles"],
+            "camera '\(tile)' moves, and scenes show cameras of one node: give it a node"))
+      }
+    }
+    return problems
+  }
+
+  private var brokerProblems: [ConfigurationProblem] {
+    guard let broker = cluster.broker else { return [] }
+    var problems = broker.problems.map { ConfigurationProblem(path: ["cluster", "nats"], $0) }
+    if cluster.url == nil, bind.url(isSecure: tls != nil) == nil {
+      problems.append(
+        ConfigurationProblem(
+          path: ["cluster", "url"],
+          "other nodes can't reach \(bind): give the address at which they reach this one, as http://10.0.0.7:8080"
+        ))
+    }
+    if let name = cluster.name, name.contains("..") || name.hasSuffix(".") {
+      problems.append(
+        ConfigurationProblem(
+          path: ["cluster", "name"], "neither ends in '.' nor has two in a row, with cluster.nats"))
+    }
+    return problems
+  }
 }
 
 extension ConfigurationWord<CameraHome> {

@@ -9,6 +9,8 @@ struct ConfigurationEntry: Sendable, Hashable {
   /// The default, in backticks if it is a literal value.
   let usual: String
   let purpose: String
+  /// Whether a change takes effect at the next start only.
+  var waitsForRestart = false
 }
 
 /// A configuration key that sets a value of a `Target`.
@@ -16,10 +18,16 @@ struct ConfigurationKey<Target>: Sendable {
   typealias Read = @Sendable (inout ConfigurationReader, _ above: ConfigurationPlace, inout Target) -> Void
   typealias Store<Value> = @Sendable (inout Target, Value) -> Void
   typealias Path<Value> = any WritableKeyPath<Target, Value> & Sendable
+  /// The paths of keys whose values differ.
+  typealias Differences = @Sendable (Target, Target) -> [(path: [String], waitsForRestart: Bool)]
 
   let name: String
   /// The key, or the keys below it, for documentation. Empty if files can't contain the key.
-  let entries: [ConfigurationEntry]
+  private(set) var entries: [ConfigurationEntry]
+  /// The key, or the keys below it, whose values differ between two targets. Lists of parts are not compared.
+  private(set) var differences: Differences = { _, _ in [] }
+  /// What contradicts the value of the key, or of those below it.
+  private(set) var problems: @Sendable (Target) -> [ConfigurationProblem] = { _ in [] }
   /// Reads the key below the place `above`, stores its value, and reports errors.
   let read: Read
 
@@ -34,23 +42,30 @@ struct ConfigurationKey<Target>: Sendable {
   }
 
   /// A key with one value.
-  init<Value>(
+  init<Value: Equatable & Sendable>(
     _ name: String, _ word: ConfigurationWord<Value>, _ path: Path<Value>, _ usual: String, _ purpose: String
-  ) { self.init(name, word, usual, purpose) { $0[keyPath: path] = $1 } }
+  ) {
+    self.init(name, word, usual, purpose) { $0[keyPath: path] = $1 }
+    compare(path)
+  }
 
   /// A key with one optional value.
-  init<Value>(
+  init<Value: Equatable & Sendable>(
     _ name: String, _ word: ConfigurationWord<Value>, _ path: Path<Value?>, _ usual: String, _ purpose: String
-  ) { self.init(name, word, usual, purpose) { $0[keyPath: path] = $1 } }
+  ) {
+    self.init(name, word, usual, purpose) { $0[keyPath: path] = $1 }
+    compare(path)
+  }
 
   /// A key with a list of values. In a mapping, `sign` joins each name and value to one word.
-  init<Value>(
+  init<Value: Equatable & Sendable>(
     _ name: String, listOf word: ConfigurationWord<Value>, joinedBy sign: String? = nil,
     _ path: Path<[Value]>, _ usual: String, _ purpose: String
   ) {
     self.init(name, form: "list of " + word.form, usual, purpose) { reading, above, target in
       if let values = reading.values(of: above[name], word, joinedBy: sign) { target[keyPath: path] = values }
     }
+    compare(path)
   }
 
   /// A key that the environment and options can set, but files can't.
@@ -64,6 +79,15 @@ struct ConfigurationKey<Target>: Sendable {
   }
 
   /// Two keys: a secret, and the path of a file that contains it.
+  static func secret(
+    _ name: String, _ word: ConfigurationWord<String>, _ path: Path<String?>, _ usual: String,
+    _ purpose: String
+  ) -> [ConfigurationKey] {
+    var keys = secret(name, word, usual, purpose) { $0[keyPath: path] = $1 }
+    keys[0].compare(path)
+    return keys
+  }
+
   static func secret(
     _ name: String, _ word: ConfigurationWord<String>, _ usual: String, _ purpose: String,
     store: @escaping Store<String>
@@ -87,6 +111,36 @@ struct ConfigurationKey<Target>: Sendable {
     ]
   }
 
+  // MARK: Reloads and checks
+
+  /// The key, with all below it, takes effect at the next start only.
+  var atStart: ConfigurationKey {
+    var key = self
+    for index in entries.indices { key.entries[index].waitsForRestart = true }
+    key.differences = { [differences] in differences($0, $1).map { ($0.path, true) } }
+    return key
+  }
+
+  /// The key, with a check of a configuration that is read.
+  func checked(_ problems: @escaping @Sendable (Target) -> [ConfigurationProblem]) -> ConfigurationKey {
+    var key = self
+    key.problems = problems
+    return key
+  }
+
+  private mutating func compare<Value: Equatable & Sendable>(_ path: Path<Value>) {
+    differences = { [name] in $0[keyPath: path] == $1[keyPath: path] ? [] : [([name], false)] }
+  }
+
+  private mutating func compare<Part>(
+    _ keys: [ConfigurationKey<Part>], _ part: @escaping @Sendable (Target) -> Part
+  ) {
+    differences = { [name] before, after in
+      let (before, after) = (part(before), part(after))
+      return keys.flatMap { $0.differences(before, after) }.map { ([name] + $0.path, $0.waitsForRestart) }
+    }
+  }
+
   // MARK: Keys with subkeys
 
   /// A key whose subkeys set a part of the target. One that `needsKeys` is off by default, and must not be empty.
@@ -97,6 +151,7 @@ struct ConfigurationKey<Target>: Sendable {
       reading.read(keys, at: above[name], into: &target[keyPath: path])
       if needsKeys { reading.refuseEmpty(above[name], keys.flatMap(\.entries)) }
     }
+    compare(keys) { $0[keyPath: path] }
   }
 
   /// A key for an optional part, which is set only if `isThere` returns true. `isThere` reports what is missing.
@@ -109,6 +164,7 @@ struct ConfigurationKey<Target>: Sendable {
       reading.read(keys, at: above[name], into: &part)
       if isThere(&reading, above[name]) { target[keyPath: path] = part }
     }
+    compare(keys) { $0[keyPath: path] ?? new }
   }
 
   /// A key that switches an optional part on or off as one word. Without a word, and with subkeys, it is on.
@@ -127,6 +183,7 @@ struct ConfigurationKey<Target>: Sendable {
       let isSet = place.isNamed || keys.contains { reading.isSet(place[$0.name]) }
       if isOn ?? isSet { target[keyPath: path] = part }
     }
+    compare(keys) { $0[keyPath: path] ?? new }
   }
 
   /// A key for several parts, in a list or with user-chosen names. `finish` completes each, and reports what is missing.

@@ -103,21 +103,6 @@ extension ConfigurationKeys {
       finish: checkSizes),
   ]
 
-  private static let record: [ConfigurationKey<RecordingConfiguration>] = [
-    .init(
-      "when", .choice, \.when, "`never`",
-      "when the camera is recorded ([recording.md](recording.md)); `motion` needs the camera's `motion`, and takes triggers too"
-    ),
-    .init(
-      "view", .viewName, \.view, "the first",
-      "the view that is recorded, as it is served: with masks, size and labels"),
-    .init(
-      "before", .time, \.before, "`5s`", "how much is recorded of the time before a trigger, at most a minute"
-    ),
-    .init("after", .time, \.after, "`10s`", "how much is recorded after a trigger's end"),
-    .init("segment", .time, \.segment, "`1m`", "the length of a file, which ends with the next key picture"),
-  ]
-
   private static let rate = ConfigurationWord<Double>.number(0.001...1000)
 
   // MARK: Views

@@ -6,7 +6,8 @@ internal import PreviewCore
 enum ConfigurationKeys {
   static let service: [ConfigurationKey<ServerConfiguration>] = [
     .init(
-      "bind", .address, \.bind, "`127.0.0.1:8080`", "the address to listen on; port 0 takes a free one"),
+      "bind", .address, \.bind, "`127.0.0.1:8080`", "the address to listen on; port 0 takes a free one"
+    ).atStart,
     .init("tls", tls, \.tls, new: TLSFiles(certificateChain: "", privateKey: "")) { reading, place in
       let keys = ["certificate", "key"]
       let missing = keys.filter { !reading.isSet(place[$0]) }
@@ -15,18 +16,19 @@ enum ConfigurationKeys {
         reading.refuse(place[key], "is missing: TLS takes a certificate and its key")
       }
       return missing.isEmpty
-    },
+    }.atStart,
     .init("access", access, \.access),
     // For containers, and for setups without a file. These credentials have the role `control`.
     .init(outsideFiles: "token", .token) { $0.access.tokens.append(.init(secret: $1, role: .control)) },
     .init(outsideFiles: "user", user) { $0.access.users.append($1) },
-    .init("limits", limits, \.limits),
+    .init("limits", limits, \.limits).atStart,
     .init("webrtc", webRTC, \.webRTC),
-    .init("rtsp", rtsp, \.rtsp, needsKeys: true),
-    .init("cluster", cluster, \.cluster, needsKeys: true),
-    .init("mqtt", mqtt, \.mqtt, new: MQTTConfiguration()) { isThere("server", &$0, $1) },
-    .init("gpu", .gpu, \.gpu, "`auto`", "the GPU to draw with"),
-    .init("require-hardware", .flag, \.requiresHardware, "`false`", "refuse to render in software"),
+    .init("rtsp", rtsp, \.rtsp, needsKeys: true).atStart,
+    .init("cluster", cluster, \.cluster, needsKeys: true).checked(\.clusterProblems),
+    .init("mqtt", mqtt, \.mqtt, new: MQTTConfiguration()) { isThere("server", &$0, $1) }
+      .atStart.checked(\.mqttProblems),
+    .init("gpu", .gpu, \.gpu, "`auto`", "the GPU to draw with").atStart,
+    .init("require-hardware", .flag, \.requiresHardware, "`false`", "refuse to render in software").atStart,
     .init("cameras", .named, camera, \.cameras, new: { name, _ in .init(name: name, source: "") }) {
       $0.needs("source", at: $1)
       $2 = $2.asking
@@ -38,9 +40,17 @@ enum ConfigurationKeys {
         scene.tiles = service.cameras.map { Tile($0.name) }
         return SceneConfiguration(name: name, scene: scene)
       }),
-    .init("snapshots", snapshots, \.snapshots),
-    .init("recordings", recordings, \.recordings, new: .init(path: "")) { isThere("path", &$0, $1) },
+    .init("snapshots", snapshots, \.snapshots).atStart,
+    .init("recordings", folder(of: "recordings"), \.recordings, new: .init(path: "")) {
+      isThere("path", &$0, $1)
+    }.atStart,
   ]
+
+  /// The keys that differ from those at the start and wait for the next one, such as `mqtt.server`.
+  static func waitingForRestart(_ start: ValidatedConfiguration, _ now: ValidatedConfiguration) -> [String] {
+    service.flatMap { $0.differences(start.configuration, now.configuration) }
+      .filter(\.waitsForRestart).map { $0.path.joined(separator: ".") }
+  }
 
   private static let tls: [ConfigurationKey<TLSFiles>] = [
     .init("certificate", .file, \.certificateChain, "", "the certificate chain for HTTPS, PEM"),
@@ -140,12 +150,9 @@ enum ConfigurationKeys {
   // MARK: Snapshots
 
   private static let snapshots: [ConfigurationKey<SnapshotDestinations>] = [
-    .init("folder", folder, \.folder, new: .init(path: "")) { isThere("path", &$0, $1) },
+    .init("folder", folder(of: "snapshots"), \.folder, new: .init(path: "")) { isThere("path", &$0, $1) },
     .init("webhook", webhook, \.webhook, new: .init(url: "")) { isThere("url", &$0, $1) },
   ]
-
-  private static let folder = folder(of: "snapshots")
-  private static let recordings = folder(of: "recordings")
 
   private static func folder(of files: String) -> [ConfigurationKey<FolderConfiguration>] {
     [
@@ -164,8 +171,8 @@ enum ConfigurationKeys {
   private static let webhook: [ConfigurationKey<WebhookConfiguration>] =
     [.init("url", .webAddress, \.url, "none", "a server that receives each snapshot")]
     + ConfigurationKey<WebhookConfiguration>.secret(
-      "secret", .password, "no signature", "the key of the HMAC-SHA256 in `X-GLPreview-Signature`"
-    ) { $0.secret = $1 }
+      "secret", .password, \.secret, "no signature",
+      "the key of the HMAC-SHA256 in `X-GLPreview-Signature`")
     + [
       .init(
         "max-event-bytes", .bytes(1000...1 << 30), \.maximumEventBytes, "`100kB`",

@@ -71,9 +71,8 @@ extension ConfigurationKeys {
       ),
       .init("user", .userName, \.user, "none", "a user of the server"),
     ]
-    + ConfigurationKey<MQTTConfiguration>.secret("password", .password, "none", "its password") {
-      $0.password = $1
-    }
+    + ConfigurationKey<MQTTConfiguration>.secret(
+      "password", .password, \.password, "none", "its password")
     + [
       .init(
         "ca-file", .file, \.authorities, "the system's",
@@ -92,6 +91,17 @@ extension ConfigurationKeys {
         "picture-width", .whole(16...4096), \.pictureWidth, "`640`",
         "the width that larger pictures are reduced to"),
     ]
+}
+
+extension ServerConfiguration {
+  var mqttProblems: [ConfigurationProblem] {
+    guard let mqtt else { return [] }
+    let events = cameras.filter { $0.name == MQTTConfiguration.events }.map {
+      ConfigurationProblem(
+        path: ["cameras", $0.name], "is the name of the topics of events: give it another, or leave mqtt out")
+    }
+    return mqtt.problems.map { ConfigurationProblem(path: ["mqtt", $0.key], $0.reason) } + events
+  }
 }
 
 extension ConfigurationWord<MQTTConfiguration.Server> {

@@ -26,7 +26,8 @@ package struct ValidatedConfiguration: Sendable, Hashable {
 
 extension ServerConfiguration {
   fileprivate var problems: [ConfigurationProblem] {
-    accessProblems + cameraProblems + memoryProblems + sceneProblems + clusterProblems + mqttProblems
+    accessProblems + cameraProblems + memoryProblems + sceneProblems
+      + ConfigurationKeys.service.flatMap { $0.problems(self) }
   }
 
   /// Other machines must not reach the service without credentials, unless `access.isInsecure` allows it.
@@ -85,29 +86,6 @@ extension ServerConfiguration {
     return problems
   }
 
-  private func recordProblems(_ camera: CameraConfiguration, _ path: [String]) -> [ConfigurationProblem] {
-    let record = camera.record
-    guard record.when != .never else { return [] }
-    let views = camera.views.map(\.view.name)
-    let (isKnown, known) = (record.view.map(views.contains) ?? true, views.joined(separator: ", "))
-    let reasons: [(String, String?)] = [
-      ("when", record.when == .motion && camera.motion == nil ? "needs the camera's motion" : nil),
-      ("when", recordings == nil ? "there is no folder for recordings: give recordings.path" : nil),
-      ("view", isKnown ? nil : "there is no view '\(record.view ?? "")' (there are: \(known))"),
-      (
-        "before",
-        record.before > .seconds(60) ? "is longer than a minute, all of which would be in memory" : nil
-      ),
-      (
-        "segment",
-        (.seconds(1)...(.seconds(86_400))).contains(record.segment) ? nil : "is not from 1 s to a day"
-      ),
-    ]
-    return reasons.compactMap { key, reason in
-      reason.map { ConfigurationProblem(path: path + [key], $0) }
-    }
-  }
-
   /// Half of the memory stays for drawing.
   private var memoryProblems: [ConfigurationProblem] {
     let kept = cameras.filter { $0.replay != nil }.map(\.replayBytes).reduce(0, +)
@@ -145,73 +123,6 @@ extension ServerConfiguration {
       }
     }
     return problems
-  }
-
-  private var clusterProblems: [ConfigurationProblem] {
-    let (peers, path) = (cluster.peers, ["cluster", "peers"])
-    guard peers.count <= ClusterConfiguration.mostPeers else {
-      return [
-        ConfigurationProblem(
-          path: path, "\(peers.count) peers; there are at most \(ClusterConfiguration.mostPeers)")
-      ]
-    }
-    guard Set(peers).count == peers.count else {
-      return [ConfigurationProblem(path: path, "has a peer twice")]
-    }
-    return homeProblems + brokerProblems
-  }
-
-  private var homeProblems: [ConfigurationProblem] {
-    var problems: [ConfigurationProblem] = []
-    for camera in cameras where camera.home == .any && camera.isDevice {
-      problems.append(
-        ConfigurationProblem(
-          path: ["cameras", camera.name, "node"], "a camera of this machine can't move: name its node"))
-    }
-    guard cluster.broker != nil else { return problems }
-    let movable = movableCameras
-    for name in movable.sorted() where name.contains("..") || name.hasSuffix(".") {
-      problems.append(
-        ConfigurationProblem(
-          path: ["cameras", name], "the name of a camera that moves neither ends in '.' nor has two in a row")
-      )
-    }
-    for scene in scenes {
-      for tile in scene.scene.sourceNames where movable.contains(tile) {
-        problems.append(
-          ConfigurationProblem(
-            path: ["scenes", scene.name, "tiles"],
-            "camera '\(tile)' moves, and scenes show cameras of one node: give it a node"))
-      }
-    }
-    return problems
-  }
-
-  private var brokerProblems: [ConfigurationProblem] {
-    guard let broker = cluster.broker else { return [] }
-    var problems = broker.problems.map { ConfigurationProblem(path: ["cluster", "nats"], $0) }
-    if cluster.url == nil, bind.url(isSecure: tls != nil) == nil {
-      problems.append(
-        ConfigurationProblem(
-          path: ["cluster", "url"],
-          "other nodes can't reach \(bind): give the address at which they reach this one, as http://10.0.0.7:8080"
-        ))
-    }
-    if let name = cluster.name, name.contains("..") || name.hasSuffix(".") {
-      problems.append(
-        ConfigurationProblem(
-          path: ["cluster", "name"], "neither ends in '.' nor has two in a row, with cluster.nats"))
-    }
-    return problems
-  }
-
-  private var mqttProblems: [ConfigurationProblem] {
-    guard let mqtt else { return [] }
-    let events = cameras.filter { $0.name == MQTTConfiguration.events }.map {
-      ConfigurationProblem(
-        path: ["cameras", $0.name], "is the name of the topics of events: give it another, or leave mqtt out")
-    }
-    return mqtt.problems.map { ConfigurationProblem(path: ["mqtt", $0.key], $0.reason) } + events
   }
 
   private func invalid(_ name: String, _ path: [String]) -> [ConfigurationProblem] {

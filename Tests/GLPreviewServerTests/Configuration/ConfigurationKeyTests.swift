@@ -183,6 +183,21 @@ struct ConfigurationKeyTests {
     #expect(try folder.load(file(entry, says: word)).configuration == folder.load(baseText).configuration)
   }
 
+  @Test("a reload names a key that waits for a restart, and no other", arguments: entries)
+  func restart(entry: ConfigurationEntry) throws {
+    let (before, after) = (try folder.load(baseText), try folder.load(file(entry, says: words(entry).good)))
+
+    let names = ConfigurationKeys.waitingForRestart(before, after)
+
+    let name = Self.path(entry).joined(separator: ".")
+    let isSecret = name.hasSuffix("-file") && entry.purpose.hasSuffix("in one line")
+    let setting = isSecret ? String(name.dropLast(5)) : name
+    #expect(names.contains(setting) == entry.waitsForRestart, "\(names)")
+    let waiting = Self.entries.filter(\.waitsForRestart).map { $0.path.joined(separator: ".") }
+    #expect(Set(names).isSubset(of: waiting))
+    #expect(ConfigurationKeys.waitingForRestart(after, after) == [])
+  }
+
   @Test("names of variables")
   func variables() {
     #expect(
@@ -231,7 +246,7 @@ struct ConfigurationKeyTests {
   private static func table(of section: String, among sections: [String]) -> String {
     var rows: [(keys: [String], rest: String)] = []
     for entry in entries where self.section(of: entry, among: sections) == section {
-      let key = "`\(shown(entry.path, in: section))`"
+      let key = "`\(shown(entry.path, in: section))`" + (entry.waitsForRestart ? " †" : "")
       let rest = " | \(entry.purpose) | \(entry.form) | \(entry.usual) |\n"
       if rows.last?.rest == rest {
         rows[rows.count - 1].keys.append(key)
