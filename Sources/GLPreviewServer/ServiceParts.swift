@@ -88,11 +88,12 @@ struct ServiceParts: Sendable {
 
   func router() -> Router<ServiceContext> {
     let router = Router(context: ServiceContext.self, options: [.autoGenerateHeadEndpoints])
+    let group = ServiceRoutes(router)
     router.add(middleware: RequestCountMiddleware(metrics: core.metrics))
     AccessMiddlewares(
       configuration: core.configuration.configuration, control: core.access, limiter: core.limiter
-    ).add(to: router)
-    let group = router.group("").add(middleware: ReloadMiddleware(registry: core.registry))
+    ).add(to: router, group)
+    group.add(middleware: ReloadMiddleware(registry: core.registry))
     group.add(middleware: QueryMiddleware())
     for feature in features { feature.addRoutes(to: group) }
     views.add(to: group)

@@ -12,17 +12,15 @@ struct AccessMiddleware: ServiceMiddleware {
 
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     var context = context
-    let rule = AccessRule.of(request.method, request.uri)
+    let needed = context.rule.role(for: request)
     let sender =
       if let granted = context.grantedRole { Sender(role: granted) } else if control.asksForCredentials {
-        try sender(of: request, rule, context)
+        try sender(of: request, needed, context)
       } else { Sender(role: .control, credential: .notRequired) }
     // A peer names the role of its own client, which may be lower than the peer's.
     context.role = sender.role.map { role in request.peerRole.map { role.includes($0) ? $0 : role } ?? role }
-    switch (rule, context.role) {
-    case (.everybody, _): break
-    case (.role, nil): return try unauthorized(request, context)
-    case (.role(let needed), let role?):
+    if let needed {
+      guard let role = context.role else { return try unauthorized(request, context) }
       guard role.includes(needed) else { throw Problem.needs(needed) }
       let (channel, site) = (context.channel, context.site)
       context.grant = try sender.credential.map { credential throws(Problem) in
@@ -52,14 +50,16 @@ struct AccessMiddleware: ServiceMiddleware {
   }
 
   /// The sender's role: the highest that its cookie or its secret proves.
-  private func sender(of request: Request, _ rule: AccessRule, _ context: ServiceContext) throws -> Sender {
+  private func sender(of request: Request, _ needed: Role?, _ context: ServiceContext) throws -> Sender {
     let known =
       LoginCookie.values(in: request).lazy.compactMap { cookie in
         control.sessions.role(cookie: cookie).map { Sender(role: $0, credential: Credential(cookie: cookie)) }
       }.first ?? Sender()
     // Browsers keep sending a password once they know it, so a sufficient login is checked first.
-    if case .role(let needed) = rule, let role = known.role, role.includes(needed) { return known }
-    guard rule != .everybody, let presented = presentedCredentials(in: request) else { return known }
+    if let needed, let role = known.role, role.includes(needed) { return known }
+    guard needed != nil, let presented = presentedCredentials(in: request, context.rule) else {
+      return known
+    }
     do throws(Problem) {
       if let role = try control.role(for: context.client, presented) {
         return Sender(role: role, credential: presented.credential)
@@ -74,12 +74,11 @@ struct AccessMiddleware: ServiceMiddleware {
   }
 
   /// The credentials of a request; nil if it has none.
-  private func presentedCredentials(in request: Request) -> PresentedCredentials? {
+  private func presentedCredentials(in request: Request, _ rule: RouteRule) -> PresentedCredentials? {
     if let authorization = request.headers[.authorization] {
       return PresentedCredentials(authorization: authorization)
     }
-    guard request.method == .get || request.method == .head, URLToken.isAccepted(at: request.uri.path)
-    else { return nil }
+    guard request.method == .get || request.method == .head, rule.takesURLToken else { return nil }
     return URLToken.token(in: request.uri).map { .token($0) }
   }
 
@@ -120,28 +119,14 @@ extension ServiceContext {
   }
 }
 
-/// Who may send a request.
-enum AccessRule: Sendable, Hashable {
-  /// Anyone: it shows nothing of a camera.
-  case everybody
-  /// Clients with this role or a higher one.
-  case role(Role)
-
-  private static let openPages = Set(WebFile.all.map(\.path).filter { $0 != "/" })
-    .union(["/favicon.ico", "/healthz", "/health", "/readyz"])
-  private static let openCalls: Set<String> = ["/api/login", "/api/logout"]
-
-  /// The rule for `method` at `uri`. Everything that is not known to be harmless needs a role.
-  static func of(_ method: HTTPRequest.Method, _ uri: URI) -> AccessRule {
-    switch method {
-    case .get, .head, .options:
-      // `/` with a query may be mjpg-streamer's, which returns a picture.
-      let isPage = uri.path == "/" && (uri.query ?? "").isEmpty
-      return isPage || openPages.contains(uri.path) ? .everybody : .role(.read)
-    case .post where openCalls.contains(uri.path): return .everybody
-    // Whoever may look may look by WebRTC; a session belongs to its client.
-    case _ where WebRTCURL.isWatching(method, at: uri.path): return .role(.read)
-    default: return .role(.control)
+extension RouteRule {
+  /// The role that `request` needs; nil for none.
+  fileprivate func role(for request: Request) -> Role? {
+    switch access {
+    case .everybody: nil
+    case .everybodyWithoutQuery: (request.uri.query ?? "").isEmpty ? nil : .read
+    case .role(let role): role
+    case nil: [.get, .head, .options].contains(request.method) ? .read : .control
     }
   }
 }

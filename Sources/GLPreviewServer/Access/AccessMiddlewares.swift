@@ -9,8 +9,8 @@ struct AccessMiddlewares: Sendable {
   /// Counts requests, beside those by RTSP.
   let limiter: RateLimiter
 
-  /// Adds the middlewares and the login routes. Routes added later are behind them.
-  func add(to router: Router<ServiceContext>) {
+  /// Adds the middlewares, and the login to `routes` of the router. Routes added later are behind them.
+  func add(to router: Router<ServiceContext>, _ routes: ServiceRoutes) {
     let (limits, isSecure) = (configuration.limits, configuration.tls != nil)
     // Outermost: middlewares that add fields to every answer, including refusals, which are made from errors just
     // inside.
@@ -24,6 +24,6 @@ struct AccessMiddlewares: Sendable {
     router.add(middleware: BodyMiddleware(maximumBytes: limits.requestBytes))
     router.add(middleware: AccessMiddleware(control: control))
     router.add(middleware: ContinueMiddleware())
-    LoginRoutes(control: control, isSecure: isSecure).add(to: router)
+    LoginRoutes(control: control, isSecure: isSecure).add(to: routes)
   }
 }

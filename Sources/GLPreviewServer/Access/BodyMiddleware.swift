@@ -6,7 +6,7 @@ internal import NIOCore
 internal import NIOHTTPTypes
 
 /// Rejects bodies that are too large, and bodies of requests that change something in other formats than JSON and
-/// those of WebRTC's URLs. A body that can't be read completely is the client's error.
+/// those of the route. A body that can't be read completely is the client's error.
 ///
 /// Forms of other sites can send text and forms here, but none of these formats without asking first (CORS).
 struct BodyMiddleware: ServiceMiddleware {
@@ -20,18 +20,18 @@ struct BodyMiddleware: ServiceMiddleware {
     context.maxUploadSize = maximumBytes
     let isChunked = request.headers[.transferEncoding] != nil
     guard isChunked || length ?? 0 > 0 else { return try await next(request, context) }
-    guard let type = request.headers[.contentType], Self.accepts(type, at: request.uri.path) else {
-      let types = WebRTCURL.accepts("application/sdp", at: request.uri.path) ? " or application/sdp" : ""
-      throw Problem(.unsupportedMediaType, "the request body must be application/json\(types)")
+    guard let type = request.headers[.contentType], Self.accepts(type, context.rule) else {
+      let types = ["application/json"] + context.rule.bodyTypes.prefix(1)
+      throw Problem(.unsupportedMediaType, "the request body must be \(types.joined(separator: " or "))")
     }
     request.body = RequestBody(asyncSequence: BoundedBody(body: request.body, maximumBytes: maximumBytes))
     return try await next(request, context)
   }
 
-  private static func accepts(_ type: String, at path: String) -> Bool {
+  private static func accepts(_ type: String, _ rule: RouteRule) -> Bool {
     let name = type.prefix { $0 != ";" && $0 != " " }.lowercased()
     return name == "application/json" || name.hasPrefix("application/") && name.hasSuffix("+json")
-      || WebRTCURL.accepts(name, at: path)
+      || rule.bodyTypes.contains(name)
   }
 
   fileprivate static func tooLarge(_ maximumBytes: Int) -> Problem {

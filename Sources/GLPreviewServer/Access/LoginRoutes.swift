@@ -25,9 +25,9 @@ struct LoginRoutes: Sendable {
   /// Whether the service itself uses TLS.
   let isSecure: Bool
 
-  func add(to router: some RouterMethods<ServiceContext>) {
-    router.post("/api/login") { request, context in try await logIn(request, context) }
-    router.post("/api/logout") { request, _ in logOut(request) }
+  func add(to group: ServiceRoutes) {
+    group.post("api/login", .open) { request, context in try await logIn(request, context) }
+    group.post("api/logout", .open) { request, _ in logOut(request) }
   }
 
   private func logIn(_ request: Request, _ context: ServiceContext) async throws -> Response {

@@ -1,20 +1,9 @@
-// Tokens in URLs, for players that can't send header fields: where they are accepted, and how logs omit them.
+// Tokens in URLs, for players that can't send header fields, and how logs omit them.
 internal import GLPreview
 internal import HummingbirdCore
 
 /// `?token=SECRET`.
 enum URLToken {
-  private static let others: Set<String> = [
-    "/snapshot", "/snapshot.jpg", "/stream", "/stream.mjpg", "/stream.mjpeg", "/api/frame.jpeg",
-    "/api/stream.mjpeg", "/api/stream.mp4", "/api/stream", "/api/ws",
-  ]
-
-  /// Whether a path accepts a token in its URL. Only paths of pictures do, because URLs get shared.
-  static func isAccepted(at path: String) -> Bool {
-    // `/` is mjpg-streamer's, with ?action=.
-    path == "/" || path.hasPrefix("/cameras/") || path.hasPrefix("/recordings/") || others.contains(path)
-  }
-
   static func token(in uri: URI) -> String? { uri.queryParameters["token"].map(String.init) }
 
   /// The URL with `***` in place of a token, for logs.

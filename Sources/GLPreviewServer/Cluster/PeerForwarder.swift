@@ -134,7 +134,7 @@ final class PeerForwarder: Sendable {
   ) async throws -> String {
     var call = PeerClient.Call(
       method: .POST, peer: route.url, target: target, role: context.role ?? .read)
-    call.headers.add(name: "Content-Type", value: WebRTCURL.type)
+    call.headers.add(name: "Content-Type", value: "application/sdp")
     call.body = ByteBuffer(string: offer)
     let permit = try gate(of: route.url).enter()
     defer { withExtendedLifetime(permit) {} }

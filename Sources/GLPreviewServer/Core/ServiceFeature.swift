@@ -14,7 +14,7 @@ protocol ServiceFeature: Sendable {
   var servicesEndingFirst: [any Service] { get }
   var metricFamilies: [MetricFamily] { get }
 
-  func addRoutes(to group: RouterGroup<ServiceContext>)
+  func addRoutes(to group: ServiceRoutes)
 
   /// All routes of the service are there. Requests that come by other protocols than HTTP can be answered by them, and other
   /// nodes can learn which cameras are served.
@@ -50,7 +50,7 @@ extension ServiceFeature {
   var services: [any Service] { [] }
   var servicesEndingFirst: [any Service] { [] }
   var metricFamilies: [MetricFamily] { [] }
-  func addRoutes(to group: RouterGroup<ServiceContext>) {}
+  func addRoutes(to group: ServiceRoutes) {}
   func answer(
     with routes: any HTTPResponder<ServiceContext>,
     listing cameras: @escaping @Sendable () -> [[String: JSONValue]]

@@ -17,6 +17,8 @@ struct ServiceContext: RequestContext {
   var startedAt = CaptureClock.now
   /// Set by `HostMiddleware`.
   var site = RequestSite()
+  /// What the route says of itself.
+  var rule = RouteRule()
   /// The client's role; set by `AccessMiddleware`, nil before it.
   var role: Role?
   /// The role of a request that another node has let in; nil for those that prove theirs.

@@ -21,7 +21,7 @@ struct MotionFeature: ServiceFeature {
   /// Events in progress end while clients can still be told.
   var servicesEndingFirst: [any Service] { [motion] }
 
-  func addRoutes(to group: RouterGroup<ServiceContext>) {
+  func addRoutes(to group: ServiceRoutes) {
     MotionRoutes(registry: core.registry, motion: motion, watch: core.watch).add(to: group)
   }
 

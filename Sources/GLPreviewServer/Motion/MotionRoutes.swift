@@ -10,7 +10,7 @@ struct MotionRoutes: Sendable {
   let motion: MotionWatch
   let watch: CameraWatch
 
-  func add(to group: RouterGroup<ServiceContext>) {
+  func add(to group: ServiceRoutes) {
     group.get("api/cameras/:camera/motion") { _, context in
       let camera = try camera(context)
       return Response(json: answer(camera, try known(camera)))

@@ -22,7 +22,7 @@ struct RecordingFeature: ServiceFeature {
 
   var services: [any Service] { recorders.map { [$0.folder, $0] } ?? [] }
 
-  func addRoutes(to group: RouterGroup<ServiceContext>) {
+  func addRoutes(to group: ServiceRoutes) {
     RecordingRoutes(registry: core.registry, recorders: recorders, others: others).add(to: group)
   }
 

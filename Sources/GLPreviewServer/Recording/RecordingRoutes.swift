@@ -16,10 +16,10 @@ struct RecordingRoutes: Sendable {
   private static let longestTrigger = 3600.0
   private static let mostListed = 1000
 
-  func add(to group: RouterGroup<ServiceContext>) {
+  func add(to group: ServiceRoutes) {
     group.get("api/recordings") { request, context in try await list(request, context) }
     // Not named `camera`: a recording stays at its node, also when its camera is elsewhere.
-    group.get("recordings/:folder/:name") { request, context in
+    group.get("recordings/:folder/:name", .pictures) { request, context in
       guard let (recording, folder) = try await recording(request, context) else {
         return try await others.pass(request, context)
       }

@@ -11,7 +11,7 @@ struct CameraRoutes: Sendable {
   /// They add members and paths.
   let features: [any ServiceFeature]
 
-  func add(to group: RouterGroup<ServiceContext>) {
+  func add(to group: ServiceRoutes) {
     group.get("api/cameras") { request, context in all(request, context) }
     group.get("api/cameras/:camera") { _, context in
       try Response(json: camera(context.parameters.require("camera"), context.role))

@@ -15,7 +15,7 @@ struct CaptureRoutes: Sendable {
   let gate: AdmissionLimit
   let metrics: ServiceMetrics
 
-  func add(to group: RouterGroup<ServiceContext>) {
+  func add(to group: ServiceRoutes) {
     group.post("api/cameras/:camera/snapshots") { request, context in
       do {
         let (response, snapshots) = try await capture(request, context)

@@ -15,47 +15,39 @@ struct CompatibilityRoutes: Sendable {
   let videos: VideoRoutes
   let registeredStreams: StreamRegistry
 
-  private static let pictureKeys = known(SnapshotQuery.keys)
-  private static let streamKeys = known(StreamRoutes.keys)
-  private static let fileKeys = known(VideoRoutes.keys + VideoRoutes.clipKeys)
-  private static let socketKeys = known(VideoRoutes.socketKeys)
+  private static let pictures = RouteRule(takesURLToken: true, parameters: known(SnapshotQuery.keys))
+  private static let jpegs = RouteRule(
+    takesURLToken: true, parameters: known(StreamRoutes.keys), ofOtherNodes: .jpegs)
+  private static let files = RouteRule(
+    takesURLToken: true, parameters: known(VideoRoutes.keys + VideoRoutes.clipKeys), ofOtherNodes: .video)
 
-  /// By their paths, of all but `/`.
-  private static let pathKeys: [String: Set<String>] = {
-    var keys: [String: Set<String>] = [
-      "/api/stream.mp4": fileKeys, "/api/ws": socketKeys, "/api/webrtc": ["src"], "/state": ["src"],
-    ]
-    for path in snapshots { keys[path] = pictureKeys }
-    for path in streams { keys[path] = streamKeys }
-    return keys
-  }()
+  /// What a URL of another program takes here: parameters of ours, and that program's words for them.
+  static func known(_ keys: [String]) -> Set<String> { Set(keys + ["w", "h", "q", "src", "action"]) }
 
-  private static func known(_ keys: [String]) -> Set<String> { Set(keys + ["w", "h", "q", "src", "action"]) }
-
-  /// The parameters that a URL of another server takes here; nil for URLs of our own.
-  static func keys(at path: String, _ words: [Substring]) -> Set<String>? {
-    guard path == "/" else { return pathKeys[path] }
+  /// The parameters of a URL with `action=`; nil without.
+  static func keys(ofAction words: [Substring]) -> Set<String>? {
     let action = words.first { $0.hasPrefix("action=") }
-    return action.map { $0.hasPrefix("action=stream") ? streamKeys : pictureKeys }
+    return action.flatMap { ($0.hasPrefix("action=stream") ? jpegs : pictures).parameters }
   }
 
   private static let snapshots = ["/snapshot", "/snapshot.jpg", "/api/frame.jpeg"]
   private static let streams = ["/stream", "/stream.mjpg", "/stream.mjpeg", "/api/stream.mjpeg"]
-  private static let others = ["/state", "/api/stream.mp4", "/api/webrtc", "/api/ws"]
 
-  func add(to group: RouterGroup<ServiceContext>) {
+  func add(to group: ServiceRoutes) {
     for path in Self.snapshots {
-      group.get(RouterPath(path)) { request, context in
+      group.get(RouterPath(path), Self.pictures) { request, context in
         try await snapshot(request, context)
       }
     }
     for path in Self.streams {
-      group.get(RouterPath(path)) { request, context in
+      group.get(RouterPath(path), Self.jpegs) { request, context in
         try await stream(request, context)
       }
     }
-    group.get("state") { request, _ in try Response(json: state(of: registry.source(request).0)) }
-    group.get("api/stream.mp4") { request, context in
+    group.get("state", RouteRule(parameters: ["src"])) { request, _ in
+      try Response(json: state(of: registry.source(request).0))
+    }
+    group.get("api/stream.mp4", Self.files) { request, context in
       let (target, request) = try registry.source(request)
       return try await videos.mp4(target, request, context)
     }
@@ -109,26 +101,30 @@ struct CompatibilityRoutes: Sendable {
 
   // MARK: Other nodes
 
-  /// A request whose URL means a camera of another node without its name, with that name: the first where this node has no camera
-  /// of its own, and those that `_N` counts after its own. Other requests are as they were.
+  /// Gives a request whose URL means a camera of another node without its name that name: the first where this node has no
+  /// camera of its own, and those that `_N` counts after its own. Other requests stay as they are.
   ///
   /// - Throws: `Problem` 400 for an action that names no camera.
-  func naming(cameraOf catalogue: PeerCatalogue, _ request: Request) throws(Problem) -> Request {
-    let path = request.uri.path
+  func name(
+    cameraOf catalogue: PeerCatalogue, _ request: inout Request, _ rule: inout RouteRule
+  ) throws(Problem) {
     let action = try Action(request)
-    let names = (Self.snapshots + Self.streams + Self.others).contains(path)
-    guard action != nil || names && request.uri.queryParameters["src"] == nil else { return request }
+    let names = rule.parameters != nil
+    guard action != nil || names && request.uri.queryParameters["src"] == nil else { return }
     let own = registry.cameras.count
     let number = action?.number ?? 0
-    guard !(0..<own).contains(number) else { return request }
+    guard !(0..<own).contains(number) else { return }
     let others = catalogue.cameras.filter { $0.camera.members["kind"] != "scene" }
     guard number >= own, others.indices.contains(number - own) else {
       if let action { throw action.namesNoCamera(of: own + others.count) }
-      return request
+      return
     }
-    let named = request.without("action").adding("src=\(others[number - own].camera.name)")
-    guard let action else { return named }
-    return named.at(action.isStream ? "/api/stream.mjpeg" : "/api/frame.jpeg", with: named.uri.query ?? "")
+    request = request.without("action").adding("src=\(others[number - own].camera.name)")
+    guard let action else { return }
+    let path = action.isStream ? "/api/stream.mjpeg" : "/api/frame.jpeg"
+    (request, rule) = (
+      request.at(path, with: request.uri.query ?? ""), action.isStream ? Self.jpegs : Self.pictures
+    )
   }
 
   // MARK: ustreamer's state

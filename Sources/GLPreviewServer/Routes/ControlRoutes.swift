@@ -11,7 +11,7 @@ struct ControlRoutes: Sendable {
   let registry: CameraRegistry
   let logger: Logger
 
-  func add(to group: RouterGroup<ServiceContext>) {
+  func add(to group: ServiceRoutes) {
     group.get("api/cameras/:camera/controls") { _, context in
       try await answer(V4L2Camera.controls(of: camera(context).source))
     }

@@ -6,13 +6,15 @@ struct DashboardRoutes: Sendable {
   /// Answers `/?action=...`; nil if there is no action.
   let action: @Sendable (Request, ServiceContext) async throws -> Response?
 
-  func add(to group: RouterGroup<ServiceContext>) {
+  func add(to group: ServiceRoutes) {
     for file in WebFile.all {
-      group.get(RouterPath(file.path)) { request, context in
-        if file.path == "/", let response = try await action(request, context) { return response }
+      let isPage = file.path == "/"
+      let rule = isPage ? RouteRule(access: .everybodyWithoutQuery, takesURLToken: true) : .open
+      group.get(RouterPath(file.path), rule) { request, context in
+        if isPage, let response = try await action(request, context) { return response }
         return file.response(to: request)
       }
     }
-    group.get("favicon.ico") { _, _ in Response(status: .noContent) }
+    group.get("favicon.ico", .open) { _, _ in Response(status: .noContent) }
   }
 }

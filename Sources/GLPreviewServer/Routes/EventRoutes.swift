@@ -12,8 +12,8 @@ struct EventRoutes: Sendable {
   /// The longest time without data, because proxies and phones close silent connections.
   var keepAlive = Duration.seconds(15)
 
-  func add(to router: some RouterMethods<ServiceContext>) {
-    router.get("/api/events") { request, _ in try events(request) }
+  func add(to group: ServiceRoutes) {
+    group.get("api/events") { request, _ in try events(request) }
   }
 
   private func events(_ request: Request) throws -> Response {

@@ -15,11 +15,11 @@ struct HealthRoutes: Sendable {
     Response(json: ["status": .string(status), "failing": []] as [String: JSONValue])
   }
 
-  func add(to group: RouterGroup<ServiceContext>) {
+  func add(to group: ServiceRoutes) {
     for path in ["healthz", "health"] as [RouterPath] {
-      group.get(path) { _, _ in Self.healthy("ok") }
+      group.get(path, .open) { _, _ in Self.healthy("ok") }
     }
-    group.get("readyz") { _, _ in readiness() }
+    group.get("readyz", .open) { _, _ in readiness() }
   }
 
   private func readiness() -> Response {
@@ -38,8 +38,8 @@ struct HealthRoutes: Sendable {
 struct MetricsRoutes: Sendable {
   let families: @Sendable () -> [MetricFamily]
 
-  func add(to router: some RouterMethods<ServiceContext>) {
-    router.get("/metrics") { _, _ in
+  func add(to group: ServiceRoutes) {
+    group.get("metrics") { _, _ in
       Response(
         status: .ok,
         headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8", .cacheControl: "no-store"],

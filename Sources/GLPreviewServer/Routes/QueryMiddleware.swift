@@ -6,13 +6,14 @@ internal import HummingbirdCore
 /// picture, and a mistyped parameter of a URL of ours is still refused.
 struct QueryMiddleware: ServiceMiddleware {
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
-    try await next(Self.meaningful(request), context)
+    try await next(Self.meaningful(request, context.rule.parameters), context)
   }
 
-  static func meaningful(_ request: Request) -> Request {
+  /// `known` are the parameters of a URL of other servers.
+  static func meaningful(_ request: Request, _ known: Set<String>?) -> Request {
     guard let query = request.uri.query, !query.isEmpty else { return request }
     var words = CacheBuster.removed(from: query)
-    if let known = CompatibilityRoutes.keys(at: request.uri.path, words) {
+    if let known = known ?? (request.uri.path == "/" ? CompatibilityRoutes.keys(ofAction: words) : nil) {
       words.removeAll { !known.contains(String($0.prefix { $0 != "=" })) }
     }
     let left = words.joined(separator: "&")

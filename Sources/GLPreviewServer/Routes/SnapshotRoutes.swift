@@ -12,8 +12,8 @@ struct SnapshotRoutes: Sendable {
   let videos: VideoRoutes
   let metrics: ServiceMetrics
 
-  func add(to group: RouterGroup<ServiceContext>) {
-    group.get("cameras/:camera/:file") { request, context in
+  func add(to group: ServiceRoutes) {
+    group.get("cameras/:camera/:file", .pictures) { request, context in
       let camera = try context.parameters.require("camera")
       let file = try context.parameters.require("file")
       guard let dot = file.lastIndex(of: ".") else {

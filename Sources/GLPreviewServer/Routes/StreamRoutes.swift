@@ -20,8 +20,8 @@ struct StreamRoutes: Sendable {
       "quality", "fps", "key", "extra_headers", "advance_headers", "dual_final_frames", "zero_data",
     ]
 
-  func add(to group: RouterGroup<ServiceContext>) {
-    group.get("api/stream") { request, context in try await several(request, context) }
+  func add(to group: ServiceRoutes) {
+    group.get("api/stream", .pictures) { request, context in try await several(request, context) }
   }
 
   func stream(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws -> Response

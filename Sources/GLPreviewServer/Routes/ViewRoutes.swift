@@ -28,7 +28,7 @@ struct ViewRoutes: Sendable {
       registeredStreams: core.streams)
   }
 
-  func add(to group: RouterGroup<ServiceContext>) {
+  func add(to group: ServiceRoutes) {
     streams.add(to: group)
     sockets.add(to: group)
     snapshots.add(to: group)

@@ -24,8 +24,11 @@ struct WebSocketRoutes: Sendable {
     let answer: @Sendable (_ offer: String) async throws -> String
   }
 
-  func add(to group: RouterGroup<ServiceContext>) {
-    group.get("api/ws") { request, context in
+  func add(to group: ServiceRoutes) {
+    let rule = RouteRule(
+      takesURLToken: true, parameters: CompatibilityRoutes.known(VideoRoutes.socketKeys),
+      ofOtherNodes: .socket)
+    group.get("api/ws", rule) { request, context in
       let (target, request) = try registry.source(request)
       var words = try QueryWords(request)
       let (wanted, video) = try videos.take(from: &words, over: target)

@@ -13,25 +13,30 @@ struct WHEPRoutes: Sendable {
   /// A view of another node's camera; nil if the camera is this node's own, or nobody's.
   let guest: @Sendable (_ view: String, _ camera: String) throws -> ServedPreview?
 
-  func add(to group: RouterGroup<ServiceContext>) {
-    group.post("cameras/:camera/:file/whep") { request, context in
+  func add(to group: ServiceRoutes) {
+    // Clients that may look may look by WebRTC; a session belongs to its client.
+    let offers = RouteRule(access: .role(.read), bodyTypes: [Self.type], ofOtherNodes: .offer)
+    let sessions = RouteRule(access: .role(.read), bodyTypes: [Self.type, Self.fragmentType])
+    group.post("cameras/:camera/:file/whep", offers) { request, context in
       try await answer(try target(of: context), request, context)
     }
-    group.on("cameras/:camera/:file/whep", method: .options) { _, context in
+    group.on("cameras/:camera/:file/whep", method: .options, offers) { _, context in
       _ = try target(of: context)
       return options
     }
-    group.delete("cameras/:camera/:file/whep/:session") { _, context in
+    group.delete("cameras/:camera/:file/whep/:session", sessions) { _, context in
       let id = try await session(of: context)
-      await sessions.end(id)
+      await self.sessions.end(id)
       return Response(status: .ok)
     }
     // Clients tell addresses of theirs as they find them. Here they are learnt from their connection checks.
-    group.patch("cameras/:camera/:file/whep/:session") { _, context in
+    group.patch("cameras/:camera/:file/whep/:session", sessions) { _, context in
       _ = try await session(of: context)
       return Response(status: .noContent)
     }
-    group.post("api/webrtc") { request, context in
+    var byName = offers
+    byName.parameters = ["src"]
+    group.post("api/webrtc", byName) { request, context in
       try await go2rtc(try registry.source(request).0, request, context)
     }
   }
@@ -52,7 +57,10 @@ struct WHEPRoutes: Sendable {
     return Response(status: .noContent, headers: fields)
   }
 
-  private static let type = WebRTCURL.type
+  /// The type of offers and answers.
+  static let type = "application/sdp"
+  /// The type of what clients tell of their addresses later.
+  private static let fragmentType = "application/trickle-ice-sdpfrag"
 
   private func target(of context: ServiceContext) throws -> ServedPreview {
     try registry.view(context.parameters.require("file"), of: context.parameters.require("camera"))
@@ -150,6 +158,6 @@ struct WHEPRoutes: Sendable {
 
 extension Request {
   fileprivate var isSDP: Bool {
-    headers[.contentType]?.prefix { $0 != ";" && $0 != " " }.lowercased() == WebRTCURL.type
+    headers[.contentType]?.prefix { $0 != ";" && $0 != " " }.lowercased() == WHEPRoutes.type
   }
 }

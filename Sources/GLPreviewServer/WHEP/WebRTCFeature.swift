@@ -23,7 +23,7 @@ struct WebRTCFeature: ServiceFeature {
   var services: [any Service] { [sessions] }
   var metricFamilies: [MetricFamily] { sessions.counters.families }
 
-  func addRoutes(to group: RouterGroup<ServiceContext>) { routes.add(to: group) }
+  func addRoutes(to group: ServiceRoutes) { routes.add(to: group) }
 
   func apply(_ new: ValidatedConfiguration, replacing old: ServedState) {
     sessions.apply(new.webRTC)

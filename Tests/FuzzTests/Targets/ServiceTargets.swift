@@ -77,9 +77,13 @@ extension FuzzTarget {
     body: .atOnce { (input) throws(FuzzFault) in
       let query = String(decoding: input.filter { $0 > 0x20 && $0 < 0x7F }, as: UTF8.self)
       let head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/cameras/a/main.jpg?" + query)
-      let request = QueryMiddleware.meaningful(Request(head: head, body: RequestBody(buffer: ByteBuffer())))
-      try must(
-        QueryMiddleware.meaningful(request).uri.query == request.uri.query, "something meaningless is left")
+      let asked = Request(head: head, body: RequestBody(buffer: ByteBuffer()))
+      for known in [nil, Set(SnapshotQuery.keys)] {
+        let request = QueryMiddleware.meaningful(asked, known)
+        let again = QueryMiddleware.meaningful(request, known)
+        try must(again.uri.query == request.uri.query, "something meaningless is left")
+      }
+      let request = QueryMiddleware.meaningful(asked, nil)
       guard let words = try? QueryWords(request) else { return }
       for (isLocked, format) in [(false, EncodedPicture.Format.jpeg), (true, .png)] {
         var served = ServedView(ViewConfiguration(crop: Rectangle(x: 1, y: 2, width: 3, height: 4)))

@@ -18,14 +18,17 @@ struct DoorTests {
     _ test: @escaping @Sendable (LiveServer) async throws -> Void
   ) async throws {
     let router = Router(context: ServiceContext.self)
+    let routes = ServiceRoutes(router)
     AccessMiddlewares(
       configuration: configuration, control: AccessControl(configuration.access),
       limiter: RateLimiter(requestsPerSecond: configuration.limits.requestsPerSecond)
-    ).add(to: router)
-    router.get("/") { _, _ in Response(status: .ok, headers: [.contentType: "text/html; charset=utf-8"]) }
+    ).add(to: router, routes)
+    routes.get("/", RouteRule(access: .everybodyWithoutQuery)) { _, _ in
+      Response(status: .ok, headers: [.contentType: "text/html; charset=utf-8"])
+    }
     router.get("/cameras/a/main.jpg") { _, _ in Response(status: .ok, headers: [.contentType: "image/jpeg"]) }
     router.get("/api/cameras") { _, _ in Response(json: ["cameras": 1]) }
-    router.get("/healthz") { _, _ in Response(status: .ok) }
+    routes.get("/healthz", .open) { _, _ in Response(status: .ok) }
     router.get("/broken") { _, _ -> Response in throw TLSError("/secret/path") }
     router.patch("/api/views") { request, _ in
       "\(try await request.body.collect(upTo: .max).readableBytes)"
@@ -147,10 +150,11 @@ struct DoorTests {
     var configuration = ServerConfiguration()
     configuration.limits.requestBytes = 1 << 20
     let router = Router(context: ServiceContext.self)
+    let routes = ServiceRoutes(router)
     AccessMiddlewares(
       configuration: configuration, control: AccessControl(configuration.access),
       limiter: RateLimiter(requestsPerSecond: configuration.limits.requestsPerSecond)
-    ).add(to: router)
+    ).add(to: router, routes)
     router.patch("/") { request, context in
       "\(try await request.body.collect(upTo: context.maxUploadSize).readableBytes)"
     }

@@ -35,7 +35,7 @@ struct EventTests {
     meanwhile: @escaping @Sendable () async throws -> Void = {}
   ) async throws -> LiveServer.Answer {
     let router = Router(context: ServiceContext.self)
-    EventRoutes(log: log, keepAlive: keepAlive).add(to: router)
+    EventRoutes(log: log, keepAlive: keepAlive).add(to: ServiceRoutes(router))
     return try await withServer(of: router) { server in
       async let response = server.execute(uri: uri, method: .get, headers: headers)
       await until { log.subscriberCount > 0 }
@@ -208,7 +208,7 @@ struct EventTests {
         == "retry: 3000\nid: e-0\n\nid: e-2\nevent: snapshot\ndata: 1\n\nid: e-4\nevent: view\ndata: 1\n\n")
 
     let router = Router(context: ServiceContext.self)
-    EventRoutes(log: EventLog()).add(to: router)
+    EventRoutes(log: EventLog()).add(to: ServiceRoutes(router))
     let wrong = try await Application(router: router).test(.router) { client in
       try await client.execute(uri: "/api/events?types=snapshot,smell", method: .get)
     }
@@ -244,7 +244,7 @@ struct EventTests {
     to log: EventLog, keepAlive: Duration, _ test: @escaping @Sendable (RawConnection) async throws -> Void
   ) async throws {
     let router = Router(context: ServiceContext.self)
-    EventRoutes(log: log, keepAlive: keepAlive).add(to: router)
+    EventRoutes(log: log, keepAlive: keepAlive).add(to: ServiceRoutes(router))
     try await withServer(of: router) { server in
       let request = "GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
       try await test(RawConnection(to: server.port, sending: request))

@@ -75,7 +75,7 @@ struct ClusterFeature: ServiceFeature {
   var servicesEndingFirst: [any Service] { node.map { [$0] } ?? [] }
 
   /// Stands before all routes that are added later.
-  func addRoutes(to group: RouterGroup<ServiceContext>) {
+  func addRoutes(to group: ServiceRoutes) {
     group.add(
       middleware: PeerMiddleware(
         catalogue: core.peers, forwarder: forwarder, guests: core.peerStreams, streams: views.streams,

@@ -24,8 +24,8 @@ struct PeerMiddleware: ServiceMiddleware {
 
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     let isOther = !request.isFromPeer && catalogue.isShared
-    var request = isOther ? try borrowed.naming(cameraOf: catalogue, request) : request
-    var context = context
+    var (request, context) = (request, context)
+    if isOther { try borrowed.name(cameraOf: catalogue, &request, &context.rule) }
     guard let target = Target(request, context) else { return try await next(request, context) }
     if isOther, let session = target.session, await sockets.offers.sessions.has(session) {
       return try await next(request, context)
@@ -193,24 +193,18 @@ struct PeerMiddleware: ServiceMiddleware {
 
   /// What a request is about.
   private struct Target {
-    enum Kind { case request, jpegs, video, socket, offer }
-
     let camera: String
     /// Of streams; nil for the first.
     var view: String?
-    var kind = Kind.request
+    var kind = RouteRule.Forwarding.request
     /// Whether it is the only one in a list of views.
     var isListed = false
     /// The name of a WebRTC session; nil for all else.
     var session: String?
 
-    private static let sources: [String: Kind] = [
-      "/api/frame.jpeg": .request, "/api/stream.mp4": .video, "/api/webrtc": .offer,
-      "/api/stream.mjpeg": .jpegs, "/api/ws": .socket, "/snapshot": .request, "/snapshot.jpg": .request,
-      "/stream": .jpegs, "/stream.mjpg": .jpegs, "/stream.mjpeg": .jpegs, "/state": .request,
+    private static let suffixes: [String: RouteRule.Forwarding] = [
+      "mjpeg": .jpegs, "mjpg": .jpegs, "mp4": .video,
     ]
-
-    private static let suffixes: [String: Kind] = ["mjpeg": .jpegs, "mjpg": .jpegs, "mp4": .video]
 
     /// Nil if the request names no camera.
     init?(_ request: Request, _ context: ServiceContext) {
@@ -219,10 +213,11 @@ struct PeerMiddleware: ServiceMiddleware {
         (camera, view, kind, isListed) = (only.camera, only.view, .jpegs, true)
         return
       }
-      if let kind = Self.sources[request.uri.path] {
+      kind = context.rule.ofOtherNodes
+      if context.rule.parameters != nil {
         let names = (request.uri.queryParameters["src"] ?? "").split(separator: "/", maxSplits: 1)
         guard let name = names.first else { return nil }
-        (camera, self.kind) = (String(name), kind)
+        camera = String(name)
         view = names.count > 1 ? String(names[1]) : nil
         return
       }
@@ -231,8 +226,8 @@ struct PeerMiddleware: ServiceMiddleware {
       guard let file = context.parameters.get("file") else { return }
       // Proxies in front of a node may take these for steps in its tree.
       guard file != "." && file != ".." else { return nil }
-      if context.endpointPath?.hasSuffix("/whep") == true {
-        (view, kind) = (file, .offer)
+      if kind == .offer {
+        view = file
         return
       }
       session = context.parameters.get("session")
