@@ -55,7 +55,6 @@ struct ServiceParts: Sendable {
       core.access.update(new.access)
     }
     for feature in features { feature.apply(new, replacing: before) }
-    core.followViews()
     let isOther =
       before.cameras.map(\.configuration) != new.cameras
       || before.scenes.map(\.configuration) != new.scenes

@@ -44,8 +44,12 @@ public struct CaptureClock: Clock {
   /// Sleeps until the next whole multiple of `interval`, or until the task is cancelled. All that sleep so wake together, which
   /// costs little more than to wake one.
   package static func sleep(untilMultipleOf interval: Duration) async {
-    let passed = now.sinceStart / interval
-    try? await CaptureClock().sleep(until: .start + interval * (passed.rounded(.down) + 1))
+    try? await CaptureClock().sleep(until: next(multipleOf: interval))
+  }
+
+  /// The next whole multiple of `interval`.
+  package static func next(multipleOf interval: Duration) -> Instant {
+    .start + interval * ((now.sinceStart / interval).rounded(.down) + 1)
   }
 
   /// The UTC time since 1970 of a time on this clock.

@@ -24,7 +24,7 @@ final class AccessControl: Service, CustomStringConvertible {
   private static let looksEvery = Duration.milliseconds(500)
 
   let sessions: LoginSessions
-  let grants: Grants
+  let grants: Grants<ClientRight>
   let hosts: HostRule
   private let failures: FailedAttempts
   private let accepted = Mutex<Set<AcceptedPassword>>([])
@@ -40,14 +40,22 @@ final class AccessControl: Service, CustomStringConvertible {
     let state = Watched(State(configuration: configuration, credentials: Credentials(configuration)))
     (self.sessions, self.state, self.hosts, self.logger) = (sessions, state, hosts, logger)
     failures = FailedAttempts(now: now)
-    grants = Grants(
-      roleOf: { credential in
-        switch credential {
-        case .notRequired: state.withLock { $0.configuration.asksForCredentials } ? nil : .control
-        case .login: sessions.role(of: credential)
-        case .token, .user: state.withLock { $0.credentials }.role(of: credential)
-        }
-      }, allows: { site in hosts.allows(site, by: state.withLock { $0.configuration }) })
+    grants = Grants { right throws(Problem) in
+      let (configuration, credentials) = state.withLock { ($0.configuration, $0.credentials) }
+      let role = Self.role(of: right.credential, configuration, credentials, sessions)
+      try right.check(has: role, isAllowed: hosts.allows(right.site, by: configuration))
+    }
+  }
+
+  private static func role(
+    of credential: Credential, _ configuration: AccessConfiguration, _ credentials: Credentials,
+    _ sessions: LoginSessions
+  ) -> Role? {
+    switch credential {
+    case .notRequired: configuration.asksForCredentials ? nil : .control
+    case .login: sessions.role(of: credential)
+    case .token, .user: credentials.role(of: credential)
+    }
   }
 
   /// Replaces the secrets, origins and host names. Logins, answers and sessions end whose secret is not among the new ones, or has a
@@ -70,7 +78,14 @@ final class AccessControl: Service, CustomStringConvertible {
 
   /// Ends the answers and sessions that nothing allows any more.
   func revokeLost() {
-    for (reason, count) in grants.revokeLost() {
+    let lost = grants.revokeLost()
+    guard !lost.isEmpty else { return }
+    let (configuration, credentials) = state.withLock { ($0.configuration, $0.credentials) }
+    let reasons = lost.map { right in
+      let role = Self.role(of: right.credential, configuration, credentials, sessions)
+      return right.loss(hasRole: role?.includes(right.role) == true)
+    }
+    for (reason, count) in Dictionary(reasons.map { ($0, 1) }, uniquingKeysWith: +) {
       logger.notice("clients cut off", metadata: ["reason": "\(reason)", "answers": "\(count)"])
     }
   }

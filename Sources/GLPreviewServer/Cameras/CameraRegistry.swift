@@ -13,7 +13,10 @@ final class CameraRegistry: Sendable {
   let patience: ServicePatience
   private let logger: Logger
   private let makeSource: SourceMaker
-  private let state = Mutex(ServedState())
+  private let state: Watched<ServedState>
+  /// The grants of all views that are shown for longer than a moment. A view that may not be shown any more loses them before the
+  /// change that forbids it is over.
+  let grants: Grants<ViewRight>
   /// Names of sources and previews in the session are unique, because a new camera may take over the name of an old
   /// one.
   private let names = Atomic<Int>(0)
@@ -31,6 +34,9 @@ final class CameraRegistry: Sendable {
   ) async throws {
     self.logger = logger
     self.makeSource = makeSource
+    let state = Watched(ServedState())
+    self.state = state
+    grants = Grants { right throws(Problem) in try state.value.check(right) }
     limits = configuration.limits
     patience = configuration.patience
     var options = options
@@ -101,7 +107,16 @@ final class CameraRegistry: Sendable {
 
   // MARK: Looking up
 
-  var served: ServedState { state.withLock { $0 } }
+  var served: ServedState { state.value }
+
+  /// Waits until something else is served than after `known` changes.
+  ///
+  /// - Returns: what is served then, or at `deadline`.
+  /// - Throws: `CancellationError`.
+  @discardableResult
+  func served(after known: Int, until deadline: CaptureInstant? = nil) async throws -> ServedState {
+    try await state.first(until: deadline) { $0.changes == known ? nil : $0 } ?? served
+  }
 
   var cameras: [ServedCamera] { served.cameras }
 
@@ -111,6 +126,9 @@ final class CameraRegistry: Sendable {
   func view(_ view: String?, of camera: String?) throws(Problem) -> ServedPreview {
     try served.view(view, of: camera)
   }
+
+  /// - Throws: `Problem` if what a right is for may not be shown now.
+  func check(_ right: ViewRight) throws(Problem) { try served.check(right) }
 
   /// Whether something that is served must be drawn, or was. Otherwise cameras' own JPEGs may do.
   var needsRenderer: Bool {
@@ -128,7 +146,9 @@ final class CameraRegistry: Sendable {
   func update(
     _ view: String, of camera: String, _ change: (inout ServedView) throws(Problem) -> Void
   ) throws(Problem) -> ServedPreview {
-    try state.withLock { state throws(Problem) in try state.update(view, of: camera, change) }
+    let changed = try state.update { state throws(Problem) in try state.update(view, of: camera, change) }
+    grants.revokeLost()
+    return changed
   }
 
   /// Runs `work`, which looks up what it needs. If it fails and the configuration has changed meanwhile, it is run
@@ -172,7 +192,8 @@ final class CameraRegistry: Sendable {
 
   /// Serves the prepared state; nil if it was prepared for a state that is no longer served.
   private func swap(_ prepared: PreparedState, _ swapping: () -> Void) -> PreparedState.Remains? {
-    state.withLock { state in
+    defer { grants.revokeLost() }
+    return state.update { state in
       guard state.generation == prepared.base.generation else { return nil }
       let (next, remains) = prepared.swapped(state)
       state = next

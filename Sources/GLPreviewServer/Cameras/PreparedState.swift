@@ -105,7 +105,7 @@ struct PreparedState: Sendable {
 
   /// The new served state, and what is no longer served. `current` is `base`, except for views changed meanwhile.
   func swapped(_ current: ServedState) -> (state: ServedState, remains: Remains) {
-    var state = ServedState(generation: current.generation + 1)
+    var state = ServedState(generation: current.generation + 1, changes: current.changes + 1)
     for camera in configuration.cameras {
       guard let source = sources[camera.name] else { continue }
       let known = current[camera: camera.name]?.configuration.views ?? []

@@ -10,6 +10,8 @@ struct ServedState: Sendable {
   var scenes: [ServedScene] = []
   /// The number of reloads.
   var generation = 0
+  /// The number of reloads and changes of views.
+  var changes = 0
 }
 
 struct ServedCamera: Sendable {
@@ -114,24 +116,8 @@ extension ServedState {
     try change(&entry.served)
     preview.show(entry.served)
     cameras[index].views[place] = entry
+    changes += 1
     return entry
-  }
-}
-
-extension CameraRegistry {
-  /// Throws if what was drawn of one of these views may not be shown any more: since it was looked up it was switched off (409),
-  /// replaced, as with other masks, or locked (503). `drawn` is what was drawn of them; nil for each as it was served.
-  func checkShown(_ views: [ServedPreview], as drawn: ViewConfiguration? = nil) throws(Problem) {
-    let served = served
-    for target in views {
-      guard let now = try? served.view(target.name, of: target.camera), now.preview === target.preview else {
-        throw .reconfigured(target)
-      }
-      guard now.served.isEnabled else { throw .switchedOff(target) }
-      guard !now.served.isLocked || now.served.view == drawn ?? target.served.view else {
-        throw .reconfigured(target)
-      }
-    }
   }
 }
 

@@ -90,6 +90,7 @@ final class PeerCatalogue: Service, CustomStringConvertible {
   /// The cameras of the configuration that are of other nodes, with those, and those that are of any.
   func expect(homes: [String: String], movable: Set<String>) {
     state.update { state in
+      state.changes += 1
       state.cluster.homes = homes
       state.movable = movable
     }
@@ -130,8 +131,18 @@ final class PeerCatalogue: Service, CustomStringConvertible {
         )
       }
       if isRepeatable || !isUp, let next = knownOwner(after: route) { return next }
-      _ = try await state.first { $0.changes == changes ? nil : true }
+      try await change(after: changes)
     }
+  }
+
+  /// Counts what may lead to other routes.
+  var changes: Int { state.withLock { $0.changes } }
+
+  /// Waits for a change after `known` of them.
+  ///
+  /// - Throws: `CancellationError`.
+  func change(after known: Int) async throws {
+    _ = try await state.first { $0.changes == known ? nil : true }
   }
 
   /// Another owner of the camera of `route`, which can be asked; nil if there is none yet.
@@ -144,6 +155,15 @@ final class PeerCatalogue: Service, CustomStringConvertible {
     return .node(next)
   }
 
+  /// Whether a camera moves between nodes and is at none that answers.
+  func isBetweenNodes(_ camera: String) -> Bool {
+    isBetweenNodes(camera, state.withLock { $0.cluster[camera: camera] })
+  }
+
+  private func isBetweenNodes(_ camera: String, _ route: PeerRoute?) -> Bool {
+    (route.map { $0.moves && $0.outage != nil } ?? moves(camera)) && !localNames().contains(camera)
+  }
+
   /// Waits at most `limit` for a camera that moves between nodes and is at none that answers.
   ///
   /// - Throws: `Problem` 503 and 429 if too many wait; `CancellationError`.
@@ -152,8 +172,7 @@ final class PeerCatalogue: Service, CustomStringConvertible {
     var permit: AdmissionPermit?
     while true {
       let (changes, route) = state.withLock { ($0.changes, $0.cluster[camera: camera]) }
-      guard route.map({ $0.moves && $0.outage != nil }) ?? moves(camera), !localNames().contains(camera)
-      else { break }
+      guard isBetweenNodes(camera, route) else { break }
       if permit == nil { permit = try waiting.enter() }
       guard try await state.first(until: deadline, { $0.changes == changes ? nil : true }) != nil else {
         break

@@ -5,26 +5,20 @@ internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
 
-final class PeerStreams: Service, CustomStringConvertible {
+final class PeerStreams: Service, PeerViews, CustomStringConvertible {
   private let registry: CameraRegistry
   private let streams: StreamRegistry
   private let videos: VideoStreams
   private let catalogue: PeerCatalogue
   private let certificates: String?
-  /// Called after each look at the peers' lists.
-  private let follower = Mutex<@Sendable () -> Void>({})
+  let changes = Watched(0)
   /// Each holds a source, a connection and a place.
   private let gate = AdmissionLimit(capacity: 256, subject: "streams of other nodes")
   private let sources = Mutex<[Key: Source]>([:])
 
-  /// What is asked of a camera's node.
-  enum Kind: Hashable {
-    case jpegs, video
-  }
-
   /// A view with words, at its node.
   private struct Key: Hashable {
-    let kind: Kind
+    let kind: StreamKind
     let peer: String
     let camera: String
     let view: String
@@ -44,14 +38,13 @@ final class PeerStreams: Service, CustomStringConvertible {
   private struct Source {
     let target: ServedPreview
     let guest: Guest
+    /// The token that it was asked with.
+    let token: String?
     let permit: AdmissionPermit
     var usedAt: CaptureInstant
     /// Whether the node was asked, and does not refuse the words. It leaves out those that one of several views does not take.
     var isAccepted = false
   }
-
-  /// The words of a video whose clients can't wait long for a key picture: WebRTC's, and MSE's where the camera's own are rare.
-  static let frequentKeys = "keyframe=2"
 
   private static let looksEvery = Duration.seconds(1)
   private static let longestWords = 2048
@@ -73,42 +66,15 @@ final class PeerStreams: Service, CustomStringConvertible {
     self.certificates = certificates
   }
 
-  func onFollow(_ action: @escaping @Sendable () -> Void) { follower.withLock { $0 = action } }
-
   var count: Int { sources.withLock { $0.count } }
 
-  /// A view of another node's camera, with the words of a request; nil if the camera is this node's own, or nobody's.
-  /// Requests of other nodes see only this node's cameras.
+  /// A view of another node's camera; nil if the camera is this node's own, or unknown.
   ///
   /// - Throws: `Problem`: 404 if the node has no such view, 409 if it is switched off, 503 and 429 if too much is read from
   ///   other nodes.
-  func view(
-    _ view: String, of camera: String, as kind: Kind = .jpegs, _ request: Request
-  ) throws -> ServedPreview? {
-    guard !request.isFromPeer else { return nil }
-    return try self.view(view, of: camera, as: kind, words: request.uri.query ?? "")
-  }
-
-  /// The same of a camera that another node has just had, and whose words that has accepted.
-  func known(
-    _ view: String, of camera: String, as kind: Kind, _ request: Request
-  ) throws -> ServedPreview {
-    guard let guest = try self.view(view, of: camera, as: kind, request) else {
-      throw Problem.busy(.serviceUnavailable, "the nodes' cameras have just changed", retryAfter: 1)
-    }
-    if let route = catalogue.route(to: camera) {
-      let key = try key(route, view, kind, request.uri.query ?? "")
-      sources.withLock { $0[key]?.isAccepted = true }
-    }
-    return guest
-  }
-
-  /// The same with words alone; without a name, the first view.
-  func view(
-    _ view: String?, of camera: String, as kind: Kind, words: String = ""
-  ) throws -> ServedPreview? {
-    guard let route = catalogue.route(to: camera) else { return nil }
-    let view = view ?? route.camera.views.first?.name ?? ""
+  func view(_ address: ViewAddress) throws -> ServedPreview? {
+    guard let camera = address.camera, let route = catalogue.route(to: camera) else { return nil }
+    let view = address.view ?? route.camera.views.first?.name ?? ""
     guard let known = route.camera.views.first(where: { $0.name == view }) else {
       let names = route.camera.views.map(\.name).joined(separator: ", ")
       throw Problem.notFound("camera '\(camera)' has no view '\(view)' (it has: \(names))")
@@ -116,35 +82,44 @@ final class PeerStreams: Service, CustomStringConvertible {
     guard known.isEnabled else {
       throw Problem(.conflict, "view '\(view)' of '\(camera)' is switched off")
     }
-    return try source(try key(route, view, kind, words))
+    return try source(try key(route, view, address), isAccepted: address.isAccepted)
   }
 
-  /// Whether somebody watches a view with the words of a request already, and its node has accepted them.
-  func isAccepted(
-    _ view: String, at route: PeerRoute, as kind: Kind, _ request: Request
-  ) throws -> Bool {
-    let key = try key(route, view, kind, request.uri.query ?? "")
+  func moves(_ camera: String) -> Bool { catalogue.moves(camera) }
+
+  func isExpected(_ camera: String) -> Bool { catalogue.isExpected(camera) }
+
+  func isBetweenNodes(_ camera: String) -> Bool { catalogue.isBetweenNodes(camera) }
+
+  func awaitOwner(of camera: String, within limit: Duration) async throws {
+    try await catalogue.awaitOwner(of: camera, within: limit)
+  }
+
+  /// Whether somebody watches a view with these parameters already, and its node has accepted them.
+  func isAccepted(_ address: ViewAddress, at route: PeerRoute) throws -> Bool {
+    let key = try key(route, address.view ?? "", address)
     return sources.withLock { $0[key].map { $0.isAccepted && !$0.guest.isOver } ?? false }
   }
 
-  private func key(_ route: PeerRoute, _ view: String, _ kind: Kind, _ query: String) throws -> Key {
-    let words = Self.words(in: query, of: kind)
+  private func key(_ route: PeerRoute, _ view: String, _ address: ViewAddress) throws -> Key {
+    let words = Self.words(in: address.parameters, of: address.kind)
     guard words.utf8.count <= Self.longestWords else {
       throw Problem(.uriTooLong, "the parameters are too long")
     }
-    return Key(kind: kind, peer: route.url, camera: route.camera.name, view: view, words: words)
+    return Key(kind: address.kind, peer: route.url, camera: route.camera.name, view: view, words: words)
   }
 
   /// The parameters that the peer gets, in one order.
-  static func words(in query: String, of kind: Kind = .jpegs) -> String {
+  static func words(in query: String, of kind: StreamKind = .jpegs) -> String {
     let others = kind == .video ? othersOfVideo : others
     return CacheBuster.removed(from: query).filter { word in
       !others.contains(String(word.prefix { $0 != "=" }).percentDecoded)
     }.sorted().joined(separator: "&")
   }
 
-  private func source(_ key: Key) throws -> ServedPreview {
+  private func source(_ key: Key, isAccepted: Bool) throws -> ServedPreview {
     try sources.withLock { sources in
+      defer { if isAccepted { sources[key]?.isAccepted = true } }
       if let known = sources[key], !known.guest.isOver {
         sources[key]?.usedAt = CaptureClock.now
         return known.target
@@ -158,12 +133,13 @@ final class PeerStreams: Service, CustomStringConvertible {
       }
       let target = try registry.addGuest(key.camera, key.view, at: key.url, options(key.kind), guest)
       if let old = sources[key] { registry.remove(guest: old.target) }
-      sources[key] = Source(target: target, guest: guest, permit: permit, usedAt: CaptureClock.now)
+      sources[key] = Source(
+        target: target, guest: guest, token: catalogue.client.token, permit: permit, usedAt: CaptureClock.now)
       return target
     }
   }
 
-  private func options(_ kind: Kind) -> SourceOptions {
+  private func options(_ kind: StreamKind) -> SourceOptions {
     var options = CameraConfiguration.usualOptions
     options.takesVideo = kind == .video
     options.live = registry.patience.peerStream
@@ -177,16 +153,14 @@ final class PeerStreams: Service, CustomStringConvertible {
 
   /// Ends streams whose camera another node answers for now, or this one, and of views that are no more or are switched
   /// off; with another token, all. Those of a camera that is between two owners stay.
-  func followPeers(isTokenOther: Bool = false) {
+  func followPeers() {
+    let token = catalogue.client.token
     let ended = sources.withLock { sources in
-      sources.filter { !$1.guest.isOver && (isTokenOther || !isOffered($0)) }.map(\.value.guest)
+      sources.filter { !$1.guest.isOver && ($1.token != token || !isOffered($0)) }.map(\.value.guest)
     }
     for guest in ended { guest.end() }
-    if !ended.isEmpty {
-      streams.followViews()
-      videos.followViews()
-    }
-    follower.withLock { $0 }()
+    if !ended.isEmpty { registry.grants.revokeLost() }
+    changes.update { $0 += 1 }
   }
 
   private func isOffered(_ key: Key) -> Bool {
@@ -194,13 +168,28 @@ final class PeerStreams: Service, CustomStringConvertible {
     return catalogue.offers(key.view, of: key.camera)
   }
 
-  /// Follows what peers tell, and removes sources that nobody watches any more.
+  /// Follows what is served here and what peers tell, and removes sources that have not been watched for a while.
   func run() async throws {
     try? await cancelWhenGracefulShutdown { [self] in
-      while !Task.isCancelled {
-        try await Task.sleep(for: Self.looksEvery)
-        followPeers()
-        removeUnwatched(at: CaptureClock.now)
+      try await withThrowingDiscardingTaskGroup { group in
+        group.addTask { [self] in
+          while true {
+            let known = registry.served.changes
+            followPeers()
+            try await registry.served(after: known)
+          }
+        }
+        group.addTask { [self] in
+          while true {
+            let known = catalogue.changes
+            followPeers()
+            try await catalogue.change(after: known)
+          }
+        }
+        while true {
+          try await Task.sleep(for: Self.looksEvery)
+          removeUnwatched(at: CaptureClock.now)
+        }
       }
     }
   }

@@ -23,6 +23,8 @@ struct ServiceCore: Sendable {
   /// What other nodes serve, and streams from them.
   let peers: PeerCatalogue
   let peerStreams: PeerStreams
+  /// Finds views for all protocols, on any node.
+  let directory: ViewDirectory
   let access: AccessControl
   /// Counts all requests, by HTTP and RTSP.
   let limiter: RateLimiter
@@ -61,15 +63,9 @@ struct ServiceCore: Sendable {
     ) { registry.served.names }
     peerStreams = PeerStreams(
       registry, streams, videos, peers, certificates: configuration.cluster.certificates)
+    directory = ViewDirectory(registry: registry, peers: peerStreams)
     access = AccessControl(configuration.access, at: HostRule(configuration.bind), logger: logger)
     limiter = RateLimiter(requestsPerSecond: limits.requestsPerSecond)
-  }
-
-  /// Streams end of views that are served no more, or otherwise.
-  func followViews() {
-    streams.followViews()
-    videos.followViews()
-    peerStreams.followPeers()
   }
 
   /// The services that run until the server has ended.

@@ -24,7 +24,7 @@ struct ServiceContext: RequestContext {
   /// The role of a request that another node has let in; nil for those that prove theirs.
   let grantedRole: Role?
   /// The right to the answer; set by `AccessMiddleware`, nil where no secret gives it.
-  var grant: Grant?
+  var grant: ClientGrant?
 
   init(source: ApplicationRequestContextSource) {
     coreContext = CoreRequestContextStorage(source: source)

@@ -149,14 +149,33 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     }
   }
 
-  /// Looks around once a second: for pictures that are due, and less often for frame rates.
+  /// Looks once a second for pictures that are due, and less often for frame rates. Between these, changes of views clear pictures of
+  /// what nobody may see any more.
   private func look() async {
     var number = 0
     while !Task.isCancelled {
       if number % Self.looksPerState == 0 { tellStates() }
       number += 1
       if client.isConnected { await takePictures() }
-      try? await Task.sleep(for: Self.lookInterval)
+      let next = CaptureClock.now + Self.lookInterval
+      while !Task.isCancelled, CaptureClock.now < next {
+        let served = registry.served
+        for camera in served.cameras { clearHidden(camera) }
+        _ = try? await registry.served(after: served.changes, until: next)
+      }
+    }
+  }
+
+  /// Has the server forget the picture of a camera if that shows something else than the camera's first view does now.
+  private func clearHidden(_ camera: ServedCamera) {
+    client.update { outbox in
+      let shown = shownView(of: camera).map(Shown.init)
+      let isHidden = state.update { state in
+        guard let last = state.published[camera.source], last.shown != shown else { return false }
+        state.published[camera.source] = nil
+        return true
+      }
+      if isHidden { outbox.clear(topics.picture(camera.configuration.name)) }
     }
   }
 

@@ -9,7 +9,8 @@ final class MotionPictures: Sendable {
   struct Kept: Sendable {
     fileprivate let event: Int
     fileprivate let bestAt: CaptureInstant
-    fileprivate let shown: Shown
+    /// Ends when the view may not be shown any more, or shows something else.
+    fileprivate let grant: Grant<ViewRight>
     /// At most `largest`.
     let whole: EncodedPicture
     /// At most `thumbnail`, with a frame around what moved.
@@ -17,18 +18,6 @@ final class MotionPictures: Sendable {
     fileprivate let lease: MemoryLease
 
     fileprivate var bytes: Int { whole.bytes.count + framed.bytes.count }
-  }
-
-  /// A view, and what it showed.
-  fileprivate struct Shown: Hashable {
-    let preview: ObjectIdentifier
-    let view: ViewConfiguration
-
-    /// Nil if the view is switched off.
-    init?(_ view: ServedPreview) {
-      guard view.served.isEnabled else { return nil }
-      (preview, self.view) = (ObjectIdentifier(view.preview), view.served.view)
-    }
   }
 
   /// Those of a camera, oldest first.
@@ -112,17 +101,16 @@ final class MotionPictures: Sendable {
   func hasPicture(of event: Int, _ camera: ServedCamera) -> Bool { kept(event, camera) != nil }
 
   private func kept(_ event: Int, _ camera: ServedCamera) -> Kept? {
-    let shown = Set((registry.served[camera: camera.configuration.name]?.views ?? []).compactMap(Shown.init))
-    return albums.value[camera.source]?.kept.last { $0.event == event && shown.contains($0.shown) }
+    albums.value[camera.source]?.kept.last { $0.event == event && $0.grant.isValid }
   }
 
   /// Forgets what is of other cameras, or shows what may not be seen any more.
   func keep(_ cameras: [ServedCamera]) {
-    let views = Dictionary(cameras.map { ($0.source, Set($0.views.compactMap(Shown.init))) }) { $1 }
     albums.withLock { albums in
       guard !albums.isEmpty else { return }
-      albums = albums.filter { views[$0.key] != nil }
-      for (source, shown) in views { albums[source]?.kept.removeAll { !shown.contains($0.shown) } }
+      let sources = Set(cameras.map(\.source))
+      albums = albums.filter { sources.contains($0.key) }
+      for source in sources { albums[source]?.kept.removeAll { !$0.grant.isValid } }
     }
   }
 
@@ -132,13 +120,15 @@ final class MotionPictures: Sendable {
   private func picture(_ event: MotionEvent, _ camera: ServedCamera) async throws -> Kept? {
     guard
       let view = registry.served[camera: camera.configuration.name]?.views.first(where: \.served.isEnabled),
-      view.source == camera.source, let shown = Shown(view)
+      view.source == camera.source
     else { return nil }
     if albums.value[camera.source]?.kept.contains(where: {
-      $0.event == event.number && $0.bestAt == event.bestAt && $0.shown == shown
+      $0.event == event.number && $0.bestAt == event.bestAt && $0.grant.isValid
+        && $0.grant.subject.target.preview === view.preview
     }) == true {
       return nil
     }
+    let grant = try registry.grants.grant(ViewRight(view, .kept(view.served.view)))
     let moment = try await moment(event, view)
     guard moment.sourceState == .live, let picture = try await moment.draw([view.preview]).first else {
       return nil
@@ -147,7 +137,7 @@ final class MotionPictures: Sendable {
       quality: Self.quality, maxBytes: Self.largestBytes, fitting: Self.largest)
     var framed = picture
     if let box = event.best?.box, let size = moment.size,
-      let place = try shown.view.rectangle(showing: box, of: size, in: picture.picture.size)
+      let place = try view.served.view.rectangle(showing: box, of: size, in: picture.picture.size)
     {
       framed = picture.framed(place)
     }
@@ -155,7 +145,7 @@ final class MotionPictures: Sendable {
       quality: Self.thumbnailQuality, maxBytes: Self.thumbnailBytes, fitting: Self.thumbnail)
     let lease = try registry.budget.reserve(whole.bytes.count + thumbnail.bytes.count)
     return Kept(
-      event: event.number, bestAt: event.bestAt, shown: shown, whole: whole, framed: thumbnail, lease: lease)
+      event: event.number, bestAt: event.bestAt, grant: grant, whole: whole, framed: thumbnail, lease: lease)
   }
 
   /// The moment that showed most, if it is kept, and else now.

@@ -84,7 +84,8 @@ final class MotionWatch: Service {
   private func watch() async {
     var readers: [String: Task<Void, Never>] = [:]
     while !Task.isCancelled {
-      let cameras = registry.cameras
+      let served = registry.served
+      let cameras = served.cameras
       for source in renewed(cameras) {
         readers.removeValue(forKey: source)?.cancel()
         guard let camera = cameras.first(where: { $0.source == source }),
@@ -96,7 +97,9 @@ final class MotionWatch: Service {
       for camera in cameras where self[camera]?.episodes.current != nil {
         update(camera) { $0.passed(to: CaptureClock.now) }
       }
-      await CaptureClock.sleep(untilMultipleOf: Self.interval)
+      // Events end by time.
+      _ = try? await registry.served(
+        after: served.changes, until: CaptureClock.next(multipleOf: Self.interval))
     }
     for reader in readers.values { reader.cancel() }
     for reader in readers.values { await reader.value }

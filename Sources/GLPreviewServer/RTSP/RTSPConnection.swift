@@ -18,7 +18,7 @@ final class RTSPConnection {
   private var session: RTSPSession?
   private var keptAliveAt: CaptureInstant?
   /// For each credential that its client has proved.
-  private var grants: [Grant] = []
+  private var grants: [ClientGrant] = []
 
   init(_ parts: RTSPServer.Parts, _ channel: any Channel, _ client: ClientGroup) {
     (self.parts, self.channel, self.client) = (parts, channel, client)
@@ -140,7 +140,7 @@ final class RTSPConnection {
 
   /// The connection ends when one of its client's credentials is not valid any more.
   private func hold(_ credential: Credential) throws(Problem) {
-    guard !grants.contains(where: { $0.credential == credential }) else { return }
+    guard !grants.contains(where: { $0.subject.credential == credential }) else { return }
     let channel = channel
     grants.append(try parts.access.grants.grant(credential, .read) { channel.reset() })
   }
@@ -152,7 +152,7 @@ final class RTSPConnection {
     case "PLAY":
       guard let session = try known(request) else { return try await noSession(request) }
       guard !session.isPlaying else { return try await send(200, request, [sessionField(session)]) }
-      let first = try await session.begin(try target(session.url))
+      let first = try await session.begin(try address(session.url))
       let time = session.firstTime(of: first)
       try await send(
         200, request,
@@ -188,15 +188,14 @@ final class RTSPConnection {
     ("Session", "\(session.id);timeout=\(Self.timeout)")
   }
 
-  private func target(_ url: String) throws -> ServedPreview {
+  private func address(_ url: String) throws -> ViewAddress {
     let target = try RTSPTarget(url)
-    if let camera = target.camera, let guest = try parts.guests(target.view, camera) { return guest }
-    return try parts.registry.view(target.view, of: target.camera)
+    return ViewAddress(view: target.view, camera: target.camera)
   }
 
   private func describe(_ request: RTSPRequest) async throws {
-    let target = try target(request.url)
-    let stream = try parts.videos.begin(target, as: target.served, target.served.video)
+    let target = try await parts.directory.awaited(address(request.url))
+    let stream = try parts.videos.begin(VideoRequest(target))
     let first = try await RTSPSession.first(of: stream, within: parts.firstPicture)
     let url = RTSPTarget.withoutQuery(request.url)
     let base = url.hasSuffix("/") ? url : url + "/"
@@ -208,7 +207,7 @@ final class RTSPConnection {
   private func setUp(_ request: RTSPRequest) async throws {
     guard session == nil else { return try await send(459, request, []) }
     // Refuses what is not there. The view is looked up again when it is played, which may be a minute later.
-    _ = try target(request.url)
+    _ = try await parts.directory.awaited(address(request.url))
     guard let transport = request.fields["transport"].flatMap(RTSPTransport.init) else {
       return try await send(461, request, [], "RTP/AVP/TCP or RTP/AVP with client_port, unicast")
     }

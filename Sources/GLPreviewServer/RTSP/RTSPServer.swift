@@ -9,9 +9,8 @@ internal import ServiceLifecycle
 final class RTSPServer: ServiceFeature, Service, CustomStringConvertible {
   /// What connections share.
   struct Parts: Sendable {
-    let registry: CameraRegistry
     let videos: VideoStreams
-    let guests: Guests
+    let directory: ViewDirectory
     let access: AccessControl
     /// HTTP's too.
     let limiter: RateLimiter
@@ -22,8 +21,6 @@ final class RTSPServer: ServiceFeature, Service, CustomStringConvertible {
     let logger: Logger
   }
 
-  /// A view of another node's camera, the first one without a name; nil for this node's own cameras.
-  typealias Guests = @Sendable (_ view: String?, _ camera: String) throws -> ServedPreview?
 
   private let parts: Parts
   private let listen: BindAddress?
@@ -45,9 +42,7 @@ final class RTSPServer: ServiceFeature, Service, CustomStringConvertible {
     listen = core.configuration.rtsp.address
     let limits = core.configuration.limits
     parts = Parts(
-      registry: core.registry, videos: core.videos,
-      guests: { [peerStreams = core.peerStreams] in try peerStreams.view($0, of: $1, as: .video) },
-      access: core.access, limiter: core.limiter,
+      videos: core.videos, directory: core.directory, access: core.access, limiter: core.limiter,
       sessions: AdmissionLimit(capacity: 200, subject: "RTSP sessions", retryAfter: 5),
       firstPicture: core.registry.patience.firstPicture, idle: limits.idleConnection,
       stalled: limits.stalledClient, logger: core.logger)

@@ -48,9 +48,13 @@ final class RTSPSession {
     return sample
   }
 
-  /// Begins to watch a view; the first picture is a key picture.
-  func begin(_ target: ServedPreview) async throws -> VideoSample {
-    let stream = try parts.videos.begin(target, as: target.served, target.served.video)
+  /// Begins to watch a view, and goes on with it where its camera moves; the first picture is a key picture.
+  func begin(_ address: ViewAddress) async throws -> VideoSample {
+    let target = try await parts.directory.awaited(address)
+    var named = address
+    (named.view, named.camera) = (target.name, target.camera)
+    let stream = try parts.videos.begin(
+      VideoRequest(target), next: parts.directory.nextVideo(named) { VideoRequest($0) })
     let first = try await Self.first(of: stream, within: parts.firstPicture)
     self.stream = stream
     return first

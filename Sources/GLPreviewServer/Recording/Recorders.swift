@@ -40,8 +40,6 @@ final class Recorders: Service, CustomStringConvertible {
     let task: Task<Void, Never>
   }
 
-  private static let looksEvery = Duration.milliseconds(250)
-
   init(
     _ registry: CameraRegistry, _ videos: VideoStreams, _ folder: RecordingFolder, _ events: ServiceEvents,
     logger: Logger
@@ -117,8 +115,9 @@ final class Recorders: Service, CustomStringConvertible {
   func run() async throws {
     await cancelWhenGracefulShutdown { [self] in
       while !Task.isCancelled {
+        let known = registry.served.changes
         running.withLock { follow(&$0) }
-        await CaptureClock.sleep(untilMultipleOf: Self.looksEvery)
+        _ = try? await registry.served(after: known)
       }
     }
     let ones = running.withLock { running in

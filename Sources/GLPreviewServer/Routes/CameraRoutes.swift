@@ -205,7 +205,6 @@ struct CameraRoutes: Sendable {
     let body = try await request.body.collect(upTo: context.maxUploadSize)
     let change = try ViewChange(json: Array(body.readableBytesView))
     let changed = try await core.registry.consistently { try await apply(change, to: view, of: camera) }
-    core.followViews()
     core.events.viewChanged(camera, view)
     return Response(json: json(ofView: changed, context.role))
   }

@@ -45,7 +45,7 @@ struct CaptureRoutes: Sendable {
       : captured(options, of: camera, context)
     let taken = snapshots.map(\.snapshot)
     // Only publish snapshots that can also be answered.
-    try registry.checkShown(views)
+    try check(views)
     for snapshot in taken { events.took(snapshot, of: views) }
     let isMultipart = request.headers[.accept]?.contains("multipart/mixed") == true
     let response =
@@ -70,7 +70,7 @@ struct CaptureRoutes: Sendable {
         }
         snapshots.append((snapshot, pictures))
       }
-      try registry.checkShown(views)
+      try check(views)
       return (snapshots, views)
     }
   }
@@ -99,6 +99,12 @@ struct CaptureRoutes: Sendable {
       wanted.append(view)
     }
     return wanted
+  }
+
+  /// Throws if one of the views may not be shown any more as it was when it was looked up.
+  private func check(_ views: [ServedPreview]) throws(Problem) {
+    let served = registry.served
+    for view in views { try served.check(ViewRight(view, .drawn(view.served.view))) }
   }
 
   /// What was asked for at `now`: one snapshot, or those of a burst.
@@ -134,9 +140,9 @@ struct CaptureRoutes: Sendable {
   {
     try await snapshots.inTurn(request, of: views[0]) {
       let moment = try await snapshots.moment(of: views[0], request)
-      try registry.checkShown(views)
+      try check(views)
       let pictures = try await moment.draw(views.map(\.preview))
-      try registry.checkShown(views)
+      try check(views)
       return Snapshot(
         camera: camera, sequence: moment.sequence, timestamp: moment.timestamp, time: moment.time,
         sourceState: moment.sourceState, replay: moment.replay,

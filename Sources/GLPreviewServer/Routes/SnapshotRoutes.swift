@@ -59,7 +59,7 @@ struct SnapshotRoutes: Sendable {
     if target.isScene {
       if query.request.mode.isKept { throw Problem.momentOfScene() }
       let (subject, answer) = try await snapshots.scene(target, query)
-      try registry.checkShown([target], as: query.served.view)
+      try registry.check(ViewRight(target, .drawn(query.served.view)))
       return (
         isKnown(subject, request)
           ? notModified(subject) : response(subject, answer, query, on: context.channel), subject.state
@@ -88,11 +88,9 @@ struct SnapshotRoutes: Sendable {
 
   /// Throws unless the view may still be shown as `query` asks: the configuration may have changed while waiting.
   private func check(_ target: ServedPreview, _ query: SnapshotQuery, at moment: SourceMoment) throws {
-    try registry.checkShown([target], as: query.served.view)
-    if query.served.view != target.served.view { try registry.check(query.served.view, at: moment) }
-    guard query.request.mode.isKept else { return }
-    let now = try registry.view(target.name, of: target.camera)
-    guard now.served.view == target.served.view else { throw Problem.reconfigured(target) }
+    let view = query.served.view
+    try registry.check(ViewRight(target, query.request.mode.isKept ? .kept(view) : .drawn(view)))
+    if view != target.served.view { try registry.check(view, at: moment) }
   }
 
   // MARK: Answers

@@ -7,13 +7,7 @@ internal import NIOCore
 struct StreamRoutes: Sendable {
   let registry: CameraRegistry
   let streams: StreamRegistry
-  /// Views of other nodes' cameras, with a request's words; nil for this node's own.
-  var guests: @Sendable (_ view: String, _ camera: String, Request) throws -> ServedPreview? = { _, _, _ in
-    nil
-  }
-
-  /// Whether a camera moves between nodes.
-  var moves: @Sendable (_ camera: String) -> Bool = { _ in false }
+  let directory: ViewDirectory
 
   static let keys =
     ViewConfiguration.keys + [
@@ -26,51 +20,47 @@ struct StreamRoutes: Sendable {
 
   func stream(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws -> Response
   {
-    var words = try QueryWords(request)
-    // A scene shows several cameras and has no parameters of its own.
+    // Another node has checked the parameters.
+    if target.guest == nil {
+      var words = try QueryWords(request)
+      let (wanted, _, _) = try takeStream(from: &words, over: Self.base(of: target))
+      try words.finish(known: Self.keys)
+      try await check(wanted, target)
+    }
+    let names = ["view", "src"]
+    let request = names.reduce(request.withoutBody) { $0.without($1) }
+    let joined = try goingOn(target, request) { target in
+      var words = try QueryWords(request)
+      guard target.guest == nil else {
+        return try join(target, as: target.served, every: .zero, key: words.take("key"), context)
+      }
+      let (wanted, interval, key) = try takeStream(from: &words, over: Self.base(of: target))
+      return try join(target, as: wanted, every: interval, key: key, context)
+    }
+    return try await response(joined, of: target, context)
+  }
+
+  /// A scene shows several cameras and has no parameters of its own.
+  private static func base(of target: ServedPreview) -> ServedView {
     var base = target.served
     if target.isScene { base.isLocked = true }
-    let (wanted, interval, key) = try takeStream(from: &words, over: base)
-    try words.finish(known: Self.keys)
-    try await check(wanted, target)
-    let subscription = try streams.join(target, as: wanted, every: interval)
-    subscription.name(address: context.clientAddress, key: key)
-    let joined = JoinedStream(
-      subscription: subscription, interval: interval, rejoin: rejoin(target, request, interval))
-    return try await response(joined, of: target, context)
+    return base
   }
 
-  /// What a stream goes on with when its camera has moved to another node, or from there to this one.
-  private func rejoin(_ target: ServedPreview, _ request: Request, _ interval: Duration)
-    -> StreamWatcher.Rejoin?
-  {
-    let (camera, view) = (target.camera, target.name)
-    guard moves(camera) else { return nil }
-    // The words of the URL; those that name the view stand for themselves.
-    let request = Request(head: request.head, body: RequestBody(buffer: ByteBuffer()))
-    return { [registry, streams, guests] in
-      if let guest = try? guests(view, camera, request) {
-        return try? streams.join(guest, as: guest.served, every: .zero)
+  /// Joins a view, and goes on at the camera's next node.
+  func goingOn(
+    _ target: ServedPreview, _ request: Request,
+    _ join: @escaping @Sendable (ServedPreview) throws -> JoinedStream
+  ) throws -> JoinedStream {
+    let address = request.address(of: target.name, target.camera, as: .jpegs)
+    var joined = try join(target)
+    let client = RequestClient.current
+    joined.next = {
+      await RequestClient.$current.withValue(client) {
+        await directory.next(address) { try goingOn($0, request, join) }
       }
-      guard let now = try? registry.view(view, of: camera), now.served.isEnabled,
-        var words = try? QueryWords(request)
-      else { return nil }
-      for name in ["view", "src"] { _ = words.takeAll(name) }
-      var base = now.served
-      if now.isScene { base.isLocked = true }
-      guard let (wanted, _, _) = try? takeStream(from: &words, over: base) else { return nil }
-      return try? streams.join(now, as: wanted, every: interval)
     }
-  }
-
-  /// A view of another node's camera, which has taken the words of the URL.
-  func stream(guest target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws
-    -> Response
-  {
-    let key = request.uri.queryParameters["key"].map(String.init)
-    let subscription = try join(guest: target, key: key, context)
-    let joined = JoinedStream(subscription: subscription, rejoin: rejoin(target, request, .zero))
-    return try await response(joined, of: target, context)
+    return joined
   }
 
   /// Waits for the first picture.
@@ -103,31 +93,27 @@ struct StreamRoutes: Sendable {
       throw Problem.badParameter("view", "\(names.count) views; one stream has at most \(Self.mostViews)")
     }
     // The same for all views; locked ones and scenes have no use for them.
-    var rest = words
-    _ = try takeStream(from: &rest, over: ServedView())
-    try rest.finish(known: Self.keys + ["view"])
+    let parameters = words
+    _ = try takeStream(from: &words, over: ServedView())
+    try words.finish(known: Self.keys + ["view"])
     var subscriptions: [JoinedStream] = []
     for name in names {
       let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
       guard parts.count == 2 else { throw Problem.badParameter("view", "'\(name)' is not CAMERA/VIEW") }
       do {
-        if let guest = try guests(parts[1], parts[0], request) {
-          subscriptions.append(JoinedStream(subscription: try join(guest: guest, key: nil, context)))
-          continue
+        let target = try await directory.awaited(request.address(of: parts[1], parts[0], as: .jpegs))
+        guard target.served.isEnabled else { continue }
+        // Alone it is refused what it does not take, as by its own URL. Another node asks as for one of several.
+        if target.guest == nil, names.count == 1, !request.isFromPeer {
+          var rest = parameters
+          _ = try takeStream(from: &rest, over: Self.base(of: target))
         }
+        if target.guest == nil { try await check(asOneOfSeveral(target, parameters).wanted, target) }
+        subscriptions.append(
+          try goingOn(target, request.withoutBody) { try joinOneOfSeveral($0, parameters, context) })
       } catch let problem as Problem where problem.status == .conflict {
         // It is switched off.
-        continue
       }
-      let target = try registry.view(parts[1], of: parts[0])
-      guard target.served.isEnabled else { continue }
-      // Alone it is refused what it does not take, as by its own URL. Another node asks as for one of several.
-      if names.count == 1, !request.isFromPeer {
-        var (rest, base) = (words, target.served)
-        base.isLocked = base.isLocked || target.isScene
-        _ = try takeStream(from: &rest, over: base)
-      }
-      subscriptions.append(try await oneOfSeveral(target, words, context))
     }
     // A connection that nothing is ever written to would never be detected as dead.
     guard !subscriptions.isEmpty else { throw Problem(.conflict, "all of these views are switched off") }
@@ -136,41 +122,41 @@ struct StreamRoutes: Sendable {
 
   private static let mostViews = 64
 
-  private func oneOfSeveral(
-    _ target: ServedPreview, _ words: QueryWords, _ context: ServiceContext
-  ) async throws -> JoinedStream {
-    // Scenes and locked views keep their own size, whatever the URL requests for the others.
+  /// Scenes and locked views keep their own size, whatever the URL requests for the others.
+  private func asOneOfSeveral(
+    _ target: ServedPreview, _ words: QueryWords
+  ) throws -> (wanted: ServedView, interval: Duration) {
     let isAsItIs = target.isScene || target.served.isLocked
-    var base = target.served
+    var (base, rest) = (target.served, words)
     base.isLocked = false
-    var rest = words
     let (changed, interval, _) = try takeStream(from: &rest, over: base)
-    let wanted = isAsItIs ? target.served : changed
-    try await check(wanted, target)
-    let subscription = try joinOneOfSeveral(target, as: wanted, every: interval)
-    subscription.name(address: context.clientAddress, key: nil)
-    return JoinedStream(subscription: subscription, interval: interval)
-  }
-
-  private func join(guest target: ServedPreview, key: String?, _ context: ServiceContext) throws
-    -> StreamSubscription
-  {
-    let subscription = try streams.join(target, as: target.served, every: .zero)
-    subscription.name(address: context.clientAddress, key: key)
-    return subscription
+    return (isAsItIs ? target.served : changed, interval)
   }
 
   /// If too many views are drawn for URLs already, the view is sent as it is served.
   private func joinOneOfSeveral(
-    _ target: ServedPreview, as wanted: ServedView, every interval: Duration
-  ) throws -> StreamSubscription {
+    _ target: ServedPreview, _ words: QueryWords, _ context: ServiceContext
+  ) throws -> JoinedStream {
+    guard target.guest == nil else {
+      return try join(target, as: target.served, every: .zero, key: nil, context)
+    }
+    let (wanted, interval) = try asOneOfSeveral(target, words)
     do {
-      return try streams.join(target, as: wanted, every: interval)
+      return try join(target, as: wanted, every: interval, key: nil, context)
     } catch let problem as Problem
       where problem.status == .serviceUnavailable || problem.status == .tooManyRequests
     {
-      return try streams.join(target, as: target.served, every: interval)
+      return try join(target, as: target.served, every: interval, key: nil, context)
     }
+  }
+
+  private func join(
+    _ target: ServedPreview, as wanted: ServedView, every interval: Duration, key: String?,
+    _ context: ServiceContext
+  ) throws -> JoinedStream {
+    let subscription = try streams.join(target, as: wanted, every: interval)
+    subscription.name(address: context.clientAddress, key: key)
+    return JoinedStream(subscription: subscription, interval: interval)
   }
 
   /// The view, the pace, and the client's name for itself.

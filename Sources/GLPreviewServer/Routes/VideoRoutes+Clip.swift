@@ -41,7 +41,7 @@ extension VideoRoutes {
     _ target: ServedPreview, _ times: ClosedRange<CaptureInstant>, as wanted: ServedView,
     _ configuration: VideoConfiguration, headers: HTTPFields, _ context: ServiceContext
   ) async throws -> Response {
-    let clip = try clip(of: target, as: wanted.view, times, configuration)
+    let (clip, grant) = try clip(of: target, as: wanted.view, times, configuration)
     let all = clip.samples.makeAsyncIterator()
     let places = try ClipPlaces(clips, times, isCaughtUp: all.isCaughtUp)
     // It tells whether there is anything, and an encoder.
@@ -65,13 +65,13 @@ extension VideoRoutes {
       let parts = try await context.whileClientStays {
         try await Clip.file(first, started, holding: lease)
       }
-      try registry.checkShown([target], as: wanted.view)
+      try grant.check()
       return Response(
         status: .ok, headers: headers,
         body: ResponseBody(contentLength: parts.reduce(0) { $0 + $1.count }) { writer in
           defer { withExtendedLifetime((places, lease)) {} }
           for part in parts {
-            try registry.checkShown([target], as: wanted.view)
+            try grant.check()
             try await writer.write(ByteBuffer(bytes: part))
           }
           try await writer.finish(nil)
@@ -114,7 +114,7 @@ extension VideoRoutes {
     }
     guard target.served.isEnabled else { throw Problem.switchedOff(target) }
     if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
-    let clip = try clip(of: target, as: wanted.view, times, target.served.video)
+    let (clip, grant) = try clip(of: target, as: wanted.view, times, target.served.video)
     let isCaughtUp = clip.samples.makeAsyncIterator().isCaughtUp
     let places = try ClipPlaces(clips, times, isCaughtUp: isCaughtUp)
     let lease = try registry.budget.reserve(0)
@@ -126,7 +126,7 @@ extension VideoRoutes {
       return ByteBuffer(bytes: file)
     }
     withExtendedLifetime(places) {}
-    try registry.checkShown([target], as: wanted.view)
+    try grant.check()
     try lease.resize(to: body.storageCapacity)
     var headers: HTTPFields = [.contentType: "image/webp", .cacheControl: "no-store"]
     if isDownload {
@@ -137,17 +137,15 @@ extension VideoRoutes {
       body: ResponseBody(body, holding: lease, on: context.channel))
   }
 
-  /// A clip that ends once the view is no longer served as it was: a reload or a PATCH may have hidden, locked or changed it.
+  /// A clip that ends by its grant: a reload or a PATCH may hide, lock or change the view.
   private func clip(
     of target: ServedPreview, as view: ViewConfiguration, _ times: ClosedRange<CaptureInstant>,
     _ configuration: VideoConfiguration
-  ) throws -> Clip {
-    try Clip(of: target.preview, as: view, times, configuration) { [registry] in
-      guard !Task.isShuttingDownGracefully,
-        let now = try? registry.view(target.name, of: target.camera), now.preview === target.preview,
-        now.served.isEnabled
-      else { return false }
-      return now.served.view == target.served.view && (view == now.served.view || !now.served.isLocked)
+  ) throws -> (Clip, Grant<ViewRight>) {
+    let grant = try registry.grants.grant(ViewRight(target, .kept(view)))
+    let clip = try Clip(of: target.preview, as: view, times, configuration) {
+      !Task.isShuttingDownGracefully && grant.isValid
     }
+    return (clip, grant)
   }
 }

@@ -9,11 +9,7 @@ struct VideoRoutes: Sendable {
   let registry: CameraRegistry
   let streams: VideoStreams
   let clips: ClipGates
-  /// As of `StreamRoutes`.
-  var guests: @Sendable (_ view: String, _ camera: String, Request) throws -> ServedPreview? = { _, _, _ in
-    nil
-  }
-  var moves: @Sendable (_ camera: String) -> Bool = { _ in false }
+  let directory: ViewDirectory
 
   /// What only video has.
   static let encodingKeys = ["bitrate", "keyframe", "duration", "download"]
@@ -23,38 +19,31 @@ struct VideoRoutes: Sendable {
   func mp4(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws -> Response {
     var words = try QueryWords(request)
     let file = try File(&words)
-    let (wanted, configuration) = try take(from: &words, over: target)
-    let times = try file.duration == nil ? clipTime(from: &words, of: target) : nil
-    try words.finish(known: times == nil ? Self.keys : Self.clipKeys)
-    if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
-    if let times {
-      return try await clip(
-        target, times, as: wanted, configuration, headers: Self.headers(of: target, file), context)
+    // Another node has checked the other parameters.
+    if target.guest == nil {
+      let (wanted, configuration) = try take(from: &words, over: target)
+      let times = try file.duration == nil ? clipTime(from: &words, of: target) : nil
+      try words.finish(known: times == nil ? Self.keys : Self.clipKeys)
+      if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
+      if let times {
+        return try await clip(
+          target, times, as: wanted, configuration, headers: Self.headers(of: target, file), context)
+      }
     }
-    let stream = try streams.begin(target, as: wanted, configuration)
-    return try await response(stream, of: target, file, request, context)
+    return try await response(try begin(target, request), of: target, file, context)
   }
 
-  /// A view of another node's camera, which has taken the other words of the URL.
-  func mp4(guest target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws
-    -> Response
-  {
-    var words = try QueryWords(request)
-    let file = try File(&words)
-    let stream = try streams.begin(target, as: target.served, target.served.video)
-    return try await response(stream, of: target, file, request, context)
-  }
-
-  /// What a view that has ended goes on with, where its camera moves between nodes: the view at its new node, or here.
-  func successor(of view: String, _ camera: String, _ request: Request, passes: Bool = true) -> VideoStream? {
-    guard moves(camera), !Task.isShuttingDownGracefully else { return nil }
-    if let guest = try? guests(view, camera, request) {
-      return try? streams.begin(guest, as: guest.served, guest.served.video)
+  /// Begins the view of a request, which goes on at the camera's next node.
+  func begin(_ target: ServedPreview, _ request: Request, passes: Bool = true) throws -> VideoStream {
+    let address = request.address(of: target.name, target.camera, as: .video)
+    let request = request.withoutBody
+    let asked = { @Sendable (target: ServedPreview) throws -> VideoRequest in
+      guard target.guest == nil else { return VideoRequest(target) }
+      var words = try QueryWords(request)
+      let (wanted, configuration) = try take(from: &words, over: target)
+      return VideoRequest(target, as: wanted, configuration, passes: passes)
     }
-    guard let target = try? registry.view(view, of: camera), var words = try? QueryWords(request),
-      let (wanted, configuration) = try? take(from: &words, over: target)
-    else { return nil }
-    return try? streams.begin(target, as: wanted, configuration, passes: passes)
+    return try streams.begin(try asked(target), next: directory.nextVideo(address, asked))
   }
 
   /// What a URL says of the file, whatever it shows.
@@ -79,33 +68,29 @@ struct VideoRoutes: Sendable {
   }
 
   private func response(
-    _ stream: VideoStream, of target: ServedPreview, _ file: File, _ request: Request,
-    _ context: ServiceContext
+    _ stream: VideoStream, of target: ServedPreview, _ file: File, _ context: ServiceContext
   ) async throws -> Response {
     let first = try await first(of: stream, target, context)
     var headers = Self.headers(of: target, file)
     headers[.contentType] = first.format.mediaType
-    let (channel, request) = (context.channel, request.head)
-    let body = ResponseBody { [self] writer in
+    let channel = context.channel
+    let body = ResponseBody { writer in
       // Of video at a low bit rate, what is little for pictures would be seconds.
       channel.keepLittleUnsent(16 << 10)
-      var (mp4, next, begin) = (FragmentedMP4(), VideoStream?.some(stream), VideoSample?.some(first))
-      while let stream = next {
-        // The server waits for its clients before other services end.
-        let isEnough = try await withGracefulShutdownHandler {
-          try await Self.send(
-            stream, from: begin, since: first.timestamp, for: file.duration, in: &mp4, to: &writer,
-            of: channel)
-        } onGracefulShutdown: {
-          stream.end()
+      // While no pictures come, only this tells that the client has left.
+      channel.closeFuture.whenComplete { [weak stream] _ in stream?.end() }
+      var (mp4, next) = (FragmentedMP4(), VideoSample?.some(first))
+      // The server waits for its clients before other services end.
+      try await withGracefulShutdownHandler {
+        while let sample = next {
+          if let duration = file.duration, sample.timestamp - first.timestamp >= duration { break }
+          try await writer.write(ByteBuffer(bytes: mp4.append(sample)))
+          // A write only waits if the event loop knows that the socket is full: it has to see this one first.
+          try await channel.eventLoop.submit {}.get()
+          next = try await stream.next()
         }
-        begin = nil
-        next =
-          isEnough
-          ? nil
-          : successor(
-            of: target.name, target.camera,
-            Request(head: request, body: RequestBody(buffer: ByteBuffer())))
+      } onGracefulShutdown: {
+        stream.end()
       }
       try await writer.finish(nil)
     }
@@ -141,22 +126,5 @@ struct VideoRoutes: Sendable {
     }
     guard let sample = first else { throw Problem.switchedOff(target) }
     return sample
-  }
-
-  /// Whether the duration is over, and not the stream.
-  private static func send(
-    _ stream: VideoStream, from first: VideoSample?, since start: CaptureInstant, for duration: Duration?,
-    in mp4: inout FragmentedMP4, to writer: inout any ResponseBodyWriter, of channel: any Channel
-  ) async throws -> Bool {
-    var next = first
-    if next == nil { next = try await stream.next() }
-    while let sample = next {
-      if let duration, sample.timestamp - start >= duration { return true }
-      try await writer.write(ByteBuffer(bytes: mp4.append(sample)))
-      // A write only waits if the event loop knows that the socket is full: it has to see this one first.
-      try await channel.eventLoop.submit {}.get()
-      next = try await stream.next()
-    }
-    return false
   }
 }

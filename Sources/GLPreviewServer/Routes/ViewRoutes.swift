@@ -10,16 +10,12 @@ struct ViewRoutes: Sendable {
 
   /// `offers` answers offers of WebRTC by WebSocket.
   init(_ core: ServiceCore, offers: WHEPRoutes) {
-    let (registry, peers, peerStreams) = (core.registry, core.peers, core.peerStreams)
-    let moves = { @Sendable (camera: String) in peers.moves(camera) }
-    streams = StreamRoutes(
-      registry: registry, streams: core.streams, guests: { try peerStreams.view($0, of: $1, $2) },
-      moves: moves)
+    let (registry, directory) = (core.registry, core.directory)
+    streams = StreamRoutes(registry: registry, streams: core.streams, directory: directory)
     videos = VideoRoutes(
-      registry: registry, streams: core.videos, clips: core.clips,
-      guests: { try peerStreams.view($0, of: $1, as: .video, $2) }, moves: moves)
+      registry: registry, streams: core.videos, clips: core.clips, directory: directory)
     sockets = WebSocketRoutes(
-      registry: registry, streams: core.streams, videos: videos, offers: offers,
+      registry: registry, joined: streams, videos: videos, offers: offers,
       stalledAfter: core.configuration.limits.stalledClient, metrics: core.metrics)
     snapshots = SnapshotRoutes(
       registry: registry, snapshots: core.snapshots, streams: streams, videos: videos, metrics: core.metrics)

@@ -6,7 +6,7 @@ internal import NIOCore
 
 struct WebSocketRoutes: Sendable {
   let registry: CameraRegistry
-  let streams: StreamRegistry
+  let joined: StreamRoutes
   let videos: VideoRoutes
   let offers: WHEPRoutes
   let stalledAfter: Duration
@@ -17,9 +17,7 @@ struct WebSocketRoutes: Sendable {
     let name: String
     /// As H.264: with `isOwn`, a camera's own will do, whose key pictures may be far apart.
     let video: @Sendable (_ isOwn: Bool) throws -> VideoStream
-    /// What a video that has ended goes on with.
-    let successor: @Sendable (_ isOwn: Bool) -> VideoStream?
-    let jpegs: @Sendable () throws -> StreamSubscription
+    let jpegs: @Sendable () throws -> JoinedStream
     /// The answer to an offer of WebRTC.
     let answer: @Sendable (_ offer: String) async throws -> String
   }
@@ -31,17 +29,47 @@ struct WebSocketRoutes: Sendable {
     group.get("api/ws", rule) { request, context in
       let (target, request) = try registry.source(request)
       var words = try QueryWords(request)
-      let (wanted, video) = try videos.take(from: &words, over: target)
+      let (wanted, _) = try videos.take(from: &words, over: target)
       try words.finish(known: VideoRoutes.keys)
       if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
-      let show = Show(
-        name: "'\(target.name)' of '\(target.camera)'",
-        video: { try videos.streams.begin(target, as: wanted, video, passes: $0) },
-        successor: { videos.successor(of: target.name, target.camera, request, passes: $0) },
-        jpegs: { try streams.join(target, as: wanted, every: .zero) },
-        answer: { try await offers.begun(target, offer: $0, context).0.answer })
+      let show = show(target.name, of: target.camera, request, context) {
+        try await offers.begun(target, offer: $0, context).0.answer
+      }
       return try await response(show, to: request, context)
     }
+  }
+
+  /// What is played of a view, wherever its camera is when it is asked for. `isAccepted` says that the camera's node accepts the
+  /// parameters.
+  func show(
+    _ view: String, of camera: String, _ request: Request, isAccepted: Bool = false,
+    _ context: ServiceContext,
+    answer: @escaping @Sendable (_ offer: String) async throws -> String
+  ) -> Show {
+    let request = request.withoutBody
+    @Sendable func find(_ request: Request, _ kind: StreamKind) throws -> ServedPreview {
+      var address = request.address(of: view, camera, as: kind)
+      address.isAccepted = isAccepted
+      return try videos.directory.find(address)
+    }
+    return Show(
+      name: "'\(view)' of '\(camera)'",
+      video: { isOwn in
+        // Of another node's camera, the first parameter counts.
+        let frequent = request.without("keyframe").adding(StreamKind.frequentKeys)
+        let target = try find(isOwn ? request : frequent, .video)
+        return try videos.begin(target, target.guest != nil && !isOwn ? frequent : request, passes: isOwn)
+      },
+      jpegs: {
+        let pictures = VideoRoutes.encodingKeys.reduce(request) { $0.without($1) }
+        return try joined.goingOn(find(pictures, .jpegs), pictures) { target in
+          var (wanted, words) = (target.served, try QueryWords(pictures))
+          if target.guest == nil { (wanted, _) = try videos.take(from: &words, over: target) }
+          let subscription = try joined.streams.join(target, as: wanted, every: .zero)
+          subscription.name(address: context.clientAddress, key: nil)
+          return JoinedStream(subscription: subscription)
+        }
+      }, answer: answer)
   }
 
   /// The upgrade to a WebSocket that plays `show`.
@@ -51,7 +79,7 @@ struct WebSocketRoutes: Sendable {
       to: request, context, cutOffAfter: stalledAfter, onCutOff: metrics.countCutOff
     ) { socket in
       await RequestClient.$current.withValue(client) {
-        await Player(show: show, address: context.clientAddress).serve(socket)
+        await Player(show: show).serve(socket)
       }
     }
   }
@@ -60,7 +88,6 @@ struct WebSocketRoutes: Sendable {
 /// What one WebSocket plays.
 private struct Player: Sendable {
   let show: WebSocketRoutes.Show
-  let address: String
 
   /// A message either way.
   private struct Message: Codable {
@@ -154,20 +181,15 @@ private struct Player: Sendable {
     if case .text(let codecs) = codecs, !codecs.isEmpty, !codecs.contains("avc1") {
       throw Problem(.notAcceptable, "the client takes no H.264")
     }
-    var (stream, isOwn) = (try show.video(true), true)
+    var stream = try show.video(true)
     var (mp4, isFirst, askedAt) = (FragmentedMP4(), true, CaptureInstant?.none)
-    while true {
-      guard let sample = try await stream.next() else {
-        guard let next = show.successor(isOwn) else { break }
-        stream = next
-        continue
-      }
+    while let sample = try await stream.next() {
       let isPassed = sample.format.encoder == nil
       if sample.isKey { askedAt = sample.timestamp }
       if let last = askedAt, sample.timestamp - last >= (isPassed ? Self.longestWait : Self.keysEvery) {
         askedAt = sample.timestamp
         if isPassed {
-          (stream, isOwn) = (try show.video(false), false)
+          stream = try show.video(false)
         } else {
           stream.askForKey()
         }
@@ -180,18 +202,21 @@ private struct Player: Sendable {
   }
 
   private func playMJPEG(on socket: WebSocket) async throws {
-    let subscription = try show.jpegs()
-    subscription.name(address: address, key: nil)
+    var joined = try show.jpegs()
     try await send(Message(type: "mjpeg"), on: socket)
     var last: StreamPart?
-    do {
-      while true {
+    while true {
+      let subscription = joined.subscription
+      do {
         let part = try await subscription.hub.part(after: last, since: subscription.since)
         try await socket.send(part.jpeg)
         last = part
+      } catch is StreamEnded {
+        guard let next = await joined.next?() else {
+          throw Problem(.conflict, "view \(show.name) is switched off")
+        }
+        joined = next
       }
-    } catch is StreamEnded {
-      throw Problem(.conflict, "view \(show.name) is switched off")
     }
   }
 

@@ -18,6 +18,8 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
   /// The context behind the encoder.
   private var raw: ChannelHandlerContext?
   private var watchers: [StreamWatcher] = []
+  /// What looks for the streams that the client goes on with, by the watchers that have ended.
+  private var moving: [ObjectIdentifier: Task<Void, Never>] = [:]
   /// The index of the next watcher to serve.
   private var turn = 0
   private var finished: EventLoopPromise<Void>?
@@ -71,22 +73,39 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
     self.finished = finished
     context.channel.keepLittleUnsent()
     write(bytes: StreamPart.opening)
-    watchers = streams.map {
-      StreamWatcher($0.subscription, every: $0.interval, of: self, rejoin: $0.rejoin)
-    }
-    for watcher in watchers where !watcher.hub.add(watcher, on: context.eventLoop) { ended(watcher) }
+    for stream in streams { watch(stream, on: context.eventLoop) }
   }
 
-  /// A stream has ended. If another has taken its place, the client goes on with that; with the last stream, the
-  /// connection is closed.
+  private func watch(_ stream: JoinedStream, on loop: any EventLoop) {
+    let watcher = StreamWatcher(stream.subscription, every: stream.interval, of: self, next: stream.next)
+    watchers.append(watcher)
+    if !watcher.hub.add(watcher, on: loop) { ended(watcher) }
+  }
+
+  /// A stream has ended. If another takes its place, the client goes on with that; with the last stream, the connection is
+  /// closed.
   func ended(_ watcher: StreamWatcher) {
     guard let index = watchers.firstIndex(where: { $0 === watcher }), let context else { return }
-    if !isEnding, let next = watcher.successor(), next.hub.add(next, on: context.eventLoop) {
-      watchers[index] = next
-      return
-    }
     watchers.remove(at: index)
-    guard watchers.isEmpty else { return }
+    if !isEnding, let next = watcher.next {
+      let (loop, id) = (context.eventLoop, ObjectIdentifier(watcher))
+      let connection = NIOLoopBound(self, eventLoop: loop)
+      moving[id] = Task {
+        let stream = await next()
+        loop.execute { connection.value.moved(id, to: stream) }
+      }
+    }
+    closeWithoutStreams(context)
+  }
+
+  private func moved(_ id: ObjectIdentifier, to stream: JoinedStream?) {
+    guard moving.removeValue(forKey: id) != nil, let context else { return }
+    if let stream { watch(stream, on: context.eventLoop) }
+    closeWithoutStreams(context)
+  }
+
+  private func closeWithoutStreams(_ context: ChannelHandlerContext) {
+    guard watchers.isEmpty, moving.isEmpty else { return }
     isEnding = true
     context.close(promise: nil)
   }
@@ -150,7 +169,8 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
   private func end() {
     guard let context else { return }
     for watcher in watchers { watcher.hub.remove(watcher, on: context.eventLoop) }
-    (watchers, unsent) = ([], nil)
+    for task in moving.values { task.cancel() }
+    (watchers, moving, unsent) = ([], [:], nil)
     finished?.succeed()
     finished = nil
   }

@@ -6,27 +6,21 @@ internal import Synchronization
 
 /// Reads a preview while there are clients, and passes each JPEG to all of them.
 final class StreamHub: Sendable {
-  let camera: String
-  let view: String
   let preview: Preview
-  private let quality: Mutex<Quality>
+  /// The right to show the view.
+  private let grant: Grant<ViewRight>
+  /// The quality of the view; nil if the camera's own JPEGs will do.
+  private let quality: @Sendable () -> Int?
+  /// Whether a client has asked for a quality: then the camera's own JPEGs won't do.
+  private let isEncoded = Atomic(false)
   private let metrics: ServiceMetrics
   private let logger: Logger
   /// The permit of a stream with limited admission.
   private let permit: AdmissionPermit?
   private let budget: MemoryBudget
   private let state = Watched(State())
-  /// The source's trouble, if its pictures don't tell it.
-  private let trouble: (@Sendable () -> SourceState?)?
-  /// Called when the last client has left a hub that can't be joined again; nil for one that continues.
+  /// Called when the last client has left.
   private let onEnd: (@Sendable () -> Void)?
-
-  /// The quality of the view, and whether a client has asked for it: then the camera's own JPEGs won't do.
-  private struct Quality {
-    var served: ServedView
-    var isAskedFor = false
-    var passes: Bool { served.quality == nil && !isAskedFor }
-  }
 
   private struct State {
     var newest: StreamPart?
@@ -60,27 +54,29 @@ final class StreamHub: Sendable {
   private static let paceStep = Duration.milliseconds(100)
 
   init(
-    camera: String, view: String, _ preview: Preview, as served: ServedView, counting metrics: ServiceMetrics,
-    logger: Logger, holding permit: AdmissionPermit?, within budget: MemoryBudget,
-    trouble: (@Sendable () -> SourceState?)?, onEnd: (@Sendable () -> Void)?
+    _ grant: Grant<ViewRight>, _ preview: Preview, quality: @escaping @Sendable () -> Int?,
+    counting metrics: ServiceMetrics, logger: Logger, holding permit: AdmissionPermit?,
+    within budget: MemoryBudget, onEnd: (@Sendable () -> Void)?
   ) {
-    self.trouble = trouble
+    self.grant = grant
     self.permit = permit
     self.budget = budget
-    self.camera = camera
-    self.view = view
     self.preview = preview
-    quality = Mutex(Quality(served: served))
+    self.quality = quality
     self.metrics = metrics
     self.logger = logger
     self.onEnd = onEnd
   }
 
-  /// Takes over the view's quality. It applies from the next picture on.
-  func follow(_ served: ServedView) { quality.withLock { $0.served.quality = served.quality } }
+  deinit { onEnd?() }
+
+  /// The view as it was looked up.
+  private var target: ServedPreview { grant.subject.target }
+  var camera: String { target.camera }
+  var view: String { target.name }
 
   /// Encodes every picture from now on, because a client has asked for the view's quality.
-  func encodeAll() { quality.withLock { $0.isAskedFor = true } }
+  func encodeAll() { isEncoded.store(true, ordering: .relaxed) }
 
   // MARK: Clients
 
@@ -109,15 +105,13 @@ final class StreamHub: Sendable {
   }
 
   func leave(_ id: Int) {
-    let (isEmpty, pump) = state.withLock { state -> (Bool, Task<Void, Never>?) in
+    let pump = state.withLock { state -> Task<Void, Never>? in
       (state.intervals[id], state.subscriptions[id]) = (nil, nil)
-      guard state.intervals.isEmpty else { return (false, nil) }
-      if onEnd != nil { state.isOver = true }
+      guard state.intervals.isEmpty else { return nil }
       defer { (state.pump, state.newest) = (nil, nil) }
-      return (true, state.pump)
+      return state.pump
     }
     pump?.cancel()
-    if isEmpty { onEnd?() }
   }
 
   /// Ends the stream: all clients are disconnected, and nobody can join again.
@@ -222,15 +216,15 @@ final class StreamHub: Sendable {
         var frames = preview.jpegs().makeAsyncIterator()
         while !Task.isCancelled {
           try await waitUntilDue(pace)
-          let passes = quality.withLock { $0.passes }
+          let passes = quality() == nil && !isEncoded.load(ordering: .relaxed)
           let before = preview.subject
           guard let picture = try await frames.nextPicture(passes: passes) else { break }
           // What stands in for a camera shows nothing of the connection before.
           let subject = picture.sourceState == .live ? before : preview.subject
           let now = CaptureClock.now
           pace.took(at: now, every: interval)
-          let jpeg = try await picture.jpeg(quality: quality.withLock { $0.served.encodedQuality })
-          let state = picture.sourceState == .live ? trouble?() : nil
+          let jpeg = try await picture.jpeg(quality: quality() ?? ServedView().encodedQuality)
+          let state = picture.sourceState == .live ? target.guest?.trouble() : nil
           publish(
             try StreamPart(
               jpeg, picture, camera: camera, view: view, state: state ?? picture.sourceState, budget: budget),

@@ -9,7 +9,7 @@ final class StreamRegistry: Sendable {
   private let registry: CameraRegistry
   private let gate: AdmissionLimit
   private let logger: Logger
-  private let hubs = Mutex<[Key: Entry]>([:])
+  private let hubs = Mutex<[Key: WeakHub]>([:])
 
   /// The identity of a stream.
   private enum Key: Hashable {
@@ -20,14 +20,8 @@ final class StreamRegistry: Sendable {
   }
 
   /// A hub lives while someone holds a subscription for it.
-  private struct Entry {
+  private struct WeakHub {
     weak var hub: StreamHub?
-    /// The served view that the stream is derived from.
-    let target: ServedPreview
-    /// Whether it is the view as served.
-    let isServed: Bool
-    /// Whether it uses the view's own quality.
-    let followsQuality: Bool
   }
 
   init(_ registry: CameraRegistry, gate: AdmissionLimit, counting metrics: ServiceMetrics, logger: Logger) {
@@ -56,52 +50,42 @@ final class StreamRegistry: Sendable {
       : .adHoc(
         ObjectIdentifier(target.preview), wanted.view,
         quality: mayPass ? wanted.quality : wanted.encodedQuality)
+    let right = ViewRight(target, isServed: isServed)
+    try registry.check(right)
     return try hubs.withLock { hubs in
-      // Under the lock, so that `followViews()` finds streams of views that are switched off from here on.
-      try registry.check(target, isServed: isServed)
       var subscription = hubs[key]?.hub?.join(every: interval)
       if subscription == nil {
         hubs = hubs.filter { $0.value.hub != nil }
-        let hub = try makeHub(target, wanted, isServed: isServed, followsQuality: followsQuality)
-        hubs[key] = Entry(
-          hub: hub, target: target, isServed: isServed, followsQuality: followsQuality)
+        let hub = try makeHub(right, wanted, followsQuality: followsQuality)
+        hubs[key] = WeakHub(hub: hub)
         subscription = hub.join(every: interval)
       }
-      guard let subscription else { throw CancellationError() }
+      guard let subscription else { throw Problem.reconfigured(target) }
       if wanted.quality != nil, target.served.quality == nil { subscription.hub.encodeAll() }
       return subscription
     }
   }
 
-  /// Applies changes of the served views: ends streams of views that were removed or switched off, and changed
-  /// streams of views that are now locked.
-  func followViews() {
-    let entries = hubs.withLock { Array($0.values) }
-    for entry in entries {
-      guard let hub = entry.hub else { continue }
-      guard registry.isShown(entry.target, isServed: entry.isServed) else {
-        hub.end()
-        continue
-      }
-      if entry.followsQuality, entry.target.guest == nil,
-        let now = try? registry.view(hub.view, of: hub.camera)
-      {
-        hub.follow(now.served)
-      }
-    }
-  }
-
-  private func makeHub(
-    _ target: ServedPreview, _ wanted: ServedView, isServed: Bool, followsQuality: Bool
-  ) throws -> StreamHub {
+  /// A stream that ends by a grant of its own.
+  private func makeHub(_ right: ViewRight, _ wanted: ServedView, followsQuality: Bool) throws -> StreamHub {
+    let (target, registry) = (right.target, registry)
     // A served view is drawn anyway, but another quality must be encoded once more.
     let permit = try followsQuality ? nil : gate.enter()
-    let preview = try isServed ? target.preview : registry.makeAdHocPreview(wanted.view, of: target)
-    var onEnd: (@Sendable () -> Void)?
-    if !isServed { onEnd = { [session = registry.session] in session.remove(preview) } }
-    return StreamHub(
-      camera: target.camera, view: target.name, preview, as: wanted, counting: metrics,
-      logger: logger, holding: permit, within: registry.budget, trouble: target.guest?.trouble, onEnd: onEnd)
+    let grant = try registry.grants.grant(right)
+    var (preview, onEnd) = (target.preview, (@Sendable () -> Void)?.none)
+    if case .withParameters = right.terms {
+      let adHoc = try registry.makeAdHocPreview(wanted.view, of: target)
+      (preview, onEnd) = (adHoc, { registry.session.remove(adHoc) })
+    }
+    var quality: (@Sendable () -> Int?)?
+    if followsQuality, target.guest == nil {
+      quality = { ((try? registry.view(target.name, of: target.camera)) ?? target).served.quality }
+    }
+    let hub = StreamHub(
+      grant, preview, quality: quality ?? { wanted.quality }, counting: metrics, logger: logger,
+      holding: permit, within: registry.budget, onEnd: onEnd)
+    grant.whenRevoked { [weak hub] in hub?.end() }
+    return hub
   }
 
   /// The streams with clients.
@@ -116,26 +100,6 @@ final class StreamRegistry: Sendable {
   func use(of camera: String, _ view: String) -> (clients: Int, framesPerSecond: Double) {
     let hubs = all.filter { $0.camera == camera && $0.view == view }
     return (hubs.reduce(0) { $0 + $1.clientCount }, hubs.map(\.framesPerSecond).max() ?? 0)
-  }
-}
-
-extension CameraRegistry {
-  /// Throws if a view may not be streamed any more, as served or with changed parameters; it may have changed since it
-  /// was looked up.
-  func check(_ target: ServedPreview, isServed: Bool) throws(Problem) {
-    if let guest = target.guest {
-      if guest.isOver { throw .reconfigured(target) }
-      return
-    }
-    let now = try view(target.name, of: target.camera)
-    guard now.preview === target.preview, isServed || !now.served.isLocked else {
-      throw .reconfigured(target)
-    }
-    guard now.served.isEnabled else { throw .switchedOff(target) }
-  }
-
-  func isShown(_ target: ServedPreview, isServed: Bool) -> Bool {
-    (try? check(target, isServed: isServed)) != nil
   }
 }
 

@@ -48,8 +48,10 @@ final class LoopWatchers: Sendable {
 struct JoinedStream: Sendable {
   let subscription: StreamSubscription
   var interval = Duration.zero
-  /// Joins what has the stream's name, once it has ended.
-  var rejoin: StreamWatcher.Rejoin?
+  /// Joins what the client goes on with, once the stream has ended; nil at the end.
+  var next: Next?
+
+  typealias Next = @Sendable () async -> JoinedStream?
 }
 
 /// A stream as one connection receives it. It belongs to the connection's event loop.
@@ -69,8 +71,8 @@ final class StreamWatcher {
 
   private let subscription: StreamSubscription
   private let interval: Duration
-  /// Joins what is served under the stream's name now, after the stream has ended; nil if there is nothing.
-  private let rejoin: Rejoin?
+  /// As of `JoinedStream`.
+  let next: JoinedStream.Next?
   /// Weak, because a hub may keep its watchers a little longer than their connections live.
   private weak let connection: StreamConnection?
   /// Nil before the first part, which is never too early.
@@ -85,24 +87,14 @@ final class StreamWatcher {
   /// When its client joined.
   var since: CaptureInstant { subscription.since }
 
-  typealias Rejoin = @Sendable () -> StreamSubscription?
-
   init(
     _ subscription: StreamSubscription, every interval: Duration, of connection: StreamConnection,
-    rejoin: Rejoin? = nil
+    next: JoinedStream.Next? = nil
   ) {
     self.subscription = subscription
     self.interval = interval
     self.connection = connection
-    self.rejoin = rejoin
-  }
-
-  /// The same client in the stream that has taken the place of this one, which has ended: the camera is at another node
-  /// now. Nil if there is none.
-  func successor() -> StreamWatcher? {
-    guard let rejoin, let connection, let next = rejoin(), next.hub !== hub else { return nil }
-    next.name(address: subscription.address, key: subscription.key)
-    return StreamWatcher(next, every: interval, of: connection, rejoin: rejoin)
+    self.next = next
   }
 
   @discardableResult

@@ -6,8 +6,6 @@ final class VideoSource: Sendable {
   let target: ServedPreview
   let preview: Preview
   let configuration: VideoConfiguration
-  /// Of a rung below: what it is made from.
-  let base: PreviewConfiguration?
   private let permit: AdmissionPermit?
   private let onEnd: (@Sendable () -> Void)?
 
@@ -15,9 +13,8 @@ final class VideoSource: Sendable {
 
   init(
     _ target: ServedPreview, _ preview: Preview, _ configuration: VideoConfiguration,
-    holding permit: AdmissionPermit?, base: PreviewConfiguration? = nil, onEnd: (@Sendable () -> Void)? = nil
+    holding permit: AdmissionPermit?, onEnd: (@Sendable () -> Void)? = nil
   ) {
-    self.base = base
     self.target = target
     self.preview = preview
     self.configuration = configuration
@@ -26,4 +23,25 @@ final class VideoSource: Sendable {
   }
 
   deinit { onEnd?() }
+}
+
+/// What a stream shows of a view, and how that is encoded.
+struct VideoRequest: Sendable {
+  let target: ServedPreview
+  let wanted: ServedView
+  let configuration: VideoConfiguration
+  /// Whether a camera's own H.264 will do where the view shows just that: of any profile, and with key pictures only where the camera
+  /// has them.
+  var passes = true
+
+  init(
+    _ target: ServedPreview, as wanted: ServedView, _ configuration: VideoConfiguration, passes: Bool = true
+  ) {
+    (self.target, self.wanted, self.configuration, self.passes) = (target, wanted, configuration, passes)
+  }
+
+  /// The view as it is served.
+  init(_ target: ServedPreview, passes: Bool = true) {
+    self.init(target, as: target.served, target.served.video, passes: passes)
+  }
 }

@@ -192,8 +192,8 @@ final class WHEPExchange: ChannelInboundHandler {
     feeds[key] = feed
     feed.add(session, at: now)
     let (exchange, reader) = (NIOLoopBound(self, eventLoop: loop), ObjectIdentifier(feed))
-    feed.run(entry.pictures, logger: logger) { picture in
-      try await loop.submit { exchange.value.deliver(picture, to: key, by: reader) }.get()
+    feed.run(entry.pictures, logger: logger) { news in
+      try await loop.submit { exchange.value.deliver(news, to: key, by: reader) }.get()
     }
   }
 
@@ -205,13 +205,15 @@ final class WHEPExchange: ChannelInboundHandler {
     feed.end()
   }
 
-  private func deliver(_ picture: RTPPicture?, to key: WHEPFeed.Key, by reader: ObjectIdentifier) {
+  private func deliver(_ news: WHEPFeed.News, to key: WHEPFeed.Key, by reader: ObjectIdentifier) {
     // Another feed may be there now, whose pictures are not those of this reader.
     guard let feed = feeds[key], ObjectIdentifier(feed) == reader else { return }
     let now = CaptureClock.now
-    feed.deliver(picture, at: now)
+    feed.deliver(news, at: now)
     for session in feed.sessions {
-      if session.wantsKey, let entry = sessions[session.terms.id] { settle(entry, at: now) }
+      if session.wantsKey || session.end != nil, let entry = sessions[session.terms.id] {
+        settle(entry, at: now)
+      }
       enqueue(session)
       if !session.isConnected, !session.isPreparing { leave(session) }
     }

@@ -1,5 +1,6 @@
 // A view's pictures for WebRTC: read and cut into packets once for all sessions that show it.
 internal import GLPreview
+internal import HTTPTypes
 internal import Logging
 
 /// Reads a view's pictures while it has sessions; used on the port's event loop.
@@ -18,11 +19,13 @@ final class WHEPFeed {
   }
 
   /// Begins to read a view, from a key picture on. Throws where it can't be watched now.
-  typealias Pictures = @Sendable () throws -> VideoStream
+  typealias Pictures = @Sendable () async throws -> VideoStream
 
   private struct Reading {
     /// Nil before the first one, and while the view can't be watched.
     var stream: VideoStream?
+    /// How often the stream had gone on with another view when the last picture came.
+    var moves = 0
     var clients = 0
   }
 
@@ -42,13 +45,22 @@ final class WHEPFeed {
 
   init(_ key: Key) { self.key = key }
 
-  /// Begins to read. `deliver` takes each picture to the event loop, and nil where the view can't be read any more.
+  /// What a feed has read.
+  enum News: Sendable {
+    case picture(RTPPicture)
+    /// Pictures are not from the same stream any more: new sessions do not get those from before.
+    case interrupted
+    /// The view may not be shown any more, for this reason.
+    case ended(String)
+  }
+
+  /// Begins to read. `deliver` takes what comes to the event loop.
   func run(_ pictures: @escaping Pictures, logger: Logger, _ deliver: @escaping Deliver) {
     let reading = reading
     task = Task { await WHEPFeed.read(pictures, into: reading, logger, deliver) }
   }
 
-  typealias Deliver = @Sendable (RTPPicture?) async throws -> Void
+  typealias Deliver = @Sendable (News) async throws -> Void
 
   private static func read(
     _ pictures: Pictures, into reading: Watched<Reading>, _ logger: Logger, _ deliver: Deliver
@@ -56,17 +68,24 @@ final class WHEPFeed {
     var told: String?
     while !Task.isCancelled {
       do {
-        let stream = try pictures()
+        let stream = try await pictures()
         reading.update {
-          $0.stream = stream
+          ($0.stream, $0.moves) = (stream, 0)
           stream.stand(for: $0.clients)
         }
         while let sample = try await stream.next() {
           told = nil
-          try await deliver(RTPPicture(sample))
+          if reading.value.moves != stream.moves {
+            try await deliver(.interrupted)
+            reading.update { $0.moves = stream.moves }
+          }
+          try await deliver(.picture(RTPPicture(sample)))
         }
+        if let problem = stream.revocation { try await deliver(.ended(problem.endOfView)) }
       } catch is CancellationError {
         // Its last session has left.
+      } catch let problem as Problem where [.conflict, .notFound].contains(problem.status) {
+        try? await deliver(.ended(problem.endOfView))
       } catch {
         let reason = "\(error)"
         if reason != told {
@@ -75,8 +94,7 @@ final class WHEPFeed {
         told = reason
       }
       reading.update { $0.stream = nil }
-      try? await deliver(nil)
-      // The view may come back; it is looked up where the configuration changes.
+      try? await deliver(.interrupted)
       try? await Task.sleep(for: retries)
     }
   }
@@ -90,18 +108,30 @@ final class WHEPFeed {
   func add(_ session: WHEPSession, at now: CaptureInstant) {
     sessions.append(session)
     session.feed = self
-    // Its view may have changed, or another node's stream ended, since these came.
-    if let stream = reading.value.stream, !stream.showsPast { (past, pastBytes) = ([], 0) }
+    forgetOldPast()
     session.beginAnew(with: past, at: now)
     stand()
     if past.isEmpty { reading.value.stream?.askForKey() }
   }
 
-  /// Gives a picture to all sessions. Nil says that the view has ended: new sessions do not get its pictures.
-  func deliver(_ picture: RTPPicture?, at now: CaptureInstant) {
-    guard let picture else { return (past, pastBytes) = ([], 0) }
-    keep(picture)
-    for session in sessions { session.send(picture, at: now) }
+  /// The view may have changed, another node's stream ended, or the camera moved, since the last pictures came.
+  private func forgetOldPast() {
+    let reading = reading.value
+    if let stream = reading.stream, !stream.showsPast || stream.moves != reading.moves {
+      (past, pastBytes) = ([], 0)
+    }
+  }
+
+  /// Gives a picture to all sessions, or ends them.
+  func deliver(_ news: News, at now: CaptureInstant) {
+    switch news {
+    case .picture(let picture):
+      keep(picture)
+      for session in sessions { session.send(picture, at: now) }
+    case .interrupted: (past, pastBytes) = ([], 0)
+    case .ended(let reason):
+      for session in sessions { session.close(reason) }
+    }
   }
 
   private func keep(_ picture: RTPPicture) {
@@ -132,6 +162,7 @@ final class WHEPFeed {
   /// pictures, which lowers the bit rate or the size if it goes on.
   func askForKey(for session: WHEPSession, at now: CaptureInstant) {
     guard let stream = reading.value.stream else { return }
+    forgetOldPast()
     if key.session != nil {
       stream.lost()
     } else if past.isEmpty {
@@ -140,4 +171,9 @@ final class WHEPFeed {
       session.beginAnew(with: past, at: now)
     }
   }
+}
+
+extension Problem {
+  /// The reason for the end of a session whose view may not be shown any more.
+  var endOfView: String { status == .conflict ? "the view was switched off" : "the view was removed" }
 }

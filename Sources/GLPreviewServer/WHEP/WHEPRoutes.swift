@@ -10,8 +10,7 @@ struct WHEPRoutes: Sendable {
   let registry: CameraRegistry
   let sessions: WHEPSessions
   let videos: VideoStreams
-  /// A view of another node's camera; nil if the camera is this node's own, or nobody's.
-  let guest: @Sendable (_ view: String, _ camera: String) throws -> ServedPreview?
+  let directory: ViewDirectory
 
   func add(to group: ServiceRoutes) {
     // Clients that may look may look by WebRTC; a session belongs to its client.
@@ -105,21 +104,26 @@ struct WHEPRoutes: Sendable {
     }
     let begun = try await sessions.begin(
       offer, target, asked: context.channel.localAddress?.ipAddress, by: context.grant
-    ) { try video(of: target) }
+    ) { try await video(of: target) }
     return (begun, "/cameras/\(target.camera)/\(target.name)/whep/\(begun.id)")
   }
 
   /// Begins to watch a view where it is now: its camera may have moved.
   ///
   /// Clients that lose packets need key pictures when they ask for them, which no camera gives us. Another node encodes with
-  /// a key picture each 2 seconds (`guest`), which is passed on.
-  private func video(of target: ServedPreview) throws -> VideoStream {
-    var target = target
-    if !registry.isShown(target, isServed: true) || target.guest != nil {
-      target =
-        try guest(target.name, target.camera) ?? registry.view(target.name, of: target.camera)
-    }
-    return try videos.begin(target, as: target.served, target.served.video, passes: target.guest != nil)
+  /// a key picture each 2 seconds (`StreamKind.frequentKeys`), which is passed on.
+  private func video(of target: ServedPreview) async throws -> VideoStream {
+    let address = ViewAddress(
+      view: target.name, camera: target.camera, parameters: StreamKind.frequentKeys)
+    let asked = { @Sendable (target: ServedPreview) in VideoRequest(target, passes: target.guest != nil) }
+    let found = try await directory.awaited(address)
+    // Another camera has taken its name.
+    guard
+      directory.peers.moves(target.camera) || found.preview === target.preview
+        || found.guest != nil && target.guest != nil
+    else { throw Problem.notFound("the view was removed") }
+    return try videos.begin(
+      asked(found), next: directory.nextVideo(address, asked))
   }
 
   /// The servers by which clients find addresses of their own.

@@ -22,11 +22,11 @@ final class WHEPSession {
   }
 
   let terms: Terms
-  let target: ServedPreview
+  private let view: Grant<ViewRight>
   /// Who began it.
   let client: RequestClient?
-  /// It is released with the session.
-  private let grant: Grant?
+  /// Both are released with the session.
+  private let grant: ClientGrant?
   private let identity: WebRTCIdentity
   private let permit: AdmissionPermit?
   /// What the times of pictures and reports are counted from.
@@ -62,13 +62,13 @@ final class WHEPSession {
   private static let preparesFor = Duration.seconds(1)
 
   init(
-    _ terms: Terms, _ target: ServedPreview, _ identity: WebRTCIdentity, for client: RequestClient?,
-    by grant: Grant? = nil, holding permit: AdmissionPermit?, counting counters: WebRTCCounters,
+    _ terms: Terms, showing view: Grant<ViewRight>, _ identity: WebRTCIdentity, for client: RequestClient?,
+    by grant: ClientGrant? = nil, holding permit: AdmissionPermit?, counting counters: WebRTCCounters,
     consent: Duration,
     at now: CaptureInstant
   ) {
     self.consent = consent
-    (self.terms, self.target, self.identity) = (terms, target, identity)
+    (self.terms, self.view, self.identity) = (terms, view, identity)
     (self.client, self.grant, self.permit, self.counters) = (client, grant, permit, counters)
     (createdAt, checkedAt) = (now, now)
     paths = WHEPPaths(terms, consent: consent)
@@ -77,6 +77,8 @@ final class WHEPSession {
         payloadType: terms.offer.format.payloadType, ssrc: terms.ssrc, playoutDelay: terms.offer.playoutDelay)
     )
   }
+
+  var target: ServedPreview { view.subject.target }
 
   var isConnected: Bool { srtp != nil && end == nil }
 

@@ -7,8 +7,7 @@ internal import ServiceLifecycle
 internal import Synchronization
 
 final class WHEPSessions: Service, CustomStringConvertible {
-  private let registry: CameraRegistry
-  private let elsewhere: Elsewhere
+  private let directory: ViewDirectory
   private let logger: Logger
   private let gate: AdmissionLimit
   let counters = WebRTCCounters()
@@ -25,19 +24,11 @@ final class WHEPSessions: Service, CustomStringConvertible {
     var isOver = false
   }
 
-  /// What is known of other nodes' cameras.
-  struct Elsewhere: Sendable {
-    /// Whether a camera moves between nodes.
-    let moves: @Sendable (_ camera: String) -> Bool
-    /// Whether another node offers a view, or may offer it again.
-    let offers: @Sendable (_ view: String, _ camera: String) -> Bool
-  }
-
   init(
-    _ registry: CameraRegistry, _ configuration: WebRTCConfiguration, at bind: BindAddress,
-    elsewhere: Elsewhere, capacity: Int, logger: Logger
+    _ directory: ViewDirectory, _ configuration: WebRTCConfiguration, at bind: BindAddress,
+    capacity: Int, logger: Logger
   ) {
-    (self.registry, self.elsewhere, self.logger) = (registry, elsewhere, logger)
+    (self.directory, self.logger) = (directory, logger)
     gate = AdmissionLimit(capacity: capacity, subject: "WebRTC sessions", retryAfter: 5)
     state = Mutex(State(configuration: configuration, bind: bind))
   }
@@ -71,7 +62,7 @@ final class WHEPSessions: Service, CustomStringConvertible {
   ///
   /// - Throws: `Problem`.
   func begin(
-    _ offer: SDPOffer, _ target: ServedPreview, asked: String?, by grant: Grant?,
+    _ offer: SDPOffer, _ target: ServedPreview, asked: String?, by grant: ClientGrant?,
     pictures: @escaping WHEPFeed.Pictures
   ) async throws -> Begun {
     if let missing = WebRTCError.ofLibraries { throw Problem(.notImplemented, missing.description) }
@@ -83,21 +74,25 @@ final class WHEPSessions: Service, CustomStringConvertible {
     let terms = WHEPSession.Terms(
       id: Self.word(32), offer: offer, fragment: Self.word(8), password: Self.word(32),
       ssrc: .random(in: 1 ... .max))
-    let (identity, counters, consent) = (port.identity, counters, registry.patience.webRTCConsent)
+    let (identity, counters, consent) = (port.identity, counters, directory.registry.patience.webRTCConsent)
+    let view = try directory.registry.grants.grant(ViewRight(target, .asServed))
     let own = try grant?.another(.read) { [weak self] in self?.end(terms.id, Self.revoked) }
     do {
       try await port.add(
         {
           WHEPSession(
-            terms, target, identity, for: client, by: own, holding: permit, counting: counters,
+            terms, showing: view, identity, for: client, by: own, holding: permit, counting: counters,
             consent: consent, at: CaptureClock.now)
         },
         pictures: pictures)
     } catch is ChannelError {
       throw Problem.busy(.serviceUnavailable, "the port of WebRTC has just been closed", retryAfter: 1)
     }
-    // What has changed meanwhile has not found this session.
-    followViews()
+    view.whenRevoked { [weak self, weak view] in
+      // A camera that moves is followed; if nothing is found, the feed ends the session.
+      guard let self, let view, !directory.peers.moves(target.camera) else { return }
+      do throws(Problem) { try view.check() } catch { end(terms.id, error.endOfView) }
+    }
     if own?.isValid == false {
       end(terms.id, Self.revoked)
       throw Problem(.unauthorized, "these credentials are not valid any more")
@@ -159,27 +154,6 @@ final class WHEPSessions: Service, CustomStringConvertible {
 
   func end(_ id: String) async {
     await openedPort?.end { $0.terms.id == id ? "the client has ended it" : nil }
-  }
-
-  /// Ends the sessions of views that are removed, replaced or switched off. Where a camera moves between nodes, they go on with the
-  /// view at its next one.
-  func followViews() {
-    let (registry, elsewhere) = (registry, elsewhere)
-    end { session in
-      let target = session.target
-      let isOffered = { elsewhere.offers(target.name, target.camera) }
-      let moves = elsewhere.moves(target.camera)
-      guard let now = try? registry.view(target.name, of: target.camera),
-        moves || now.preview === target.preview
-      else {
-        let isElsewhere = moves || target.guest.map { !$0.isOver } ?? false
-        // A camera that moves here may have arrived between the two looks.
-        let goesOn =
-          isElsewhere && (isOffered() || (try? registry.view(target.name, of: target.camera)) != nil)
-        return goesOn ? nil : "the view was removed"
-      }
-      return now.served.isEnabled ? nil : "the view was switched off"
-    }
   }
 
   /// Whether a session is at this node.

@@ -8,16 +8,11 @@ struct WebRTCFeature: ServiceFeature {
   let routes: WHEPRoutes
 
   init(_ core: ServiceCore) {
-    let (peers, peerStreams) = (core.peers, core.peerStreams)
-    let sessions = WHEPSessions(
-      core.registry, core.configuration.webRTC, at: core.configuration.bind,
-      elsewhere: .init(moves: { peers.moves($0) }, offers: { peers.offers($0, of: $1) }),
+    sessions = WHEPSessions(
+      core.directory, core.configuration.webRTC, at: core.configuration.bind,
       capacity: core.configuration.limits.webRTCSessions, logger: core.logger)
-    self.sessions = sessions
-    peerStreams.onFollow { sessions.followViews() }
-    routes = WHEPRoutes(registry: core.registry, sessions: sessions, videos: core.videos) {
-      try peerStreams.view($0, of: $1, as: .video, words: PeerStreams.frequentKeys)
-    }
+    routes = WHEPRoutes(
+      registry: core.registry, sessions: sessions, videos: core.videos, directory: core.directory)
   }
 
   var services: [any Service] { [sessions] }

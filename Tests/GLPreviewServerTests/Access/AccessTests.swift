@@ -333,7 +333,7 @@ struct AccessTests {
     let control = AccessControl(Self.configuration, now: { clock.now })
     let credential = try #require(Self.credential("look"))
     let revoked = Watched<[String]>([])
-    func open(_ name: String) throws -> Grant {
+    func open(_ name: String) throws -> ClientGrant {
       let login = Credential(cookie: control.logIn(.read, by: credential))
       return try control.grants.grant(login, .read) { revoked.update { $0.append(name) } }
     }
@@ -357,7 +357,7 @@ struct AccessTests {
     let control = AccessControl(Self.configuration)
     let credential = try #require(Self.credential("change"))
     let revoked = Watched(0)
-    func grant() throws -> Grant {
+    func grant() throws -> ClientGrant {
       try control.grants.grant(credential, .read) { revoked.update { $0 += 1 } }
     }
     let (low, high, released) = (try grant(), try grant(), try grant())

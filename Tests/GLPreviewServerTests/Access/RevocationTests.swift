@@ -123,7 +123,7 @@ struct RevocationTests {
   // MARK: The answers
 
   /// An answer that is being given.
-  private struct Open {
+  struct Open {
     /// How many grants it has.
     var grants = 1
     /// Returns when it has ended.
@@ -160,7 +160,7 @@ struct RevocationTests {
       + fields.map { "\($0): \($1)\r\n" }.joined() + "\r\n"
   }
 
-  private static func streaming(
+  static func streaming(
     _ path: String, _ service: RunningService, _ proof: Proof
   ) async throws -> Open {
     let connection = try await RawConnection(to: service.port, sending: request("GET", path, proof))
@@ -228,12 +228,12 @@ struct RevocationTests {
     }
   }
 
-  private struct Message: Codable {
+  struct Message: Codable {
     let type: String
     let value: String
   }
 
-  private static func socketWebRTC(_ service: RunningService, _ proof: Proof) async throws -> Open {
+  static func socketWebRTC(_ service: RunningService, _ proof: Proof) async throws -> Open {
     let (socket, peer) = (try await socketPeer(service, proof), try await WHEPPeer())
     let offer = try JSONEncoder().encode(Message(type: "webrtc/offer", value: await peer.offer))
     try await socket.send(String(decoding: offer, as: UTF8.self))
@@ -249,7 +249,7 @@ struct RevocationTests {
       }, more: { _ = try await peer.packet() })
   }
 
-  private static func webRTC(_ service: RunningService, _ proof: Proof) async throws -> Open {
+  static func webRTC(_ service: RunningService, _ proof: Proof) async throws -> Open {
     let peer = try await WHEPPeer()
     let (_, answer) = try await service.offer(
       peer, "/cameras/camera/main/whep", proof.fields + [("Host", proof.host)])
@@ -257,7 +257,7 @@ struct RevocationTests {
     return Open(end: { try await peer.untilEnded() }, more: { _ = try await peer.packet() })
   }
 
-  private static func rtsp(_ service: RunningService, _ proof: Proof) async throws -> Open {
+  static func rtsp(_ service: RunningService, _ proof: Proof) async throws -> Open {
     await until { service.inside.rtsp.port != nil }
     let port = try #require(service.inside.rtsp.port)
     let (peer, url) = (try await RTSPPeer(to: port), "rtsp://127.0.0.1:\(port)/camera/main")

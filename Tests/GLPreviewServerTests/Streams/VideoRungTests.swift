@@ -153,14 +153,12 @@ struct SlowVideoTests {
       #expect(try await Self.drop(stream)?.format.size == Size(width: 160, height: 90))
       _ = try await service.send(
         "PATCH", "/api/cameras/camera/views/main", body: #"{"size": "200x100"}"#)
-      streams.followViews()
       #expect(!stream.isReduced)
       let sample = try #require(try await stream.next())
       #expect(sample.format.size == Size(width: 200, height: 100) && sample.isKey)
 
       #expect(try await Self.drop(stream)?.format.size == Size(width: 100, height: 50))
       _ = try await service.send("PATCH", "/api/cameras/camera/views/main", body: #"{"enabled": false}"#)
-      streams.followViews()
       let end = try await stream.next()
       #expect(end == nil)
     }

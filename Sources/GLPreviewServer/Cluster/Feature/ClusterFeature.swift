@@ -48,14 +48,12 @@ struct ClusterFeature: ServiceFeature {
     return LeaseFollower(
       hold: { cameras in
         await core.assignment.hold(cameras)
-        core.followViews()
         core.events.configurationChanged()
       },
       ownersChanged: { view in
         responder?.serve(view.epochs(of: core.registry.served.names, at: peers.cluster.name))
         responder?.know(Set(view.nodes.map(\.name)))
         peers.apply(view)
-        core.peerStreams.followPeers()
       },
       isServed: { camera, node in
         guard let route = peers.cluster[camera: camera] else { return false }
@@ -113,11 +111,9 @@ struct ClusterFeature: ServiceFeature {
   }
 
   func apply(_ new: ValidatedConfiguration, replacing old: ServedState) {
-    let isTokenOther = core.peers.client.token != new.cluster.token
     core.peers.apply(new.cluster, name: new.nodeName)
     expect(new)
     node?.become(new.configuration.identity(of: new.nodeName, core.peers.instance))
-    core.peerStreams.followPeers(isTokenOther: isTokenOther)
     answerByBroker()
   }
 

@@ -93,27 +93,38 @@ struct PeerMiddleware: ServiceMiddleware {
   }
 
   private func stream(
-    _ target: Target, as kind: PeerStreams.Kind, _ request: Request, _ context: ServiceContext,
+    _ target: Target, as kind: StreamKind, _ request: Request, _ context: ServiceContext,
     _ route: PeerRoute
   ) async throws -> Response {
     let view = target.view ?? route.camera.views.first?.name ?? ""
     // The node checks the words of the URL, and answers for them.
     let asked = kind == .jpegs ? target.asked(request) : request
-    if try !guests.isAccepted(view, at: route, as: kind, request),
+    let address = request.address(of: view, target.camera, as: kind)
+    if try !guests.isAccepted(address, at: route),
       let refusal = try await context.whileClientStays({
         try await forwarder.refusal(of: asked, context, by: route)
       })
     {
       return refusal
     }
-    let guest = try guests.known(view, of: target.camera, as: kind, request)
+    let guest = try known(address)
     var context = context
     // What was waited for the node is not taken off the time for the first picture.
     context.startedAt = CaptureClock.now
     return switch kind {
-    case .jpegs: try await streams.stream(guest: guest, request, context)
-    case .video: try await videos.mp4(guest: guest, request, context)
+    case .jpegs: try await streams.stream(guest, request, context)
+    case .video: try await videos.mp4(guest, request, context)
     }
+  }
+
+  /// The view of a camera that another node has just had, and whose parameters that has accepted.
+  private func known(_ address: ViewAddress) throws -> ServedPreview {
+    var address = address
+    address.isAccepted = true
+    guard let guest = try guests.view(address) else {
+      throw Problem.busy(.serviceUnavailable, "the nodes' cameras have just changed", retryAfter: 1)
+    }
+    return guest
   }
 
   /// The answer of this node to an offer, or to the question what to offer; nil if only the camera's node has one.
@@ -136,17 +147,18 @@ struct PeerMiddleware: ServiceMiddleware {
   private func offered(
     _ view: String, _ context: ServiceContext, _ route: PeerRoute
   ) async throws -> ServedPreview? {
-    let words = "src=\(route.camera.name)/\(view)&\(PeerStreams.frequentKeys)"
+    let words = "src=\(route.camera.name)/\(view)&\(StreamKind.frequentKeys)"
     let video = Request(
       head: HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/api/stream.mp4?\(words)"),
       body: RequestBody(buffer: ByteBuffer()))
-    if try !guests.isAccepted(view, at: route, as: .video, video) {
+    let address = video.address(of: view, route.camera.name, as: .video)
+    if try !guests.isAccepted(address, at: route) {
       let refusal = try await context.whileClientStays {
         try await forwarder.refusal(of: video, context, by: route)
       }
       guard refusal == nil else { return nil }
     }
-    return try guests.known(view, of: route.camera.name, as: .video, video)
+    return try known(address)
   }
 
   /// What is played over the socket is read from the node here.
@@ -157,7 +169,7 @@ struct PeerMiddleware: ServiceMiddleware {
     let (camera, request) = (target.camera, request.without("src"))
     let source = ["src=\(camera)/\(view)", request.uri.query].compactMap(\.self).joined(separator: "&")
     // Without an encoder, the node may still have JPEGs.
-    if try !guests.isAccepted(view, at: route, as: .video, request) {
+    if try !guests.isAccepted(request.address(of: view, camera, as: .video), at: route) {
       let video = request.at("/api/stream.mp4", with: source)
       let refusal = try await context.whileClientStays {
         try await forwarder.refusal(of: video, context, by: route)
@@ -166,28 +178,13 @@ struct PeerMiddleware: ServiceMiddleware {
         return refusal
       }
     }
-    let words: @Sendable (Bool) -> Request = { isOwn in
-      isOwn ? request : request.without("keyframe").adding(PeerStreams.frequentKeys)
+    let show = sockets.show(view, of: camera, request, isAccepted: true, context) { [self] offer in
+      let route = catalogue.route(to: camera) ?? route
+      if let view = offeredView(target, route), let guest = try await offered(view, context, route) {
+        return try await sockets.offers.begun(guest, offer: offer, context).0.answer
+      }
+      return try await forwarder.answer(to: offer, at: "/api/webrtc?\(source)", context, by: route)
     }
-    let show = WebSocketRoutes.Show(
-      name: "'\(view)' of '\(camera)'",
-      video: { [guests, videos] isOwn in
-        let guest = try guests.known(view, of: camera, as: .video, words(isOwn))
-        return try videos.streams.begin(guest, as: guest.served, guest.served.video)
-      },
-      successor: { [videos] in videos.successor(of: view, camera, words($0), passes: $0) },
-      jpegs: { [guests, streams] in
-        let jpegs = VideoRoutes.encodingKeys.reduce(request) { $0.without($1) }
-        let guest = try guests.known(view, of: camera, as: .jpegs, jpegs)
-        return try streams.streams.join(guest, as: guest.served, every: .zero)
-      },
-      answer: { [self] offer in
-        let route = catalogue.route(to: camera) ?? route
-        if let view = offeredView(target, route), let guest = try await offered(view, context, route) {
-          return try await sockets.offers.begun(guest, offer: offer, context).0.answer
-        }
-        return try await forwarder.answer(to: offer, at: "/api/webrtc?\(source)", context, by: route)
-      })
     return try await sockets.response(show, to: request, context)
   }
 
