@@ -34,7 +34,7 @@ struct ServiceParts: Sendable {
     let recordings = RecordingFeature(core, cluster.forwarder)
     // Those that others need come first, and end last.
     features = [
-      cluster, webRTC, RTSPServer(core), recordings,
+      cluster, webRTC, RTSPServer(core), HLSFeature(views.videos), recordings,
       MotionFeature(core) { recordings.recorders?.motionChanged($0, $1) }, try MQTTFeature(core),
     ]
     for warning in tls?.warnings ?? [] { logger.warning("\(warning)") }

@@ -177,15 +177,16 @@ struct ShutdownTests {
     await clients.value
   }
 
-  @Test("who waits for a picture that does not come is answered")
-  func waiting() async throws {
+  @Test(
+    "a client that waits for a picture that does not come is answered",
+    arguments: ["/cameras/camera/main.jpg?offline=error", "/cameras/camera/main.m3u8"])
+  func waiting(path: String) async throws {
     var camera = CameraConfiguration(source: "exec:exec sleep 1000")
     camera.isRequired = false
     camera.options.live = .init(
       stallsAfter: allTheTimeThereIs, reconnectsAfter: allTheTimeThereIs, connectsWithin: allTheTimeThereIs)
 
     let reader = try await Self.endAfter([camera]) { base in
-      let path = "/cameras/camera/main.jpg?offline=error"
       let reader = Task { try await Self.get(base + path).status.code }
       // It waits for the camera when that is being opened.
       while true {

@@ -31,7 +31,7 @@ struct AccessMiddleware: ServiceMiddleware {
     do {
       let client = RequestClient(address: context.client, secret: sender.secret)
       return try await RequestClient.$current.withValue(client) {
-        try await next(request.withoutToken, context).holding(grant)
+        try await next(request.withoutToken, context).carryingToken(of: request).holding(grant)
       }
     } catch {
       grant?.release()

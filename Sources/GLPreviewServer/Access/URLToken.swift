@@ -1,6 +1,8 @@
 // Tokens in URLs, for players that can't send header fields, and how logs omit them.
 internal import GLPreview
+internal import HTTPTypes
 internal import HummingbirdCore
+internal import NIOCore
 
 /// `?token=SECRET`.
 enum URLToken {
@@ -29,5 +31,22 @@ enum URLToken {
     let pairs = url[url.index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false)
     let query = pairs.compactMap(edit).joined(separator: "&")
     return query.isEmpty ? String(url[..<mark]) : url[...mark] + query
+  }
+}
+
+extension Response {
+  /// The media type of playlists, each of whose URIs has one question mark. Nothing else in them has one.
+  static let playlist = "application/vnd.apple.mpegurl"
+
+  /// The answer; of a playlist, with the token of its own URL in its URIs.
+  func carryingToken(of request: Request) -> Response {
+    guard headers[.contentType] == Self.playlist,
+      let token = request.uri.query?.split(separator: "&").first(where: { $0.hasPrefix("token=") })
+    else { return self }
+    let word = token.replacing("?", with: "%3F").replacing("\"", with: "%22")
+    var response = self
+    response.headers[.contentLength] = nil
+    response.body = body.map { ByteBuffer(string: String(buffer: $0).replacing("?", with: "?\(word)&")) }
+    return response
   }
 }

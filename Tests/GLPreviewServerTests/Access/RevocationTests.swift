@@ -347,6 +347,36 @@ struct RevocationTests {
     }
   }
 
+  /// HLS has no answer that lasts: each request is asked again.
+  @Test(
+    "a player of HLS gets nothing more with a secret that has gone, and others do", arguments: Loss.allCases)
+  func players(loss: Loss) async throws {
+    try await withTemporaryFolder { folder in
+      let before = Self.configuration(folder, asks: loss != .credentialsRequired)
+      try await withService(before) { service in
+        func get(_ path: String, _ proof: Proof) async throws -> RunningService.Answer {
+          try await service.get("/cameras/camera/" + path, proof.fields + [("Host", proof.host)])
+        }
+        let proof = try await Self.proof(for: loss, service)
+        let playlist = try MediaPlaylist(try await get("main.m3u8", proof).text)
+        let segment = try #require(playlist.segments.last).uri
+        if loss != .credentialsRequired { #expect(try await get("main.m3u8", .other).status == 200) }
+        let videos = service.inside.videos
+        #expect(videos.clientCount(of: "camera", "main") <= 2)
+
+        try await Self.cause(loss, at: service, folder, proof)
+
+        let isLost = Self.outcome(of: .video, after: loss) == .ends
+        if isLost {
+          #expect(videos.clientCount(of: "camera", "main") <= (loss == .credentialsRequired ? 0 : 1))
+          #expect(try await get(segment, proof).status != 200)
+        }
+        #expect(try await (get("main.m3u8", proof).status == 200) == !isLost)
+        #expect(try await get("main.m3u8", .other).status == 200)
+      }
+    }
+  }
+
   @Test("a node that loses its token at another gets no more from it, and nor do its clients")
   func peers() async throws {
     var owner = ServerConfiguration(cameras: [

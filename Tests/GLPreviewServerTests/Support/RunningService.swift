@@ -165,6 +165,7 @@ extension ServiceParts {
   var broker: ClusterBroker? { feature(ClusterFeature.self).broker }
   var responder: BrokerResponder? { feature(ClusterFeature.self).responder }
   var rtsp: RTSPServer { feature(RTSPServer.self) }
+  var hls: HLSFeature { feature(HLSFeature.self) }
   var recorders: Recorders? { feature(RecordingFeature.self).recorders }
   var motion: MotionWatch { feature(MotionFeature.self).motion }
   var mqtt: MQTTPublisher? { feature(MQTTFeature.self).publisher }

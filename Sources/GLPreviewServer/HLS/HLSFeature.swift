@@ -1,0 +1,99 @@
+// `/cameras/{camera}/{view}.m3u8`: a view for players of HLS, such as iPhones and television sets.
+internal import GLPreview
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import ServiceLifecycle
+internal import Synchronization
+
+/// A media playlist and, below its path, its segments. A view has one rendition, so that it needs no master playlist (docs/hls.md).
+final class HLSFeature: ServiceFeature, Service {
+  private let videos: VideoRoutes
+  private let gate = AdmissionLimit(capacity: 1024, subject: "viewers of HLS", retryAfter: 5)
+  let streams = Mutex<[HLSStream]>([])
+
+  init(_ videos: VideoRoutes) { self.videos = videos }
+
+  func addRoutes(to group: ServiceRoutes) {
+    group.get("cameras/:camera/{view}.m3u8", .pictures) { try await self.playlist($0, $1) }
+    group.get("cameras/:camera/{view}.m3u8/:name", .pictures) { try await self.segment($0, $1) }
+  }
+
+  func paths(of view: ServedPreview) -> [String: String] {
+    ["hls": "/cameras/\(view.camera)/\(view.name).m3u8"]
+  }
+
+  func run() async {
+    try? await cancelWhenGracefulShutdown { [self] in
+      while true {
+        try await Task.sleep(for: .seconds(1))
+        forgetViewers(at: CaptureClock.now)
+      }
+    }
+  }
+
+  func forgetViewers(at now: CaptureInstant) {
+    streams.withLock { $0.removeAll { !$0.forgetViewers(at: now) } }
+  }
+
+  /// The stream that a request is for, with its viewer; nil if there is none and it does not begin. One of a view as it looked before a
+  /// change is not found.
+  private func stream(
+    _ request: Request, _ context: ServiceContext, begins: Bool = false
+  ) async throws -> HLSStream? {
+    let (camera, view) = (try context.parameters.require("camera"), try context.parameters.require("view"))
+    let target = try videos.registry.view(view, of: camera)
+    var words = try QueryWords(request)
+    let (wanted, video) = try videos.take(from: &words, over: target)
+    try words.finish(known: VideoRoutes.socketKeys)
+    let isServed = wanted.view == target.served.view
+    if begins, !isServed { try await videos.registry.check(wanted.view, of: target) }
+    try videos.registry.check(ViewRight(target, isServed: isServed))
+    return try streams.withLock { streams in
+      let known = streams.first {
+        $0.target.preview === target.preview && $0.wanted.view == wanted.view && $0.configuration == video
+      }
+      guard begins || known != nil else { return nil }
+      let stream = try known ?? HLSStream(target, wanted, video, videos.streams)
+      try stream.visit(.init(program: request.headers[.userAgent]), at: CaptureClock.now, context.grant, gate)
+      guard known == nil else { return stream }
+      streams.append(stream)
+      Task { [budget = videos.registry.budget] in await stream.run(within: budget) }
+      return stream
+    }
+  }
+
+  private func playlist(_ request: Request, _ context: ServiceContext) async throws -> Response {
+    let stream = try await stream(request, context, begins: true)
+    let limit = context.rest(of: videos.registry.patience.firstPicture)
+    let query = (request.uri.query ?? "").replacing("\"", with: "%22").replacing("?", with: "%3F")
+    let text = try await context.whileClientStays {
+      try await beforeShutdown { try await stream?.playlist(query, within: limit) }
+    }
+    guard let text else { throw Problem(.gatewayTimeout, "no segment within \(limit.components.seconds) s") }
+    return Response(
+      status: .ok, headers: [.contentType: Response.playlist, .cacheControl: "private, no-store"],
+      body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+  }
+
+  private func segment(_ request: Request, _ context: ServiceContext) async throws -> Response {
+    let name = try context.parameters.require("name")
+    guard let stream = try await stream(request, context), let (bytes, lease) = stream.file(name) else {
+      throw Problem.notFound("there is no segment '\(name)' now: the playlist lists those that there are")
+    }
+    let channel = context.channel
+    let grant = try videos.registry.grants.grant(ViewRight(stream.target, .kept(stream.wanted.view)))
+    let body = ResponseBody(contentLength: bytes.readableBytes) { writer in
+      var rest = bytes
+      while let part = rest.readSlice(length: max(1, min(rest.readableBytes, 64 << 10))) {
+        try grant.check()
+        try await writer.write(part)
+        try await channel.eventLoop.submit {}.get()
+      }
+      try await writer.finish(nil)
+      withExtendedLifetime(lease) {}
+    }
+    return Response(
+      status: .ok, headers: [.contentType: "video/mp4", .cacheControl: "private, max-age=10"], body: body)
+  }
+}
