@@ -24,7 +24,7 @@ struct AccessMiddleware: ServiceMiddleware {
       guard role.includes(needed) else { throw Problem.needs(needed) }
       let (channel, site) = (context.channel, context.site)
       context.grant = try sender.credential.map { credential throws(Problem) in
-        try control.grants.grant(credential, at: site, needed) { channel.reset() }
+        try control.grants.grant(credential, at: site, needed) { channel?.reset() }
       }
     }
     let grant = context.grant

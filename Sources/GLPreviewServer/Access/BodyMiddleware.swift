@@ -80,7 +80,7 @@ private struct BoundedBody: AsyncSequence, Sendable {
 struct ContinueMiddleware: ServiceMiddleware {
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     if request.headers[.expect]?.lowercased() == "100-continue" {
-      try await context.channel.writeAndFlush(HTTPResponsePart.head(HTTPResponse(status: .continue)))
+      try await context.channel?.writeAndFlush(HTTPResponsePart.head(HTTPResponse(status: .continue)))
     }
     return try await next(request, context)
   }

@@ -100,8 +100,7 @@ final class PeerForwarder: Sendable {
       body: ResponseBody(contentLength: head.contentLength) { writer in
         for try await part in body {
           try await writer.write(part)
-          // A write only waits if the event loop knows that the socket is full: it has to see this one first.
-          try await channel.eventLoop.submit {}.get()
+          try await channel.seesWrites()
         }
         try await writer.finish(nil)
         withExtendedLifetime(permit) {}

@@ -40,11 +40,10 @@ extension ServiceContext {
   func whileClientStays<Value: Sendable>(
     _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    let channel = channel
+    guard let channel else { return try await work() }
     let found = channel.eventLoop.submit {
       try channel.pipeline.syncOperations.handler(type: DepartureHandler.self).hasLeft
     }
-    // Requests without a connection of their own have none.
     guard let hasLeft = try? await found.get() else { return try await work() }
     return try await withThrowingTaskGroup(of: Value?.self) { group in
       group.addTask { try await work() }

@@ -37,16 +37,20 @@ extension HTTPFields {
   }
 }
 
+extension Optional where Wrapped == any Channel {
+  /// A write only waits if the event loop knows that the socket is full: it has to see those before it first.
+  func seesWrites() async throws { try await self?.eventLoop.submit {}.get() }
+}
+
 extension ResponseBody {
   /// Creates a body that counts against the memory budget, by `lease`, until `channel` has taken all but the last of
   /// `bytes`.
-  init(_ bytes: ByteBuffer, holding lease: MemoryLease, on channel: any Channel) {
+  init(_ bytes: ByteBuffer, holding lease: MemoryLease, on channel: (any Channel)?) {
     self.init(contentLength: bytes.readableBytes) { writer in
       var rest = bytes
       while rest.readableBytes > Self.partLength, let part = rest.readSlice(length: Self.partLength) {
         try await writer.write(part)
-        // A write only waits if the event loop knows that the socket is full: it has to see this one first.
-        try await channel.eventLoop.submit {}.get()
+        try await channel.seesWrites()
       }
       try await writer.write(rest)
       try await writer.finish(nil)

@@ -7,8 +7,8 @@ internal import NIOCore
 /// The context of a request: the client, its address and its role.
 struct ServiceContext: RequestContext {
   var coreContext: CoreRequestContextStorage
-  /// The connection; streams write to it directly.
-  let channel: any Channel
+  /// The connection; nil for requests that came by the broker.
+  let channel: (any Channel)?
   /// The client's address without a port; `unix` for a local socket.
   let clientAddress: String
   /// The client as limits count it.
@@ -34,14 +34,23 @@ struct ServiceContext: RequestContext {
     grantedRole = nil
   }
 
-  /// Of a request that has come by the broker or by MQTT.
+  /// Of a request that has come by the broker.
   init(granting role: Role, to client: ClientGroup, logger: Logger) {
-    let channel = AbsentChannel.shared
-    coreContext = CoreRequestContextStorage(
-      source: ApplicationRequestContextSource(channel: channel, logger: logger))
-    self.channel = channel
-    (clientAddress, grantedRole) = ("broker", role)
+    coreContext = CoreRequestContextStorage(source: BrokerSource(logger: logger))
+    (channel, clientAddress, grantedRole) = (nil, "broker", role)
     self.client = client
+  }
+
+  private struct BrokerSource: RequestContextSource {
+    let logger: Logger
+  }
+
+  /// The connection, which streams write to directly.
+  ///
+  /// - Throws: a `Problem` of status 501 if the request came without one.
+  func connection() throws(Problem) -> any Channel {
+    guard let channel else { throw Problem(.notImplemented, "this is answered over HTTP only") }
+    return channel
   }
 
   /// Demands a higher role than the method of the request does.

@@ -41,7 +41,7 @@ struct WebSocket: Sendable {
     guard let key = headers[named: "Sec-WebSocket-Key"], Data(base64Encoded: key)?.count == 16 else {
       throw Problem(.badRequest, "Sec-WebSocket-Key must be 16 bytes in base64")
     }
-    let channel = context.channel
+    let channel = try context.connection()
     var fields: HTTPFields = [.connection: "Upgrade"]
     fields[named: "Upgrade"] = "websocket"
     fields[named: "Sec-WebSocket-Accept"] = try accept(key)

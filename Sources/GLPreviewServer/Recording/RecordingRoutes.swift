@@ -199,8 +199,7 @@ struct RecordingRoutes: Sendable {
           }
           offset += bytes.count
           try await writer.write(ByteBuffer(bytes: bytes))
-          // A write only waits if the event loop knows that the socket is full: it has to see this one first.
-          try await channel.eventLoop.submit {}.get()
+          try await channel.seesWrites()
         }
         try await writer.finish(nil)
       })

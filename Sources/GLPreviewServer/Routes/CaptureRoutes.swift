@@ -164,7 +164,7 @@ struct CaptureRoutes: Sendable {
   // MARK: As parts
 
   /// A multipart answer (RFC 2046) with one part for each view of each snapshot.
-  private func multipart(_ snapshots: [CapturedSnapshot], on channel: any Channel) throws -> Response {
+  private func multipart(_ snapshots: [CapturedSnapshot], on channel: (any Channel)?) throws -> Response {
     var body = ByteBuffer()
     // The buffer doubles as it grows.
     let bytes = snapshots.flatMap(\.pictures).map(\.jpeg.bytes.count).reduce(0, +)

@@ -104,7 +104,7 @@ struct SnapshotRoutes: Sendable {
   }
 
   private func response(
-    _ subject: SnapshotSubject, _ answer: SnapshotAnswer, _ query: SnapshotQuery, on channel: any Channel
+    _ subject: SnapshotSubject, _ answer: SnapshotAnswer, _ query: SnapshotQuery, on channel: (any Channel)?
   ) -> Response {
     var headers = fields(subject)
     headers[.contentType] = answer.mediaType

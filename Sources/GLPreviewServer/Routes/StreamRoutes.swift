@@ -78,7 +78,7 @@ struct StreamRoutes: Sendable {
     } catch is StreamTimeout {
       throw Problem(.gatewayTimeout, "no picture came within \(limit.components.seconds) s")
     }
-    return response([joined], context)
+    return try response([joined], context)
   }
 
   /// Several views, named by `view=CAMERA/VIEW`, in one stream whose parts name their view. Other parameters apply to
@@ -117,7 +117,7 @@ struct StreamRoutes: Sendable {
     }
     // A connection that nothing is ever written to would never be detected as dead.
     guard !subscriptions.isEmpty else { throw Problem(.conflict, "all of these views are switched off") }
-    return response(subscriptions, context)
+    return try response(subscriptions, context)
   }
 
   private static let mostViews = 64
@@ -182,7 +182,7 @@ struct StreamRoutes: Sendable {
   /// An answer whose body the stream connection then writes itself.
   private func response(
     _ subscriptions: [JoinedStream], _ context: ServiceContext
-  ) -> Response {
+  ) throws(Problem) -> Response {
     var headers: HTTPFields = [
       .contentType: "multipart/x-mixed-replace; boundary=\(StreamPart.boundary)",
       .cacheControl:
@@ -192,7 +192,7 @@ struct StreamRoutes: Sendable {
     headers[named: "Pragma"] = "no-cache"
     // Tells nginx not to buffer.
     headers[named: "X-Accel-Buffering"] = "no"
-    let channel = context.channel
+    let channel = try context.connection()
     return Response(
       status: .ok, headers: headers,
       body: ResponseBody { writer in

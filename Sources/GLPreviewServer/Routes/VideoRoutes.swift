@@ -73,7 +73,7 @@ struct VideoRoutes: Sendable {
     let first = try await first(of: stream, target, context)
     var headers = Self.headers(of: target, file)
     headers[.contentType] = first.format.mediaType
-    let channel = context.channel
+    let channel = try context.connection()
     let body = ResponseBody { writer in
       // Of video at a low bit rate, what is little for pictures would be seconds.
       channel.keepLittleUnsent(16 << 10)

@@ -103,7 +103,7 @@ struct WHEPRoutes: Sendable {
       throw Problem(error.isRefusal ? .notAcceptable : .badRequest, error.reason)
     }
     let begun = try await sessions.begin(
-      offer, target, asked: context.channel.localAddress?.ipAddress, by: context.grant
+      offer, target, asked: context.channel?.localAddress?.ipAddress, by: context.grant
     ) { try await video(of: target) }
     return (begun, "/cameras/\(target.camera)/\(target.name)/whep/\(begun.id)")
   }
