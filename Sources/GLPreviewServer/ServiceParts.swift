@@ -97,10 +97,7 @@ struct ServiceParts: Sendable {
     for feature in features { feature.addRoutes(to: group) }
     views.add(to: group)
     cameraRoutes.add(to: group)
-    CaptureRoutes(
-      registry: core.registry, snapshots: core.snapshots, events: core.events,
-      gate: AdmissionLimit(capacity: 4, subject: "snapshots being taken"), metrics: core.metrics
-    ).add(to: group)
+    CaptureRoutes(registry: core.registry, snapshots: core.snapshots).add(to: group)
     ControlRoutes(registry: core.registry, logger: core.logger).add(to: group)
     EventRoutes(log: core.events.log).add(to: group)
     HealthRoutes(watch: core.watch, renderer: core.renderer).add(to: group)

@@ -18,7 +18,7 @@ struct ServiceCore: Sendable {
   let streams: StreamRegistry
   let videos: VideoStreams
   let clips = ClipGates()
-  let snapshots: SnapshotProvider
+  let snapshots: Snapshots
   let events: ServiceEvents
   /// What other nodes serve, and streams from them.
   let peers: PeerCatalogue
@@ -56,8 +56,8 @@ struct ServiceCore: Sendable {
     streams = StreamRegistry(registry, gate: views, counting: metrics, logger: logger)
     videos = VideoStreams(
       registry, gate: views, counting: VideoCounters { logger.warning("\($0)") }, logger: logger)
-    snapshots = SnapshotProvider(
-      gate: AdmissionLimit(capacity: limits.adHocViews), within: registry.budget, counting: metrics)
+    snapshots = Snapshots(
+      registry, events, gate: AdmissionLimit(capacity: limits.adHocViews), counting: metrics)
     peers = try PeerCatalogue(
       configuration.cluster, name: name, patience: configuration.patience, logger: logger
     ) { registry.served.names }

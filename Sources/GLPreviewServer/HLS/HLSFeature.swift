@@ -88,7 +88,7 @@ final class HLSFeature: ServiceFeature, Service {
       while let part = rest.readSlice(length: max(1, min(rest.readableBytes, 64 << 10))) {
         try grant.check()
         try await writer.write(part)
-        try await channel.eventLoop.submit {}.get()
+        try await channel.seesWrites()
       }
       try await writer.finish(nil)
       withExtendedLifetime(lease) {}

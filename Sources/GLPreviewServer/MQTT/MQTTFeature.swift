@@ -1,6 +1,4 @@
 // MQTT as a feature of the service.
-internal import GLPreview
-internal import Hummingbird
 internal import ServiceLifecycle
 
 struct MQTTFeature: ServiceFeature {
@@ -22,9 +20,4 @@ struct MQTTFeature: ServiceFeature {
         help: "1 while the MQTT server is connected.")
     ]
   }
-
-  func answer(
-    with routes: any HTTPResponder<ServiceContext>,
-    listing cameras: @escaping @Sendable () -> [[String: JSONValue]]
-  ) { publisher?.answer(with: routes) }
 }

@@ -2,10 +2,7 @@
 // snapshots when it is asked to.
 internal import FoundationEssentials
 internal import GLPreview
-internal import HTTPTypes
-internal import Hummingbird
 internal import Logging
-internal import NIOCore
 internal import ServiceLifecycle
 
 /// Each node tells of the cameras that it serves. Nothing here delays the service, or ends it.
@@ -15,7 +12,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
   private let configuration: MQTTConfiguration
   private let registry: CameraRegistry
   private let watch: CameraWatch
-  private let snapshots: SnapshotProvider
+  private let snapshots: Snapshots
   private let log: EventLog
   /// The snapshots that are published as events.
   private let taken: AsyncStream<TakenSnapshot>
@@ -33,7 +30,6 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     var pictures: [String: Picture] = [:]
     /// What each camera's published picture shows, and when it was captured, by the name of its source.
     var published: [String: (shown: Shown, captured: CaptureInstant)] = [:]
-    var routes: (any HTTPResponder<ServiceContext>)?
   }
 
   /// A view as it was served.
@@ -82,9 +78,6 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     (metrics, logger) = (core.metrics, core.logger)
     client.update { $0.put(topics.status, Array("online".utf8)) }
   }
-
-  /// Takes snapshots by these routes.
-  func answer(with routes: any HTTPResponder<ServiceContext>) { state.update { $0.routes = routes } }
 
   func run() async throws {
     let connecting = Task { await client.run() }
@@ -209,18 +202,17 @@ final class MQTTPublisher: Service, CustomStringConvertible {
 
   // MARK: Snapshots
 
-  /// Takes a snapshot, by the route that does it over HTTP, one after another.
+  /// Takes a snapshot as POST does, one after another.
   private func obey(_ message: MQTTMessage) async {
     // What was kept is no command: it would be obeyed at every connection.
     guard !message.isRetained, let camera = topics.camera(ofCommand: message.topic),
-      registry.served[camera: camera] != nil, let routes = state.value.routes
+      registry.served[camera: camera] != nil
     else { return }
-    let head = HTTPRequest(
-      method: .post, scheme: nil, authority: nil, path: "/api/cameras/\(camera)/snapshots")
-    let request = Request(head: head, body: RequestBody(buffer: ByteBuffer()))
     do {
-      _ = try await routes.respond(
-        to: request, context: ServiceContext(granting: .control, to: .local, logger: logger))
+      try await snapshots.counting {
+        let options = try SnapshotOptions(json: [], timeout: registry.patience.snapshot)
+        _ = try await snapshots.take(options, of: camera) { _ in }
+      }
       metrics.count(.mqttCommand(.done))
     } catch {
       metrics.count(.mqttCommand(.failed))
@@ -279,12 +271,11 @@ final class MQTTPublisher: Service, CustomStringConvertible {
 
   private func takePicture(_ view: ServedPreview?, of camera: ServedCamera) async throws -> Bool {
     guard let view else { return true }
-    var request = SnapshotRequest(fallback: view.offline, timeout: registry.patience.snapshot)
-    request.isCropped = view.served.view.isCropped
-    let moment = try await snapshots.moment(of: view, request)
-    guard let picture = try await moment.draw([view.preview]).first else { return false }
+    let request = SnapshotRequest(fallback: view.offline, timeout: registry.patience.snapshot)
+    let snapshot = try await snapshots.take([view], request)
+    guard let picture = snapshot.pictures.first else { return false }
     try await publish(picture, of: view, camera)
-    return moment.sourceState == .live
+    return snapshot.sourceState == .live
   }
 
   /// A snapshot that somebody has taken.

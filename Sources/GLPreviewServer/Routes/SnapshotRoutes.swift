@@ -7,10 +7,9 @@ internal import NIOCore
 /// Snapshots by GET.
 struct SnapshotRoutes: Sendable {
   let registry: CameraRegistry
-  let snapshots: SnapshotProvider
+  let snapshots: Snapshots
   let streams: StreamRoutes
   let videos: VideoRoutes
-  let metrics: ServiceMetrics
 
   func add(to group: ServiceRoutes) {
     group.get("cameras/:camera/:file", .pictures) { request, context in
@@ -34,20 +33,22 @@ struct SnapshotRoutes: Sendable {
   func snapshot(
     _ target: ServedPreview, _ format: EncodedPicture.Format, _ request: Request, _ context: ServiceContext
   ) async throws -> Response {
-    do {
-      let (response, state) = try await take(target, format, request, context)
-      metrics.count(
-        .snapshot(response.status == .notModified ? .cached : state == .live ? .taken : .placeholder))
-      return response
-    } catch {
-      metrics.count(.snapshot(.failed))
-      throw error
+    try await snapshots.counting {
+      let (query, headers) = (try query(target, format, request, context), request.headers)
+      let take = { @Sendable [snapshots] in
+        try await snapshots.picture(of: target, query) { headers.know($0) }
+      }
+      // What is kept of H.264 may take long to decode.
+      let (subject, answer) =
+        try await query.request.mode.isKept ? context.whileClientStays(take) : take()
+      guard let answer else { return Response(status: .notModified, headers: fields(subject)) }
+      return response(subject, answer, query, on: context.channel)
     }
   }
 
-  private func take(
+  private func query(
     _ target: ServedPreview, _ format: EncodedPicture.Format, _ request: Request, _ context: ServiceContext
-  ) async throws -> (Response, SourceState) {
+  ) throws -> SnapshotQuery {
     guard target.served.isEnabled else { throw Problem.switchedOff(target) }
     var base = target.served
     // A scene shows several cameras and has no crop of its own.
@@ -56,52 +57,10 @@ struct SnapshotRoutes: Sendable {
       QueryWords(request), of: base, as: format, offline: target.offline, timeout: registry.patience.snapshot,
       delay: target.triggerDelay)
     query.request.timeout = context.rest(of: query.request.timeout)
-    if target.isScene {
-      if query.request.mode.isKept { throw Problem.momentOfScene() }
-      let (subject, answer) = try await snapshots.scene(target, query)
-      try registry.check(ViewRight(target, .drawn(query.served.view)))
-      return (
-        isKnown(subject, request)
-          ? notModified(subject) : response(subject, answer, query, on: context.channel), subject.state
-      )
-    }
-    guard query.request.mode.isKept else { return try await take(target, query, request, context) }
-    // What is kept of H.264 may take long to decode.
-    return try await context.whileClientStays { [query] in
-      try await snapshots.inTurn(query.request, of: target, query) {
-        try await take(target, query, request, context)
-      }
-    }
-  }
-
-  private func take(
-    _ target: ServedPreview, _ query: SnapshotQuery, _ request: Request, _ context: ServiceContext
-  ) async throws -> (Response, SourceState) {
-    let moment = try await snapshots.moment(of: target, query.request)
-    try check(target, query, at: moment)
-    let subject = snapshots.subject(moment, query, target)
-    if isKnown(subject, request) { return (notModified(subject), subject.state) }
-    let answer = try await snapshots.picture(subject, at: moment, query, of: target)
-    try check(target, query, at: moment)
-    return (response(subject, answer, query, on: context.channel), subject.state)
-  }
-
-  /// Throws unless the view may still be shown as `query` asks: the configuration may have changed while waiting.
-  private func check(_ target: ServedPreview, _ query: SnapshotQuery, at moment: SourceMoment) throws {
-    let view = query.served.view
-    try registry.check(ViewRight(target, query.request.mode.isKept ? .kept(view) : .drawn(view)))
-    if view != target.served.view { try registry.check(view, at: moment) }
+    return query
   }
 
   // MARK: Answers
-
-  private func isKnown(_ subject: SnapshotSubject, _ request: Request) -> Bool {
-    request.headers.know(subject.entityTag)
-  }
-
-  private func notModified(_ subject: SnapshotSubject) -> Response {
-    Response(status: .notModified, headers: fields(subject))
-  }
 
   private func response(
     _ subject: SnapshotSubject, _ answer: SnapshotAnswer, _ query: SnapshotQuery, on channel: (any Channel)?

@@ -18,7 +18,7 @@ struct ViewRoutes: Sendable {
       registry: registry, joined: streams, videos: videos, offers: offers,
       stalledAfter: core.configuration.limits.stalledClient, metrics: core.metrics)
     snapshots = SnapshotRoutes(
-      registry: registry, snapshots: core.snapshots, streams: streams, videos: videos, metrics: core.metrics)
+      registry: registry, snapshots: core.snapshots, streams: streams, videos: videos)
     compatibility = CompatibilityRoutes(
       registry: registry, watch: core.watch, snapshots: snapshots, streams: streams, videos: videos,
       registeredStreams: core.streams)

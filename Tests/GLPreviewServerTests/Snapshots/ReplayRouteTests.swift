@@ -272,7 +272,7 @@ struct ReplayRouteTests {
       var configuration = Self.configuration()
       if isStored { configuration.snapshots.folder = FolderConfiguration(path: folder.path) }
       try await withPictures(10, configuration) { service, _, _ in
-        let gate = service.inside.snapshots.keptGate
+        let gate = service.inside.snapshots.provider.keptGate
         var places = try (0..<gate.capacity).map { _ in try gate.enter() }
         let events = try service.inside.events.log.subscribe(EventLog.Filter(types: ["snapshot"]))
         let body = #"{"before": "2700s", "count": 3}"#
@@ -310,7 +310,7 @@ struct ReplayRouteTests {
   func shares() async throws {
     try await withPictures { service, _, times in
       let (snapshots, target) = (
-        service.inside.snapshots, try service.inside.registry.view("main", of: "camera")
+        service.inside.snapshots.provider, try service.inside.registry.view("main", of: "camera")
       )
       let gate = snapshots.keptGate
       let asked = Request(
