@@ -1,5 +1,4 @@
 // Opens the source that the user typed. `SourceKinds` says which kinds there are.
-internal import PreviewCore
 
 /// A source as it is typed: a path, a `file:` URL, `-` for standard input, `exec:COMMAND`,
 /// `pattern:NAME[,size=WxH][,fps=N]`.

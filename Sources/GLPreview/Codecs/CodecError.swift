@@ -1,5 +1,4 @@
 // Why a codec fails, and when it gives up. Codecs do not know file names; their callers add them.
-internal import PreviewCore
 
 package struct CodecError: MemoryShortage, Hashable, CustomStringConvertible {
   package enum Kind: Sendable, Hashable {

@@ -1,5 +1,4 @@
 // What a picture's file says beside its samples: EXIF (CIPA DC-008), and ICC profiles.
-internal import PreviewCore
 
 /// The orientation in a camera's EXIF, and EXIF with the time of capture for pictures of our own.
 enum EXIF {

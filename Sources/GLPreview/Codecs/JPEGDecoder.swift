@@ -1,7 +1,6 @@
 // Decodes JPEG to a frame, as the file's own planes where possible, so that nothing is converted twice. Only this
 // file and JPEGEncoder call the C code (CTurboJPEG).
 internal import CTurboJPEG
-package import PreviewCore
 
 /// Decodes JPEGs (ITU-T T.81: baseline, extended, progressive, arithmetic; 8 bits).
 package struct JPEGDecoder {

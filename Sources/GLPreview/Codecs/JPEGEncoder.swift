@@ -1,6 +1,5 @@
 // Encodes Y'CbCr planes as JFIF, without converting to R'G'B'.
 internal import CTurboJPEG
-package import PreviewCore
 
 /// Encodes pictures as baseline JPEG with the picture's chroma subsampling.
 package struct JPEGEncoder: Sendable {

@@ -1,6 +1,5 @@
 // Decodes PNG to a frame. Only this file and PNGEncoder call the C code (CPNG).
 internal import CPNG
-package import PreviewCore
 
 /// Decodes PNGs of every colour type and depth, including interlaced ones.
 package struct PNGDecoder {

@@ -1,6 +1,5 @@
 // Encodes R'G'B'A bytes as an RGB PNG.
 internal import CPNG
-package import PreviewCore
 
 /// Encodes pictures as PNG with 8 bits per channel, without alpha.
 package struct PNGEncoder: Sendable {

@@ -1,7 +1,6 @@
 // A camera's JPEG that is sent on undecoded. Its markers are walked and checked (ITU-T T.81, Annex B); its
 // entropy-coded data, which is the picture, stays as it is.
 internal import Glibc
-internal import PreviewCore
 
 /// A JPEG as a camera sent it, without what its picture does not need.
 ///

@@ -1,6 +1,5 @@
 // Pictures one after another as an animated WebP. libwebp encodes each, and this puts them into the container (RFC 9649).
 internal import CWebP
-internal import PreviewCore
 
 /// Why there is no WebP.
 public struct WebPError: Error, Sendable, Hashable, CustomStringConvertible {

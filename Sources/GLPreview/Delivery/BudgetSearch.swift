@@ -1,7 +1,6 @@
 // Finds the best encoding within a byte budget in a few attempts, by extrapolating from the sizes of earlier
 // attempts.
 internal import Glibc
-internal import PreviewCore
 
 /// Encodes repeatedly and counts the attempts. A returned picture always fits, because its actual bytes were counted.
 ///

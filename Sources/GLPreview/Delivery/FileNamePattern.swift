@@ -1,5 +1,4 @@
 // Picture file names with placeholders for the source, the view's name and the frame's number.
-package import PreviewCore
 
 /// A file name that may contain `{name}` and `{index}` of a source, `{view}` and `{frame}`. `{index:05}` and
 /// `{frame:05}` are padded with zeros.

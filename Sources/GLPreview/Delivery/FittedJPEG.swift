@@ -1,5 +1,4 @@
 // Encodes a picture as a JPEG within a size and a byte budget.
-package import PreviewCore
 
 /// Encodes one picture as JPEG, at a lower quality or a smaller size if the limits require it.
 package struct FittedJPEG {

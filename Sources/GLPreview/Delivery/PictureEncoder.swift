@@ -1,5 +1,4 @@
 // Encodes a picture as a file, optionally within a byte budget.
-public import PreviewCore
 
 /// An encoded picture.
 public struct EncodedPicture: Sendable, Hashable {

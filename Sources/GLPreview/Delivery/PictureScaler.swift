@@ -1,5 +1,4 @@
 // Reduces rendered pictures on the CPU, so that a picture with a size limit need not be rendered again.
-internal import PreviewCore
 
 /// Makes smaller versions of a picture by area means, rounded once.
 struct PictureScaler {

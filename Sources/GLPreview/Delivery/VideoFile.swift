@@ -1,6 +1,5 @@
 // The formats of videos; and writes uncompressed pictures in sequence, for encoders, analysers and pipes.
 internal import Glibc
-package import PreviewCore
 internal import Synchronization
 
 package enum VideoFormat: String, Sendable, Hashable, CaseIterable {

@@ -1,7 +1,6 @@
 // A GPU or software renderer as a value: what the machine has, which of it works and how it draws best, and the user's
 // choice among them.
 internal import Glibc
-package import PreviewCore
 
 /// A device that can draw on this machine.
 ///

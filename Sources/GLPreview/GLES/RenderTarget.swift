@@ -1,6 +1,5 @@
 // A texture that passes draw into and that can be read back.
 internal import CGLES
-internal import PreviewCore
 
 struct RenderTarget: ~Copyable {
   /// The drawn texels; later passes may read them.

@@ -1,6 +1,5 @@
 // A texture for a frame's plane, a tap table or the output of a pass.
 internal import CGLES
-internal import PreviewCore
 
 /// Texels of one format and size, read individually: nearest, clamped to the edge, no mip levels.
 struct Texture: ~Copyable {

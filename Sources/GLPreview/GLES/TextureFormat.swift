@@ -1,6 +1,5 @@
 // Texture formats and their memory layouts.
 internal import CGLES
-internal import PreviewCore
 
 /// The formats of planes, targets and tables. Names are OpenGL's: channels, bits per channel, type.
 enum TextureFormat: Sendable, Hashable, CaseIterable {

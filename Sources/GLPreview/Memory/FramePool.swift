@@ -1,5 +1,4 @@
 // Reuses the memory of frames: a stream of frames needs only the memory of a few.
-internal import PreviewCore
 internal import Synchronization
 
 /// Lends memory to frames. A source fills it, the frame's last holder releases it, and the next frame reuses it.

@@ -1,6 +1,5 @@
 // Splits the views of a frame into pieces that are drawn one after another: their samples take bounded memory, however many
 // views there are.
-package import PreviewCore
 
 /// Some views of a frame, to be drawn together.
 package struct FramePiece: Sendable {

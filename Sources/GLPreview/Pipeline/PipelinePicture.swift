@@ -1,5 +1,4 @@
 // A picture that a pipeline delivers: encoded, or the samples of a view.
-public import PreviewCore
 
 /// A picture of one view of a frame.
 public struct PipelinePicture: Sendable {

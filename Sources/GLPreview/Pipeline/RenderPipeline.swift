@@ -1,6 +1,5 @@
 // Renders without a session: frames travel from sources through plan, renderer and encoder, and are delivered in order.
 internal import Glibc
-public import PreviewCore
 internal import Synchronization
 
 /// Renders views of files, cameras and streams without a session: each due frame of a source, or many picture files.

@@ -1,5 +1,4 @@
 // Which frames of a source are rendered, and those frames one at a time.
-internal import PreviewCore
 
 /// Which frames of a source a `RenderPipeline` renders. All of them by default.
 public struct FrameSchedule: Sendable, Hashable {

@@ -1,6 +1,5 @@
 // Box filters for sixteen bytes at a time, from a word buffer, by programs for one ratio each: on software renderers
 // three times as fast as two passes for all ratios, whose pictures they draw bit by bit.
-internal import PreviewCore
 internal import Shaders
 
 /// Draws into targets with sixteen samples per texel, or four pixels per texel in two alternating outputs.

@@ -1,5 +1,4 @@
 // Draws the layers of a composition into one framebuffer, and converts it to the planes of a picture.
-internal import PreviewCore
 internal import Shaders
 
 /// The textures of bitmaps, which compare by identity and live as long as they are keys.

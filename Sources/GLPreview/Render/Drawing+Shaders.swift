@@ -1,5 +1,4 @@
 // What shaders must know of a drawing: the variant that reads its samples, and its conversion.
-internal import PreviewCore
 internal import Shaders
 
 extension Drawing {

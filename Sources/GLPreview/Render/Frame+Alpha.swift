@@ -1,5 +1,4 @@
 // Frames whose pixels have an alpha that hides nothing are frames without one, which cost half as much to draw.
-internal import PreviewCore
 
 extension Frame {
   /// The same frame, of a format without alpha, if every pixel is opaque.

@@ -1,5 +1,4 @@
 // Carries out the steps of a drawing plan for one frame. Each kind of step has its station.
-internal import PreviewCore
 internal import Shaders
 
 /// A drawn plane: one output of a target, or several interleaved ones.

@@ -1,5 +1,4 @@
 // Frames in flight on the GPU. Their pictures are read back through pixel buffers.
-internal import PreviewCore
 
 /// A drawn frame: one picture per view, and the GPU time of the passes if it is known.
 typealias DrawnFrame = (pictures: [Picture], gpuTime: Duration?)

@@ -1,5 +1,4 @@
 // Binds a frame's planes to the samplers of shaders, whether it is in a buffer or in textures.
-internal import PreviewCore
 
 struct FramePlanes {
   let frame: UploadedFrame

@@ -1,5 +1,4 @@
 // Uploads a frame's planes to textures: the first step on the GPU.
-internal import PreviewCore
 
 /// The textures of one frame format, reused for the next frame of that format.
 final class FrameUploader {

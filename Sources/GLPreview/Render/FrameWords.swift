@@ -1,5 +1,4 @@
 // A frame as words for summing shaders; rows begin at multiples of sixteen bytes.
-internal import PreviewCore
 
 /// All planes of a frame in one buffer: the frame's own memory if it is lent, otherwise a copy.
 final class FrameWords {

@@ -1,5 +1,4 @@
 // The actor that owns a GL context and everything in it: a frame and a plan go in, pictures come out.
-public import PreviewCore
 internal import Synchronization
 
 /// Draws plans on one GPU. Its methods run on their own thread, the only one that calls GL.

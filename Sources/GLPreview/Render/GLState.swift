@@ -1,5 +1,4 @@
 // The GPU state of one renderer, and how frames pass through it.
-internal import PreviewCore
 
 enum GLWork {
   /// One picture per view of a frame.

@@ -1,5 +1,4 @@
 // Draws layers: binds programs and textures, sets uniforms, and draws one triangle per part.
-internal import PreviewCore
 internal import Shaders
 
 struct LayerPainter {

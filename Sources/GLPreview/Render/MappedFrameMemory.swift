@@ -1,5 +1,4 @@
 // Lends GPU memory to a frame pool: shaders read what a source writes there in place.
-internal import PreviewCore
 
 /// Makes as many buffers for a pool as are in use at once, and recognises them again.
 ///

@@ -1,6 +1,5 @@
 // Draws any kernel of any format: weighted rows are added up first, which shrinks the data at once and needs no
 // knowledge of the format, then the sums' columns. Where few samples make an output, one pass weighs them.
-internal import PreviewCore
 internal import Shaders
 
 /// Draws into targets with four samples or pixels per texel.

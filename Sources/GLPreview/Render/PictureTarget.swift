@@ -1,5 +1,4 @@
 // The offscreen framebuffers of one picture, one per plane, and their readback.
-internal import PreviewCore
 
 /// One view's planes on the GPU.
 struct PictureTarget {

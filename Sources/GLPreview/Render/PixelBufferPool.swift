@@ -1,5 +1,4 @@
 // Pixel buffers by size, reused for later frames.
-internal import PreviewCore
 
 /// Lends buffers that the GPU no longer uses. They are only returned after their fence has passed.
 final class PixelBufferPool {

@@ -1,6 +1,5 @@
 // Divides a plane that exceeds the texture size limit: bands of columns below one another, or bands of rows side by
 // side. Computation only; the shaders do the same in `inBands`.
-internal import PreviewCore
 
 struct PlaneBands: Equatable {
   /// Columns and rows of the plane, in texels.

@@ -1,5 +1,4 @@
 // Compiles the programs of views that may be asked for, before they are.
-internal import PreviewCore
 internal import Shaders
 internal import Synchronization
 

@@ -1,6 +1,5 @@
 // Measures the cost of each stage of a frame on the GPU, for `glpreview bench`.
 internal import Glibc
-internal import PreviewCore
 
 /// The cost of one frame, stage by stage.
 ///

@@ -1,5 +1,4 @@
 // Tables that shaders read: taps along an axis, and weights of columns.
-internal import PreviewCore
 
 /// Texels of four words: a buffer, which software renderers read at less cost, or a texture in rows of 2048.
 struct Table: ~Copyable {

@@ -1,5 +1,4 @@
 // Caches the drawn views of frames for compositions, for as long as the same frames are shown.
-internal import PreviewCore
 
 /// Tiles by frame and view. Owns their targets.
 final class TileCache {

@@ -1,5 +1,4 @@
 // Copies drawn planes, rotated or mirrored.
-internal import PreviewCore
 internal import Shaders
 
 struct TurnPainter {

@@ -1,5 +1,4 @@
 // A view at a time: the pictures that are kept of it, and those that are still to come.
-public import PreviewCore
 
 /// What a view shows of a time, as pictures, H.264, MP4 or an animated WebP.
 ///

@@ -1,5 +1,4 @@
 // Decides what a video does with each picture of its preview; `VideoFeed` does it.
-internal import PreviewCore
 
 /// A value without an encoder, a lock or a clock.
 struct EncoderPlan {

@@ -1,5 +1,4 @@
 // The readers of a feed: previews and scenes, which come, change and go without waiting for it, and the sizes that they want.
-internal import PreviewCore
 internal import Synchronization
 
 struct FeedReader: Sendable {

@@ -1,5 +1,4 @@
 // Requests to a source's feed, and the feed's answers.
-internal import PreviewCore
 
 /// What a source shows at a moment.
 struct FeedEvent: Sendable {

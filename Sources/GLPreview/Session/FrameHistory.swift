@@ -1,5 +1,4 @@
 // The last frames of a source, to show it with a delay.
-internal import PreviewCore
 internal import Synchronization
 
 /// A ring of frames, as long as the longest delay requires and memory allows.

@@ -1,5 +1,4 @@
 // JSON values, and their encoding (RFC 8259): an event's metadata, and the service's answers.
-internal import PreviewCore
 
 /// A JSON value.
 public enum JSONValue: Sendable, Hashable {

@@ -1,5 +1,4 @@
 // Converts a source's status to an outage.
-internal import PreviewCore
 
 extension Outage {
   /// The outage of a source with this status; one that is live counts as stalled.

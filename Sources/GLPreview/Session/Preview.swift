@@ -1,5 +1,4 @@
 // A preview inside its session; users have it as a `ViewPreview` or a `ScenePreview`.
-package import PreviewCore
 internal import Synchronization
 
 /// The pictures of a source or a scene. They are drawn while somebody reads them.

@@ -1,5 +1,4 @@
 // What a preview shows and how often: everything that can change while it runs.
-package import PreviewCore
 
 package enum PreviewContent: Sendable, Hashable {
   /// A view of one source.

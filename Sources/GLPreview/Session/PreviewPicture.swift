@@ -1,6 +1,5 @@
 // Pictures for readers that take a camera's own JPEG or H.264 where a view shows just that: nothing is decoded, drawn or
 // encoded.
-package import PreviewCore
 
 /// A picture for a reader of JPEGs or of H.264.
 package enum PreviewPicture: Sendable {

@@ -1,5 +1,4 @@
 // The main entry point: sources in, previews and snapshots out.
-public import PreviewCore
 internal import Synchronization
 
 /// Sources, and their previews and snapshots.

@@ -1,5 +1,4 @@
 // A rectangle drawn on a picture, to show where something is.
-package import PreviewCore
 
 extension RenderedPicture {
   /// The picture with a frame drawn along the edges of a rectangle, in its pixels, as far as that lies inside. It has no JPEGs

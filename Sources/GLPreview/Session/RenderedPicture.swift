@@ -1,5 +1,4 @@
 // A picture that a preview or a snapshot gives, and its JPEGs: copies share them.
-public import PreviewCore
 internal import Synchronization
 
 /// A picture of a view or a scene, and the frame that it shows.

@@ -1,5 +1,4 @@
 // Pictures from before: those that are kept of a source, decoded and masked when somebody asks for them.
-internal import PreviewCore
 internal import Synchronization
 
 /// No picture is kept of the moment that was asked for.

@@ -1,5 +1,4 @@
 // The requests that wait for a source, and what the source shows: decides which requests are satisfied, and by what.
-internal import PreviewCore
 
 /// A value without I/O or a clock. `SourceFeed` reads, decodes and draws.
 struct RequestBoard {

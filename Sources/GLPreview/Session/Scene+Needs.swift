@@ -1,5 +1,4 @@
 // What a scene needs of its sources.
-package import PreviewCore
 
 extension Scene {
   /// The names of all sources that it shows.

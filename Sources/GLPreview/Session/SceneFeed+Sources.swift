@@ -1,5 +1,4 @@
 // A scene's sources: the scene follows them while it is read.
-internal import PreviewCore
 internal import Synchronization
 
 /// A source and its last event.

@@ -1,5 +1,4 @@
 // A running scene: it follows its sources while it is read, and is drawn when something in it has changed.
-internal import PreviewCore
 internal import Synchronization
 
 /// Serves requests for pictures of one scene.

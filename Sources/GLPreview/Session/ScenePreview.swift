@@ -1,5 +1,4 @@
 // A preview of several sources in one picture, for the program that shows it.
-public import PreviewCore
 
 /// A preview of a scene in a running session. Changes take effect with the next picture.
 ///

@@ -1,5 +1,4 @@
 // Takes snapshots: one frame, and all wanted pictures of it.
-package import PreviewCore
 
 extension SessionCore {
   /// Pictures of one frame.

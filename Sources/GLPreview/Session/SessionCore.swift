@@ -1,5 +1,4 @@
 // The work of a session. Previews and triggers hold no reference to their session, so that a released session ends.
-internal import PreviewCore
 internal import Synchronization
 
 /// A session's sources, previews and drawing.

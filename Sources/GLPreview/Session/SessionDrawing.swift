@@ -1,5 +1,4 @@
 // Draws a session's pictures, on a GPU that all sessions share.
-internal import PreviewCore
 internal import Synchronization
 
 /// Draws for all sources and scenes of a session.

@@ -1,5 +1,4 @@
 // The input of a session: a source's name and how to read it. The session opens and closes it as often as needed.
-public import PreviewCore
 internal import Synchronization
 
 /// A source of a session. It is not open yet.

@@ -1,5 +1,4 @@
 // One renderer for each GPU, shared by all sessions: sessions come and go, and contexts are expensive.
-internal import PreviewCore
 internal import Synchronization
 
 /// The renderers of this process, by the requested GPU. Each is opened at its first use, and closed some time after its

@@ -1,5 +1,4 @@
 // How sharp a picture is, so that the best of several can be chosen.
-internal import PreviewCore
 
 extension Picture {
   /// The variance of the luma's Laplacian (Pech-Pacheco et al., "Diatom autofocusing in brightfield microscopy", 2000): of

@@ -1,5 +1,4 @@
 // A snapshot as an event for other programs: a JSON object that contains the picture, within a limit of bytes.
-public import PreviewCore
 
 extension Snapshot {
   /// One picture of a snapshot and its metadata, as a JSON object:

@@ -1,5 +1,4 @@
 // The result of a trigger: the wanted views of one frame, its time of capture, and the state of its source.
-public import PreviewCore
 
 /// Pictures of the same frame.
 ///

@@ -1,5 +1,4 @@
 // Triggers snapshots from anywhere in a program, without a reference to the session.
-internal import PreviewCore
 internal import Synchronization
 
 /// Takes snapshots of the session that it is attached to. Any thread can use it; it does not keep the session alive.

@@ -1,6 +1,5 @@
 // The camera of a feed: whether it is open, in which size, and how its pictures are counted. `SourceFeed+Camera` opens and
 // closes it.
-internal import PreviewCore
 
 /// An open source, and the demand that it was opened with.
 struct OpenSource: Sendable {

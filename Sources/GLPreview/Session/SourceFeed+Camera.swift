@@ -1,5 +1,4 @@
 // The camera side of a feed: opening and closing the source, the size of its pictures, and its state.
-internal import PreviewCore
 internal import Synchronization
 
 /// A frame could not be read from an open source; the next one may succeed.

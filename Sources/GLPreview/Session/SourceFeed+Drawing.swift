@@ -1,7 +1,6 @@
 // Answers requests: by a camera's JPEG or H.264 as it came, before anything is decoded; or by pictures that are drawn of the feed's
 // frame, which is decoded once, and only if a reader needs samples. A JPEG that is decoded at a reduced size is enough if only
 // tiny views are wanted, such as those of motion.
-internal import PreviewCore
 
 extension SourceFeed {
   /// Answers with a new picture. Readers that take what the camera sent do not wait for what is drawn for others.

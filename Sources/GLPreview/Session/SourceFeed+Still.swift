@@ -1,5 +1,4 @@
 // Takes stills: a camera is switched to its largest size for one frame, and back.
-internal import PreviewCore
 
 extension SourceFeed {
   /// One frame in the camera's largest size; the previews pause meanwhile. A camera that keeps its reference size gives

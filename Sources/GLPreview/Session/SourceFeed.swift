@@ -1,6 +1,5 @@
 // One running source of a session. It is open while somebody reads it, and gives a frame when one is requested. Each
 // frame is drawn once for all requests.
-internal import PreviewCore
 internal import Synchronization
 
 /// Serves requests for pictures or frames of one source. No request delays another, or the source.

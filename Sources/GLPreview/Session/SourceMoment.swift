@@ -1,5 +1,4 @@
 // A source at one moment: everything that is drawn of it, in any number of views and calls, shows the same frame.
-package import PreviewCore
 
 /// A frame of a source, or the outage instead. Its views can be drawn at any time.
 package struct SourceMoment: Sendable {

@@ -1,6 +1,5 @@
 // The encoder of a preview: runs while somebody watches, and gives each watcher what it can take. Where the source's own H.264
 // will do, that is passed on instead.
-internal import PreviewCore
 internal import Synchronization
 
 /// Encodes a preview's pictures in one configuration for all its watchers, or passes the source's own H.264 on to them.

@@ -1,5 +1,4 @@
 // The running encoders of a preview.
-internal import PreviewCore
 internal import Synchronization
 
 /// A preview's feeds, by configuration and by whether they may pass the source's own H.264 on.

@@ -1,5 +1,4 @@
 // Which previews show a camera's own H.264, and why others do not.
-internal import PreviewCore
 
 extension PreviewConfiguration {
   /// Whether its videos may be the source's own H.264: all pictures of it, whole.

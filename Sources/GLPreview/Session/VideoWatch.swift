@@ -1,5 +1,4 @@
 // A subscription to a preview's video.
-package import PreviewCore
 
 /// A watcher of a feed, for as long as this object exists.
 package final class VideoWatch: Sendable {

@@ -1,5 +1,4 @@
 // What each watcher of a video has not read yet, and when it is too slow.
-internal import PreviewCore
 
 /// The limits of a video.
 struct VideoTimes: Sendable {

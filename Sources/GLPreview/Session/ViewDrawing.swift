@@ -1,5 +1,4 @@
 // Draws one source's pictures for all requests: existing ones are reused, the others are drawn in one pass.
-internal import PreviewCore
 
 /// Draws the views of one source, or their fallbacks.
 struct ViewDrawing: Sendable {

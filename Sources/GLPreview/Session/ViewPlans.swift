@@ -1,5 +1,4 @@
 // The plans of one source's views: made once for each format, with crops in pixels of the source's reference size.
-package import PreviewCore
 internal import Synchronization
 
 /// The plans of one source's views, the reference size of their crops, and the memory of the source's frames.

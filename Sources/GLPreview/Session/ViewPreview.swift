@@ -1,5 +1,4 @@
 // A preview of one source, for the program that shows it.
-public import PreviewCore
 
 /// A preview of one source in a running session. Changes take effect with the next picture.
 ///

@@ -1,6 +1,5 @@
 // Swift access to Pango: draws one styled text at a time.
 internal import CPango
-internal import PreviewCore
 
 /// The machine's fonts and Pango's caches; for one thread at a time.
 @safe struct PangoFonts: ~Copyable {

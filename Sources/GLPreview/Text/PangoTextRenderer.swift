@@ -1,5 +1,4 @@
 // Text for labels and fallbacks in any script, drawn with Pango and Cairo and cached.
-package import PreviewCore
 internal import Synchronization
 
 /// Draws text with the machine's fonts and caches recent results.

@@ -1,7 +1,6 @@
 // The clock for the timestamps of live pictures. V4L2 drivers use the same one, so that a picture's age can be
 // computed.
 internal import Glibc
-public import PreviewCore
 internal import Synchronization
 
 /// CLOCK_MONOTONIC: never adjusted by the user; counts from boot, excluding suspend.

@@ -1,5 +1,4 @@
 // Work or a timer, whichever ends first.
-internal import PreviewCore
 
 /// The result of `work` if it takes at most `limit`. Otherwise, and when the calling task is cancelled, `work` is
 /// cancelled but not awaited, so that a hanging driver does not block the caller.

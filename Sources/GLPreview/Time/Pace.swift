@@ -1,5 +1,4 @@
 // The pace at which a reader takes pictures.
-package import PreviewCore
 
 /// The due times of pictures, for an interval that may change between them.
 package struct Pace: Sendable {

@@ -1,6 +1,5 @@
 // Wall-clock times in the system's time zone.
 internal import Glibc
-package import PreviewCore
 
 extension WallClockTime {
   /// The current time.

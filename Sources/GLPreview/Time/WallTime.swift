@@ -1,5 +1,4 @@
 // The UTC time at which a picture was captured, for people and other machines.
-public import PreviewCore
 
 /// A moment of the wall clock, UTC.
 public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible {

@@ -1,5 +1,4 @@
 // A value that tasks can wait on.
-package import PreviewCore
 internal import Synchronization
 
 /// A value protected by a lock, with a way to wait for its changes.

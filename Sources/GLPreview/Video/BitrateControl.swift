@@ -1,5 +1,4 @@
 // How much of its configured bit rate an encoder may use: less while most of its watchers can't follow.
-package import PreviewCore
 
 /// Decides the bit rate that the watchers of an encoder share, and which of them can't follow. It has no clock of its own.
 ///

@@ -1,5 +1,4 @@
 // MP4 that begins anywhere and has no end: for browsers (Media Source Extensions), pipes and connections.
-internal import PreviewCore
 
 /// Puts samples into fragments of one picture each.
 ///

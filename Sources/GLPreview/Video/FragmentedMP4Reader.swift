@@ -1,5 +1,4 @@
 // Reads H.264 in fragments of MP4, as `FragmentedMP4` writes it: how nodes send one another video.
-internal import PreviewCore
 
 /// Takes fragments of one track apart as they arrive, in pieces of any size. No I/O and no clock.
 struct FragmentedMP4Reader: Sendable {

@@ -1,6 +1,5 @@
 // One open encoder of a library.
 internal import Glibc
-internal import PreviewCore
 
 /// What an encoder is opened with.
 struct EncoderSettings: Sendable, Hashable {

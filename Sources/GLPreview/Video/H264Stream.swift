@@ -1,5 +1,4 @@
 // Takes an encoder's byte stream apart (H.264, Annex B), and reads what a sequence parameter set says.
-package import PreviewCore
 
 /// A picture of a byte stream.
 package struct H264Stream: Sendable, Hashable {

@@ -1,5 +1,4 @@
 // When a key picture is due: at intervals, and for watchers who need one.
-package import PreviewCore
 
 /// Decides which pictures are key pictures. They are large: those who join within a moment share one.
 package struct KeySchedule: Sendable {

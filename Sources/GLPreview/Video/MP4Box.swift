@@ -1,5 +1,4 @@
 // Reads boxes of MP4 (ISO/IEC 14496-12, 4.2), of lengths of 32 bits.
-internal import PreviewCore
 
 /// A box of MP4.
 struct MP4Box {

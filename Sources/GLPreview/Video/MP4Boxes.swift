@@ -1,5 +1,4 @@
 // Boxes of MP4 files (ISO/IEC 14496-12, and -15 for H.264) with one track of video.
-internal import PreviewCore
 
 /// Ticks a second of our tracks.
 let videoTimescale = 90_000

@@ -1,5 +1,4 @@
 // The tables of an MP4 file: where each sample is, how long it is shown, where decoding can begin.
-internal import PreviewCore
 
 /// Twelve bytes for each sample of a file.
 struct MP4Tables {

@@ -1,5 +1,4 @@
 // Which pictures of a camera's own H.264 can be sent on as they came. It decides by their bytes alone.
-internal import PreviewCore
 
 /// Reads the packets of one connection, a picture each, and makes samples of them where that is possible.
 struct PassableH264: Sendable {

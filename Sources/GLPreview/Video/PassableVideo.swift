@@ -1,5 +1,4 @@
 // The newest pictures of a camera's own H.264. Videos pass them on; snapshots and other views decode them.
-internal import PreviewCore
 internal import Synchronization
 
 /// The pictures of one connection from its last key picture on, as far as there is room.

@@ -1,5 +1,4 @@
 // How pictures become H.264: quality, the bit rate that caps it, key pictures, and who encodes.
-package import PreviewCore
 
 /// How a preview is encoded as H.264. Watchers of a preview with equal configurations share one encoder.
 public struct VideoConfiguration: Sendable, Hashable {

@@ -1,5 +1,4 @@
 // Pictures to samples: chooses who encodes, and goes on with another where one fails.
-package import PreviewCore
 
 /// Encodes the pictures of one stream. Used by one caller at a time.
 package actor VideoEncoder {

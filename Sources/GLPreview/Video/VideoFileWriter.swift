@@ -1,6 +1,5 @@
 // Writes samples to a file: MP4 that players seek in, or the bare stream.
 internal import Glibc
-internal import PreviewCore
 
 /// Writes a video file.
 ///

@@ -1,5 +1,4 @@
 // An encoded picture, with all that a decoder or a file wants to know of it.
-public import PreviewCore
 
 /// The parameters of an H.264 stream. Of our encoders it is constrained baseline, BT.601 in limited range; of a camera it is
 /// what the camera says.

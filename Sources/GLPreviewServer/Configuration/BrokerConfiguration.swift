@@ -1,7 +1,6 @@
 // The NATS servers through which nodes share cameras, and how this node proves itself to them.
 internal import GLPreview
 internal import NATS
-internal import PreviewCore
 
 package struct BrokerConfiguration: Sendable, Hashable, CustomStringConvertible {
   /// Servers of one cluster: `nats://HOST:PORT`, `tls://HOST:PORT`.

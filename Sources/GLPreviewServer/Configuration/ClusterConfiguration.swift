@@ -1,6 +1,5 @@
 // The other nodes whose cameras are served here too.
 internal import GLPreview
-internal import PreviewCore
 
 package struct ClusterConfiguration: Sendable, Hashable, CustomStringConvertible {
   /// What others call this node; nil for the name of the machine.

@@ -1,6 +1,5 @@
 // The configuration keys of cameras, their views, and scenes.
 internal import GLPreview
-internal import PreviewCore
 
 extension ConfigurationKeys {
   static let camera: [ConfigurationKey<CameraConfiguration>] = [

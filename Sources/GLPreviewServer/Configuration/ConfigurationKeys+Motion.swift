@@ -1,6 +1,5 @@
 // The configuration keys below `motion` of a camera.
 internal import GLPreview
-internal import PreviewCore
 
 extension ConfigurationKeys {
   static let motion: [ConfigurationKey<MotionSettings>] = [

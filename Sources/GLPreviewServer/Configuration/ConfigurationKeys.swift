@@ -1,6 +1,5 @@
 // The configuration keys in the order of docs/configuration.md: those of the service, except for cameras and scenes.
 internal import GLPreview
-internal import PreviewCore
 
 /// All configuration keys, for reading files, variables and options. `make api` writes their documentation.
 enum ConfigurationKeys {

@@ -2,7 +2,6 @@
 internal import FoundationEssentials
 internal import GLPreview
 internal import Glibc
-internal import PreviewCore
 
 enum ConfigurationPaths {
   /// Resolves `.`, `..` and links in `path` as far as it exists, and appends the rest unchanged. Relative paths refer

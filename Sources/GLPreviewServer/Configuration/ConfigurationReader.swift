@@ -1,7 +1,6 @@
 // Reads the configuration keys from all layers, and collects all problems in one pass, including unknown keys and
 // values of the wrong kind.
 internal import GLPreview
-internal import PreviewCore
 
 /// The place of a key, with its values in options and files.
 struct ConfigurationPlace: Sendable {

@@ -1,6 +1,5 @@
 // The kinds of configuration values: their documentation, and how they are parsed.
 internal import GLPreview
-internal import PreviewCore
 
 /// A kind of configuration value.
 struct ConfigurationWord<Value>: Sendable {

@@ -1,6 +1,5 @@
 // The MQTT server that is told of this node's cameras, and the configuration keys below `mqtt`.
 internal import GLPreview
-internal import PreviewCore
 
 package struct MQTTConfiguration: Sendable, Hashable, CustomStringConvertible {
   /// Where the server is.

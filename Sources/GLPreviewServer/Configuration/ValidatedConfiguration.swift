@@ -1,6 +1,5 @@
 // A checked configuration. Services accept no other, so that none is open to everyone by accident.
 internal import GLPreview
-internal import PreviewCore
 
 /// A configuration that breaks no rule.
 ///

@@ -1,7 +1,6 @@
 // An event of another node, with the members that events of this service have, and no others.
 internal import FoundationEssentials
 internal import GLPreview
-internal import PreviewCore
 
 struct RelayedEvent: Sendable, Hashable {
   let type: String

@@ -1,7 +1,6 @@
 // When to retry something that failed.
 internal import FoundationEssentials
 internal import GLPreview
-internal import PreviewCore
 
 /// Delays that double with each attempt, each reduced randomly, so that clients that failed together do not return
 /// together.

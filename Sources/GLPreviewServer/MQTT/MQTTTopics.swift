@@ -1,6 +1,5 @@
 // The topics and messages of a node and its cameras, those of Home Assistant's discovery among them. Values, no I/O.
 internal import GLPreview
-internal import PreviewCore
 
 /// Names of topics. Cameras' and nodes' names have neither wildcards nor slashes (`ViewConfiguration.check(name:)`).
 struct MQTTTopics: Sendable {

@@ -2,7 +2,6 @@
 internal import FoundationEssentials
 internal import GLPreview
 internal import HTTPTypes
-internal import PreviewCore
 
 /// A body such as `{"sensitivity": 60, "zones": ["gate=0,0.5,0.4,0.5"]}`, with the keys of `motion` in the configuration but
 /// `rate`. Null is what the configuration says.

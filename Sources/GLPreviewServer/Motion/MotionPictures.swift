@@ -1,7 +1,6 @@
 // The best picture of each motion event. It shows the camera's first enabled view, which every client with the role `read` may see.
 internal import GLPreview
 internal import Logging
-internal import PreviewCore
 
 /// Takes and keeps the pictures of motion events, some for each camera.
 final class MotionPictures: Sendable {

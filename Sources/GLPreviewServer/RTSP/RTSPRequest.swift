@@ -1,7 +1,6 @@
 // Requests of RTSP clients (RFC 2326), cut out of what a connection receives.
 internal import GLPreview
 internal import NIOCore
-internal import PreviewCore
 
 struct RTSPRequest: Sendable, Hashable {
   let method: String

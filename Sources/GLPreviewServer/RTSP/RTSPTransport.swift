@@ -1,7 +1,6 @@
 // How an RTSP client wants its packets (the `Transport` field), and what they are (SDP).
 internal import FoundationEssentials
 internal import GLPreview
-internal import PreviewCore
 
 enum RTSPTransport: Sendable, Hashable {
   /// Between the answers of the connection; the channel of RTP, and that of RTCP.

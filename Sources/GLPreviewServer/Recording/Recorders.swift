@@ -1,7 +1,6 @@
 // The recorders of all cameras that are to be recorded, as the configuration changes.
 internal import GLPreview
 internal import Logging
-internal import PreviewCore
 internal import ServiceLifecycle
 internal import Synchronization
 

@@ -1,7 +1,6 @@
 // Recordings as a feature of the service.
 internal import GLPreview
 internal import Hummingbird
-internal import PreviewCore
 internal import ServiceLifecycle
 
 struct RecordingFeature: ServiceFeature {

@@ -2,8 +2,6 @@
 // only requested ones are copied out of the decoder's memory. Where H.264 can be sent on as it comes, nothing is decoded
 // until a frame is requested.
 #if FFmpeg
-  internal import PreviewCore
-
   struct StreamDevice: CaptureDevice {
     private let url: StreamURL
     private let options: SourceOptions

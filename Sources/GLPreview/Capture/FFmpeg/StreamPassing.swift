@@ -2,7 +2,6 @@
 // samples.
 #if FFmpeg
   internal import CAV
-  internal import PreviewCore
   internal import Synchronization
 
   /// The pictures of one connection that can be sent on.

@@ -1,7 +1,5 @@
 // Converts FFmpeg's pixel formats, colours and orientations.
 #if FFmpeg
-  internal import PreviewCore
-
   /// How the samples of a decoded picture are converted to those of a frame.
   struct VideoLayout: Sendable, Hashable {
     enum Samples: Sendable, Hashable {

@@ -1,7 +1,5 @@
 // Reads every picture of a video file in order, with the file's timestamps.
 #if FFmpeg
-  internal import PreviewCore
-
   /// The pictures of the best video stream in a file.
   ///
   /// A damaged picture is an error; the following ones are skipped up to the next key picture, because they depend on

@@ -1,7 +1,6 @@
 // One decoded picture. It stays in FFmpeg's memory until its frame is requested, and is then copied for the renderer.
 #if FFmpeg
   internal import CAV
-  internal import PreviewCore
 
   /// A picture from a decoder. It does not change any more.
   @safe final class VideoPicture: Sendable {

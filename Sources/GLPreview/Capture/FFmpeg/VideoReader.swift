@@ -3,7 +3,6 @@
 #if FFmpeg
   internal import CAV
   internal import Glibc
-  internal import PreviewCore
 
   /// Stops a reader that waits for the network. Can be used from any thread.
   @safe final class VideoStop: Sendable {

@@ -1,5 +1,4 @@
 // A still: a source of one frame. It is decoded when it is opened, so that errors are known then.
-internal import PreviewCore
 
 actor ImageFileSource: FrameSource {
   nonisolated let name: String

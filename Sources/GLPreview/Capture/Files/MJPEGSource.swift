@@ -1,6 +1,5 @@
 // JPEGs one after another: saved streams of webcams and multipart servers, and pipes.
 internal import Glibc
-internal import PreviewCore
 
 actor MJPEGSource: FrameSource {
   nonisolated let name: String

@@ -1,5 +1,4 @@
 // Frames without headers: the user must describe them.
-internal import PreviewCore
 
 /// Raw frames of one format and size, one after another.
 actor RawVideoSource: FrameSource {

@@ -1,5 +1,4 @@
 // Detects the format of a file or a stream from its first bytes, because names can be wrong.
-internal import PreviewCore
 
 /// Opens the data of one descriptor. An actor, so that waiting for a pipe's writer blocks only a thread of its own.
 actor SourceOpener {

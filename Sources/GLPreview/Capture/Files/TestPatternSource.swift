@@ -1,6 +1,5 @@
 // Generated pictures for trials without a camera: endless, and the same on every machine.
 internal import Glibc
-internal import PreviewCore
 
 actor TestPatternSource: FrameSource {
   nonisolated let name: String

@@ -1,6 +1,5 @@
 // YUV4MPEG2, which video tools pipe to each other: a line of text, then for each frame a line that begins with FRAME,
 // followed by the planes. The format is defined by mjpegtools (yuv4mpeg(5)); C and X tags are as FFmpeg writes them.
-internal import PreviewCore
 
 struct Y4MHeader: Sendable, Hashable {
   let format: Frame.Format

@@ -1,5 +1,4 @@
 // Another node's video in a server's bytes: the pictures that can be sent on as they come.
-internal import PreviewCore
 
 /// Finds samples in fragments of MP4.
 struct FragmentStream: PictureStream {

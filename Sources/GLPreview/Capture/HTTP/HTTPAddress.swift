@@ -1,5 +1,4 @@
 // The URL of a server's pictures, in its parts. Its password is kept here and is never displayed.
-internal import PreviewCore
 
 struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
   enum Scheme: String, Sendable, Hashable {

@@ -1,5 +1,4 @@
 // Answers a server's challenge for a password: with digest (RFC 7616) if possible, otherwise with basic (RFC 7617).
-internal import PreviewCore
 
 /// A server's challenge; a `WWW-Authenticate` field may hold several.
 struct HTTPChallenge: Sendable, Hashable {

@@ -2,7 +2,6 @@
 #if HTTP
   internal import NIOCore
   internal import NIOHTTP1
-  internal import PreviewCore
 
   /// The pictures of a stream, or of a still that is polled.
   ///

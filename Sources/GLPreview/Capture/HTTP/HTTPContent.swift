@@ -1,5 +1,4 @@
 // Detects what a server sends, from its first bytes more than from its Content-Type, which is often wrong.
-internal import PreviewCore
 
 enum HTTPContent: Sendable, Hashable {
   /// Pictures in parts; nil if the boundary is not declared.

@@ -2,7 +2,6 @@
 #if HTTP
   internal import NIOCore
   internal import NIOHTTP1
-  internal import PreviewCore
 
   struct HTTPDevice: CaptureDevice {
     let name: String

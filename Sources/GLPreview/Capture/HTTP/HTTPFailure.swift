@@ -5,7 +5,6 @@
   internal import NIOHTTP1
   internal import NIOHTTPCompression
   internal import NIOSSL
-  internal import PreviewCore
 
   extension SourceError {
     static func http(_ head: HTTPResponseHead, _ address: HTTPAddress, name: String) -> SourceError {

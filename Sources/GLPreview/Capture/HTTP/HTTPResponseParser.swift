@@ -1,7 +1,6 @@
 // Reads the responses of cameras' HTTP servers as their other clients do: forgivingly, and within limits. No I/O: bytes
 // are passed in. A server needs a strict parser, because others may stand between it and its clients; a client that has
 // asked one camera does not.
-internal import PreviewCore
 
 /// The responses of one connection, all to GET.
 ///

@@ -4,7 +4,6 @@
   internal import NIOHTTP1
   internal import NIOHTTPCompression
   internal import NIOPosix
-  internal import PreviewCore
   internal import Synchronization
 
   /// One connection, made when it is needed. Requests are sent one at a time.

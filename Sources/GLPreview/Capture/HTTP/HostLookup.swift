@@ -1,7 +1,6 @@
 // Looks up the addresses of a host, on a thread that may block.
 internal import Dispatch
 internal import Glibc
-internal import PreviewCore
 
 enum HostLookup {
   struct Failure: Error, CustomStringConvertible {

@@ -1,6 +1,5 @@
 // The boundary between the parts of a multipart stream, and the search for it in arbitrary bytes.
 internal import Glibc
-internal import PreviewCore
 
 /// The boundary of a stream. Its leading dashes are ignored: `boundary=--frame` may mean `--frame` or `----frame` on
 /// the wire, and both are found.

@@ -1,7 +1,6 @@
 // Parses multipart/x-mixed-replace as servers really send it: boundaries with too many dashes or another name, lengths
 // that are wrong or missing, missing newlines. A part ends at its length if a JPEG ends there, otherwise at the JPEG's
 // own end, and at the next boundary in any case. A last boundary is the end only if nothing follows it.
-internal import PreviewCore
 
 struct MultipartParser: PictureStream {
   static let headerLimit = 16 << 10

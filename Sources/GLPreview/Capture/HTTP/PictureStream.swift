@@ -1,6 +1,5 @@
 // Finds pictures in a server's bytes, whatever surrounds them, and what parts of a stream are made of. No I/O and no
 // clock: bytes and times are passed in.
-internal import PreviewCore
 
 /// A picture as a server sent it, perhaps with other bytes before it (`PictureStart`).
 struct ReceivedPicture: Sendable, Hashable {

@@ -1,5 +1,4 @@
 // What FFmpeg says to the loopback end of a tunnel, as it would say it to the camera itself.
-internal import PreviewCore
 
 /// An `rtsps://` address in its parts.
 struct RTSPSAddress: Sendable {

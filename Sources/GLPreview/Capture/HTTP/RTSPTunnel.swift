@@ -3,7 +3,6 @@
 #if HTTP
   internal import NIOCore
   internal import NIOPosix
-  internal import PreviewCore
   internal import Synchronization
 
   /// One tunnel, on a thread of its own.

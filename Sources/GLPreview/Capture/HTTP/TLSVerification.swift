@@ -4,7 +4,6 @@
   internal import Glibc
   internal import NIOCore
   internal import NIOSSL
-  internal import PreviewCore
 
   /// A handshake's rule for certificates. BoringSSL verifies either itself or not at all, so `CertificateTrust.file`
   /// has two: the certificates of the file, and those that they have signed. Each is tried with a handshake of its own.
@@ -163,8 +162,6 @@
     }
   }
 #else
-  internal import PreviewCore
-
   extension CertificateTrust {
     /// Without TLS no source with a certificate opens.
     package func checkFile() throws(WordError) {}

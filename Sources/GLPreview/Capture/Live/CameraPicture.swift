@@ -1,6 +1,5 @@
 // A camera's picture on its way to readers: samples, or a JPEG or H.264 as the camera sent it, which is decoded only if a reader
 // needs samples.
-internal import PreviewCore
 
 package struct CameraPicture: Sendable {
   enum Content: Sendable {

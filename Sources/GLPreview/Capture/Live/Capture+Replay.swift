@@ -1,5 +1,4 @@
 // What a live source keeps of its captures: as they arrived, before anything is masked, decoded or dropped.
-internal import PreviewCore
 
 extension ReplayBuffer {
   /// Keeps a capture: a JPEG or H.264 by reference, of others the samples. Returns it for further use; one that was

@@ -1,6 +1,5 @@
 // The protocols behind every live source: a device that can be connected to repeatedly, and one connection at a time.
 // Cameras, servers and pipes differ only in these two; LiveSource holds everything that they share.
-internal import PreviewCore
 
 /// A camera or a stream. `LiveSource` connects to it again whenever the connection is lost.
 protocol CaptureDevice: Sendable {

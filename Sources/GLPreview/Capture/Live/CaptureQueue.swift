@@ -1,5 +1,4 @@
 // Passes captures to the reader: either a slot that holds the newest, or a queue that loses nothing.
-internal import PreviewCore
 
 /// Captures on their way from successive connections to the reader of frames.
 final class CaptureQueue: Sendable {

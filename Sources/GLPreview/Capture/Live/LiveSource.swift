@@ -1,5 +1,4 @@
 // Connects, monitors, reconnects and closes a live source of any kind.
-package import PreviewCore
 internal import Synchronization
 
 /// A source whose frames arrive on their own. `nextFrame` returns the newest unread frame, or waits for one.

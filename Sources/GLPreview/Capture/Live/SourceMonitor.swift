@@ -1,6 +1,5 @@
 // The state machine of a live source: states, counters and retries. It only decides; it has no clock, timer or
 // connection, so that every case can be tested directly.
-internal import PreviewCore
 internal import Synchronization
 
 struct SourceMonitor: Sendable {

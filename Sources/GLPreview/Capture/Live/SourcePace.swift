@@ -1,6 +1,5 @@
 // Limits how fast a source may send, so that a flood of data does not take the cores from everything else.
 internal import Glibc
-internal import PreviewCore
 
 /// The recent cost of a source, in time, and the pause that it requires. Has no clock of its own.
 struct SourcePace: Sendable {

@@ -1,6 +1,5 @@
 // Converts a sender's timestamps to this machine's clock. A network delays some packets more than others; the sender's
 // clock is steady.
-internal import PreviewCore
 
 /// Converts times by a sender's clock to `CaptureClock`, using the smallest recent delay.
 ///

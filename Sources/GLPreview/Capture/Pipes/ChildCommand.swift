@@ -2,7 +2,6 @@
 // not outlive this process, however the process ends.
 internal import CProcess
 internal import Glibc
-internal import PreviewCore
 internal import Synchronization
 
 actor ChildCommand {

@@ -1,7 +1,6 @@
 // Pipes as live sources: standard input, a FIFO, a command's output. The content is as in a file, but it arrives on its
 // own, and a slow reader gets the newest picture.
 internal import Glibc
-internal import PreviewCore
 
 /// Standard input (`-`), or a FIFO or device at a path.
 struct PipeDevice: CaptureDevice {

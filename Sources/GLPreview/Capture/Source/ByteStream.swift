@@ -1,7 +1,6 @@
 // Reads bytes from a file descriptor: a file, a pipe or standard input. All file sources read through this type, so
 // limits, short reads, signals and cancellation are handled in one place.
 internal import Glibc
-internal import PreviewCore
 
 /// Buffered reads. Peeked bytes are returned again by the next read.
 struct ByteStream: ~Copyable {

@@ -1,5 +1,4 @@
 // Which certificates of cameras are accepted over TLS. Most cameras have signed their own, and it rarely names their host.
-public import PreviewCore
 
 /// Which certificate a camera may show over TLS (`https://`, `rtsps://`).
 ///

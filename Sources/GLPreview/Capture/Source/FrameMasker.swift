@@ -1,5 +1,4 @@
 // Burns privacy masks into a source's frames, between capture or decoding and everything else.
-internal import PreviewCore
 internal import Synchronization
 
 final class FrameMasker: Sendable {

@@ -1,5 +1,4 @@
 // Frame rates as exact fractions, so that an hour of 30000/1001 does not drift.
-internal import PreviewCore
 
 struct FrameRate: Sendable, Hashable {
   /// Frames per `denominator` seconds; positive.

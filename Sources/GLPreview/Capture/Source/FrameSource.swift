@@ -1,5 +1,4 @@
 // A source of frames, where a picture's way begins, and its errors.
-public import PreviewCore
 
 /// Gives frames one after another. Request one at a time.
 public protocol FrameSource: Sendable {

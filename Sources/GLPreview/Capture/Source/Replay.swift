@@ -1,5 +1,4 @@
 // What is kept of a source, so that pictures from before a request can be drawn: how much, and the pictures themselves.
-internal import PreviewCore
 
 /// How much of what a source gave is kept.
 public struct Replay: Sendable, Hashable {

@@ -1,5 +1,4 @@
 // The last pictures of a source, bounded by bytes and by age. A value without I/O and without a clock.
-internal import PreviewCore
 
 /// Pictures in the order in which they arrived. Adding one copies no bytes and takes constant time.
 ///

@@ -1,5 +1,4 @@
 // Samples of more than 8 bits to 8, the same for videos and Y4M.
-internal import PreviewCore
 
 /// Converts samples of up to 16 bits to 8-bit codes: ((sample >> shift & mask) * scale + offset) / 65536, within 0...255.
 struct SampleNarrowing: Sendable, Hashable {

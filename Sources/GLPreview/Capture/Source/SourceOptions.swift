@@ -1,5 +1,4 @@
 // The settings of a source besides its name.
-public import PreviewCore
 
 /// How a source is read.
 public struct SourceOptions: Sendable, Hashable {

@@ -1,5 +1,4 @@
 // The status of a live source: its state, its mode and its counters.
-public import PreviewCore
 
 /// The status of a live source.
 public struct SourceStatus: Sendable, Hashable {

@@ -1,5 +1,4 @@
 // How much of a camera's beginning nobody sees.
-public import PreviewCore
 
 /// How much of a camera's beginning is left out, until its exposure and its colours have settled.
 public enum Warmup: Sendable, Hashable {

@@ -1,5 +1,4 @@
 // The formats of a camera: what is known of them before it is opened as a source.
-public import PreviewCore
 
 extension V4L2Camera {
   /// A format that a camera delivers.

@@ -2,7 +2,6 @@
 // that connects by its node the first time, and then to the same camera, whatever its node.
 internal import CV4L2
 internal import Glibc
-internal import PreviewCore
 internal import Synchronization
 
 /// A streaming camera. It runs on a thread of its own, because drivers block.

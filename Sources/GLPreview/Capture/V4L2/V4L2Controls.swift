@@ -1,7 +1,6 @@
 // Lists a camera's controls, and converts the user's text to a control's value.
 internal import CV4L2
 internal import Glibc
-internal import PreviewCore
 
 extension V4L2Node {
   /// All controls; those that can't be set by one number have a name only.

@@ -1,5 +1,4 @@
 // Where a driver stores a picture's rows, and where they are copied to. Drivers add padding; frames have none.
-internal import PreviewCore
 
 struct V4L2Layout: Sendable, Hashable {
   struct Plane: Sendable, Hashable {

@@ -1,5 +1,4 @@
 // A camera's name as it is typed: a path, and the wanted mode.
-internal import PreviewCore
 
 /// `/dev/video0[,format=YUYV][,size=1280x720][,fps=30]`, `/dev/v4l/by-id/...`
 struct V4L2Locator: Sendable, Hashable {

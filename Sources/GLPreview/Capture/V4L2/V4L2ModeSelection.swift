@@ -1,6 +1,5 @@
 // Selects a camera's format, size and rate: the cheapest that satisfies the demand. Uses only the camera's description,
 // and opens nothing.
-internal import PreviewCore
 
 struct V4L2ModeSelection: Sendable, Hashable {
   typealias Format = V4L2Camera.Format

@@ -1,7 +1,6 @@
 // An open device file, and the calls to it.
 internal import CV4L2
 internal import Glibc
-internal import PreviewCore
 
 /// An open device node. Its calls may block for as long as the driver takes: don't use Swift's thread pool for them.
 final class V4L2Node: Sendable {

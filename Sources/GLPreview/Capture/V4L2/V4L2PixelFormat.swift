@@ -1,5 +1,4 @@
 // The V4L2 formats and colours that are read, and what they become (Linux media documentation, "Image Formats").
-internal import PreviewCore
 
 /// How a driver's buffer becomes a frame.
 enum V4L2PixelFormat: Sendable, Hashable {

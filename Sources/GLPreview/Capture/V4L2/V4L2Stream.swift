@@ -1,6 +1,5 @@
 // A camera's current mode, and the conversion of its buffers to captures.
 internal import CV4L2
-internal import PreviewCore
 
 struct V4L2Stream: Sendable {
   let fourCC: FourCC

@@ -2,7 +2,6 @@
 internal import GLPreview
 internal import Logging
 internal import NATS
-internal import PreviewCore
 internal import ServiceLifecycle
 
 final class BrokerEvents: Service, CustomStringConvertible {

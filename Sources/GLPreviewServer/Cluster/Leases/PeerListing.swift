@@ -2,7 +2,6 @@
 // machine's answer needs.
 internal import FoundationEssentials
 internal import GLPreview
-internal import PreviewCore
 
 /// A peer's view, as far as it is needed here.
 struct PeerView: Sendable, Hashable {
