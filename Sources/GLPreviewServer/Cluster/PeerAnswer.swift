@@ -16,8 +16,8 @@ struct PeerAnswer: Sendable {
 
   private static let types: Set<String> = [
     "image/jpeg", "image/png", "image/webp", "video/mp4", "application/json", "application/octet-stream",
-    "application/problem+json", "application/sdp", "multipart/mixed", "multipart/x-mixed-replace",
-    "text/plain",
+    "application/problem+json", "application/sdp", "application/vnd.apple.mpegurl", "multipart/mixed",
+    "multipart/x-mixed-replace", "text/plain",
   ]
   private static let fields: Set<String> = [
     "content-type", "etag", "age", "content-disposition", "accept-post", "allow", "retry-after",

@@ -51,7 +51,8 @@ final class HLSFeature: ServiceFeature, Service {
     try videos.registry.check(ViewRight(target, isServed: isServed))
     return try streams.withLock { streams in
       let known = streams.first {
-        $0.target.preview === target.preview && $0.wanted.view == wanted.view && $0.configuration == video
+        !$0.isOver && $0.target.preview === target.preview && $0.wanted.view == wanted.view
+          && $0.configuration == video
       }
       guard begins || known != nil else { return nil }
       let stream = try known ?? HLSStream(target, wanted, video, videos.streams)

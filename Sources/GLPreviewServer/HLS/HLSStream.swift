@@ -57,6 +57,9 @@ final class HLSStream: Sendable {
     }
   }
 
+  /// Whether it has ended, or is about to, for want of viewers.
+  var isOver: Bool { state.withLock { $0.end != nil || $0.visits.isEmpty } }
+
   /// The playlist, once there is a segment; nil if there is none in time.
   func playlist(_ query: String, within limit: Duration) async throws -> String? {
     try await state.first(until: CaptureClock.now + limit) { state in

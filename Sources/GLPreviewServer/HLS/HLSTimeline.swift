@@ -73,7 +73,7 @@ struct HLSTimeline: Sendable {
   /// The next sample begins with another initialization segment. Samples before the first whole segment are left out.
   private mutating func restart() {
     if target != nil, let open {
-      close(after: min(.seconds(Double(mp4.length - open.start) / 90_000), longest))
+      close(after: min(.seconds(Double(max(mp4.length - open.start, 3000)) / 90_000), longest))
       discontinuity += 1
     }
     (open, mp4) = (nil, FragmentedMP4())

@@ -32,7 +32,8 @@ struct HLSTests {
     let answer = try await service.get(path, headers)
     try #require(answer.status == 200, "\(answer.text)")
     #expect(answer.headers["Content-Type"] == ["application/vnd.apple.mpegurl"])
-    #expect(answer.headers["Cache-Control"] == ["private, no-store"])
+    // A node that forwards says it in its own words.
+    #expect([["private, no-store"], ["no-store"]].contains(answer.headers["Cache-Control"]))
     return try MediaPlaylist(answer.text)
   }
 
@@ -52,7 +53,7 @@ struct HLSTests {
       let answer = try await service.get(address(uri, of: path), headers)
       guard answer.status == 200 else { return nil }
       #expect(answer.headers["Content-Type"] == ["video/mp4"])
-      #expect(answer.headers["Cache-Control"] == ["private, max-age=10"])
+      #expect([["private, max-age=10"], ["no-store"]].contains(answer.headers["Cache-Control"]))
       bytes += answer.bytes
     }
     return bytes
@@ -298,6 +299,7 @@ struct HLSTests {
     try await withTemporaryFolder { folder in
       try await withService(Self.configuration()) { service in
         let file = folder.appending(path: "sums")
+        try Data().write(to: file)
         let url = service.base + Self.main
         let words = "-nostdin -loglevel error -i \(url) -frames:v 120 -fps_mode passthrough -f framemd5 -"
         let player = try ChildProcess(
