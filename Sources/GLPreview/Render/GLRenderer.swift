@@ -12,8 +12,10 @@ public actor GLRenderer: Renderer {
   private var state: GLState?
   /// Stays true after closing, so that waiting callers get the reason.
   private var isLost = false
-  /// One for each frame in flight.
-  private let places: Places
+  /// The number of frames that may still be submitted, and the waiting callers. A free slot is taken without leaving the
+  /// actor.
+  private var freeSlots: Int
+  private var waiting: [CheckedContinuation<Void, Never>] = []
   private nonisolated let kept = Atomic(0)
   private nonisolated let programs = Atomic(0)
 
@@ -65,7 +67,7 @@ public actor GLRenderer: Renderer {
     self.device = device
     self.tuning = tuning
     self.thread = thread
-    places = Places(tuning.framesInFlight)
+    freeSlots = tuning.framesInFlight
     state = nil  // All properties are set: from the next line on, the init runs on the GPU thread.
     do { state = try GLState(device, tuning) } catch { throw RenderError("\(device.name): \(error)") }
   }
@@ -192,9 +194,9 @@ public actor GLRenderer: Renderer {
     -> DrawnFrame
   {
     let overlaps = framesInFlight > 1
-    let place = overlaps ? await places.take() : nil
+    if overlaps { await takeSlot() }
     defer {
-      withExtendedLifetime(place) {}
+      if overlaps { giveSlot() }
       countKept()
     }
     switch try onDevice({ try state?.begin(work, within: budget) }) {
@@ -238,6 +240,21 @@ public actor GLRenderer: Renderer {
     }
     guard let result else { throw RenderError("the renderer is closed") }
     return result
+  }
+
+  // MARK: Slots
+
+  private func takeSlot() async {
+    if freeSlots > 0 {
+      freeSlots -= 1
+    } else {
+      await withCheckedContinuation { waiting.append($0) }
+    }
+  }
+
+  /// FIFO hand-off: the slot goes to the longest waiter.
+  private func giveSlot() {
+    if waiting.isEmpty { freeSlots += 1 } else { waiting.removeFirst().resume() }
   }
 }
 
