@@ -29,7 +29,7 @@ struct StreamRoutes: Sendable {
     }
     let names = ["view", "src"]
     let request = names.reduce(request.withoutBody) { $0.without($1) }
-    let joined = try goingOn(target, request) { target in
+    let joined = try goingOn(target, request, context) { target in
       var words = try QueryWords(request)
       guard target.guest == nil else {
         return try join(target, as: target.served, every: .zero, key: words.take("key"), context)
@@ -49,7 +49,7 @@ struct StreamRoutes: Sendable {
 
   /// Joins a view, and goes on at the camera's next node.
   func goingOn(
-    _ target: ServedPreview, _ request: Request,
+    _ target: ServedPreview, _ request: Request, _ context: ServiceContext,
     _ join: @escaping @Sendable (ServedPreview) throws -> JoinedStream
   ) throws -> JoinedStream {
     let address = request.address(of: target.name, target.camera, as: .jpegs)
@@ -57,7 +57,10 @@ struct StreamRoutes: Sendable {
     let client = RequestClient.current
     joined.next = {
       await RequestClient.$current.withValue(client) {
-        await directory.next(address) { try goingOn($0, request, join) }
+        // No write meanwhile tells that the client has left.
+        try? await context.whileClientStays {
+          await directory.next(address) { try goingOn($0, request, context, join) }
+        }
       }
     }
     return joined
@@ -110,7 +113,7 @@ struct StreamRoutes: Sendable {
         }
         if target.guest == nil { try await check(asOneOfSeveral(target, parameters).wanted, target) }
         subscriptions.append(
-          try goingOn(target, request.withoutBody) { try joinOneOfSeveral($0, parameters, context) })
+          try goingOn(target, request.withoutBody, context) { try joinOneOfSeveral($0, parameters, context) })
       } catch let problem as Problem where problem.status == .conflict {
         // It is switched off.
       }

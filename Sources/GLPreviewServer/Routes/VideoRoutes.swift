@@ -30,11 +30,13 @@ struct VideoRoutes: Sendable {
           target, times, as: wanted, configuration, headers: Self.headers(of: target, file), context)
       }
     }
-    return try await response(try begin(target, request), of: target, file, context)
+    return try await response(try begin(target, request, context), of: target, file, context)
   }
 
   /// Begins the view of a request, which goes on at the camera's next node.
-  func begin(_ target: ServedPreview, _ request: Request, passes: Bool = true) throws -> VideoStream {
+  func begin(
+    _ target: ServedPreview, _ request: Request, _ context: ServiceContext, passes: Bool = true
+  ) throws -> VideoStream {
     let address = request.address(of: target.name, target.camera, as: .video)
     let request = request.withoutBody
     let asked = { @Sendable (target: ServedPreview) throws -> VideoRequest in
@@ -43,7 +45,11 @@ struct VideoRoutes: Sendable {
       let (wanted, configuration) = try take(from: &words, over: target)
       return VideoRequest(target, as: wanted, configuration, passes: passes)
     }
-    return try streams.begin(try asked(target), next: directory.nextVideo(address, asked))
+    let next = directory.nextVideo(address, asked)
+    return try streams.begin(try asked(target)) { begin in
+      // No write meanwhile tells that the client has left.
+      (try? await context.whileClientStays { await next(begin) }) ?? false
+    }
   }
 
   /// What a URL says of the file, whatever it shows.

@@ -39,7 +39,7 @@ struct WebSocketRoutes: Sendable {
     }
   }
 
-  /// What is played of a view, wherever its camera is when it is asked for. `isAccepted` says that the camera's node accepts the
+  /// The answers for a view, wherever its camera is when it is asked for. `isAccepted` says that the camera's node accepts the
   /// parameters.
   func show(
     _ view: String, of camera: String, _ request: Request, isAccepted: Bool = false,
@@ -58,11 +58,12 @@ struct WebSocketRoutes: Sendable {
         // Of another node's camera, the first parameter counts.
         let frequent = request.without("keyframe").adding(StreamKind.frequentKeys)
         let target = try find(isOwn ? request : frequent, .video)
-        return try videos.begin(target, target.guest != nil && !isOwn ? frequent : request, passes: isOwn)
+        return try videos.begin(
+          target, target.guest != nil && !isOwn ? frequent : request, context, passes: isOwn)
       },
       jpegs: {
         let pictures = VideoRoutes.encodingKeys.reduce(request) { $0.without($1) }
-        return try joined.goingOn(find(pictures, .jpegs), pictures) { target in
+        return try joined.goingOn(find(pictures, .jpegs), pictures, context) { target in
           var (wanted, words) = (target.served, try QueryWords(pictures))
           if target.guest == nil { (wanted, _) = try videos.take(from: &words, over: target) }
           let subscription = try joined.streams.join(target, as: wanted, every: .zero)

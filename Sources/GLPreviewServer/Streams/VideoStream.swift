@@ -3,7 +3,7 @@ internal import GLPreview
 internal import HTTPTypes
 internal import Synchronization
 
-/// What shows a client's pictures now.
+/// The source of a client's pictures now, and the grant to show them.
 struct ShownVideo: Sendable {
   let source: VideoSource
   let grant: Grant<ViewRight>
@@ -14,7 +14,7 @@ struct ShownVideo: Sendable {
 /// to another node, the pictures go on from there.
 final class VideoStream: Sendable {
   /// Finds what a stream goes on with when its view has ended, and begins it; nil at the end.
-  typealias Next = @Sendable (_ begin: @Sendable (VideoRequest) throws -> Void) async -> Bool
+  typealias Next = @Sendable (_ begin: @escaping @Sendable (VideoRequest) throws -> Void) async -> Bool
 
   private let streams: VideoStreams
   let isPatient: Bool
@@ -24,7 +24,7 @@ final class VideoStream: Sendable {
   private struct State {
     var shown: ShownVideo
     var watch: VideoWatch
-    /// What it watches in place of the source, until the view changes.
+    /// The smaller encoding that it watches in place of the source, until the view changes.
     var lower: (source: VideoSource, grant: Grant<ViewRight>)?
     var rung: VideoRung
     /// The time of the last picture.
@@ -33,7 +33,7 @@ final class VideoStream: Sendable {
     var clients = 1
     /// How often it has gone on with another view.
     var moves = 0
-    /// What looks for the next view.
+    /// The task that looks for the next view.
     var finding: Task<Void, Never>?
     var isOver = false
 

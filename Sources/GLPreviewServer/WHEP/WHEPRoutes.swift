@@ -97,6 +97,12 @@ struct WHEPRoutes: Sendable {
   func begun(
     _ target: ServedPreview, offer text: String, _ context: ServiceContext
   ) async throws -> (WHEPSessions.Begun, location: String) {
+    var target = target
+    if (try? registry.check(ViewRight(target, .asServed))) == nil {
+      // A WebSocket may ask long after it was opened.
+      target = try await directory.awaited(
+        ViewAddress(view: target.name, camera: target.camera, parameters: StreamKind.frequentKeys))
+    }
     guard target.served.isEnabled else { throw Problem.switchedOff(target) }
     let offer: SDPOffer
     do throws(SDPError) { offer = try SDPOffer(text) } catch {
@@ -104,7 +110,7 @@ struct WHEPRoutes: Sendable {
     }
     let begun = try await sessions.begin(
       offer, target, asked: context.channel?.localAddress?.ipAddress, by: context.grant
-    ) { try await video(of: target) }
+    ) { [target] in try await video(of: target) }
     return (begun, "/cameras/\(target.camera)/\(target.name)/whep/\(begun.id)")
   }
 
