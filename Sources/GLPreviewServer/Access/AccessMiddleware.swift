@@ -124,7 +124,8 @@ extension RouteRule {
   fileprivate func role(for request: Request) -> Role? {
     switch access {
     case .everybody: nil
-    case .everybodyWithoutQuery: (request.uri.query ?? "").isEmpty ? nil : .read
+    // The router finds the page at `//` as well.
+    case .everybodyWithoutQuery: request.uri.path == "/" && (request.uri.query ?? "").isEmpty ? nil : .read
     case .role(let role): role
     case nil: [.get, .head, .options].contains(request.method) ? .read : .control
     }

@@ -276,7 +276,7 @@ extension RenderCommand {
     var options = SourceOptions()
     if let trust = try LiveInputOptions.trust(in: certificates.filter { !isNamed($0) }) {
       options.certificate = .any
-      let secure = sources.filter { options.certificateRefusal(for: $0.text) == nil }
+      let secure = sources.filter { SourceLocator($0.text).refusal(of: options) == nil }
       guard !secure.isEmpty else {
         throw UsageError("--certificate: only https:// and rtsps:// sources have a certificate")
       }
@@ -284,8 +284,8 @@ extension RenderCommand {
     }
     for source in sources {
       options.certificate = trusts[source.name]
-      if let refusal = options.certificateRefusal(for: source.text) {
-        throw UsageError("--certificate of '\(source.name)': \(refusal)")
+      if let refusal = SourceLocator(source.text).refusal(of: options) {
+        throw UsageError("--certificate of '\(source.name)': \(refusal.reason)")
       }
     }
     return trusts
