@@ -205,7 +205,8 @@ let package = Package(
 // Programs beside the command are built where they are asked for: each would be linked by every build of the tests.
 switch Context.environment["GLPREVIEW_PROGRAMS"] {
 case "examples":
-  package.targets += ["CallSnapshot", "Clip", "MultiPreview", "Replicator", "Still"].map { name in
+  package.targets += ["CallSnapshot", "Clip", "MultiPreview", "Replicator", "Still", "Thumbnails"].map {
+    name in
     .executableTarget(
       name: name, dependencies: ["GLPreview"], path: "Examples/\(name)",
       swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)])

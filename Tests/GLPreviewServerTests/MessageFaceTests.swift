@@ -164,7 +164,7 @@ struct MessageFaceTests {
     private func change(_ configuration: ServerConfiguration) async throws {
       let view = "/api/cameras/yard/views/main"
       #expect(try await edge.send("PATCH", view, body: #"{"width": 64}"#).status == 200)
-      await hears("relayed view .view: string")
+      await hears("relayed view .view: string", "nats $KV.glp.l.shed .cameras[].views[].width")
       shed.inside.events.rendererChanged(.fails("no renderer"))
       shed.inside.events.rendererChanged(.notNeeded)
       var other = configuration

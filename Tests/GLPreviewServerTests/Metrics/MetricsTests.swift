@@ -131,7 +131,7 @@ struct MetricsTests {
     router.add(middleware: RequestCountMiddleware(metrics: metrics))
     router.add(middleware: ProblemMiddleware())
     router.get("/cameras/:camera") { _, context -> Response in throw Problem.notFound("no such camera") }
-    MetricsRoutes { metrics.families }.add(to: router)
+    MetricsRoutes { metrics.families }.add(to: ServiceRoutes(router))
 
     try await Application(router: router).test(.router) { client in
       _ = try await client.execute(uri: "/cameras/a", method: .get)
