@@ -34,7 +34,7 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
     return kind.refusal(text, options)
   }
 
-  /// What users should know before the source is opened with `options`; nil for most.
+  /// A warning for users before the source is opened with `options`; nil for most.
   package func warning(of options: SourceOptions) -> String? { kind.warning(text, options) }
 
   /// Opens the source and reads its first bytes. For a pipe, this may wait for the writer.

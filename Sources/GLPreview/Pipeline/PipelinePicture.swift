@@ -2,7 +2,7 @@
 
 /// A picture of one view of a frame.
 public struct PipelinePicture: Sendable {
-  /// What there is of a picture.
+  /// The forms of a picture.
   public enum Content: Sendable {
     /// The samples, if the pipeline has no encoder.
     case samples(Picture)

@@ -54,7 +54,7 @@ public struct RenderPipeline: Sendable {
     self.init(views, encoder: encoder, samples: samples) { renderer }
   }
 
-  /// The same with a renderer of any kind, which is requested after the first frame is decoded.
+  /// Creates a pipeline for a renderer of any kind, which is requested after the first frame is decoded.
   package init(
     _ views: [ViewConfiguration], encoder: PictureEncoder?, samples: Picture.Format = .rgba,
     renderer: @escaping @Sendable () async throws -> any Renderer

@@ -7,7 +7,7 @@ struct ViewRight: Sendable {
   enum Terms: Sendable {
     /// Whatever the view shows.
     case asServed
-    /// What a client's parameters make of the view, until it is locked.
+    /// The view with a client's parameters, until it is locked.
     case withParameters
     /// A copy in another size, which follows no change of the view.
     case copied

@@ -95,7 +95,7 @@ final class PeerStreams: Service, PeerViews, CustomStringConvertible {
     try await catalogue.awaitOwner(of: camera, within: limit)
   }
 
-  /// Whether somebody watches a view with these parameters already, and its node has accepted them.
+  /// Whether a client watches a view with these parameters already, and its node has accepted them.
   func isAccepted(_ address: ViewAddress, at route: PeerRoute) throws -> Bool {
     let key = try key(route, address.view ?? "", address)
     return sources.withLock { $0[key].map { $0.isAccepted && !$0.guest.isOver } ?? false }

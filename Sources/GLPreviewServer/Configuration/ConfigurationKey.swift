@@ -26,7 +26,7 @@ struct ConfigurationKey<Target>: Sendable {
   private(set) var entries: [ConfigurationEntry]
   /// The key, or the keys below it, whose values differ between two targets. Lists of parts are not compared.
   private(set) var differences: Differences = { _, _ in [] }
-  /// What contradicts the value of the key, or of those below it.
+  /// The contradictions to the value of the key, or of those below it.
   private(set) var problems: @Sendable (Target) -> [ConfigurationProblem] = { _ in [] }
   /// Reads the key below the place `above`, stores its value, and reports errors.
   let read: Read

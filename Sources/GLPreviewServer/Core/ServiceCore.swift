@@ -3,7 +3,7 @@ internal import GLPreview
 internal import Logging
 internal import ServiceLifecycle
 
-/// What all features of the service share: cameras, streams, snapshots, events, and who may do what.
+/// The parts that all features of the service share: cameras, streams, snapshots, events, and access control.
 struct ServiceCore: Sendable {
   /// The configuration at the start.
   let configuration: ValidatedConfiguration
@@ -20,7 +20,7 @@ struct ServiceCore: Sendable {
   let clips = ClipGates()
   let snapshots: Snapshots
   let events: ServiceEvents
-  /// What other nodes serve, and streams from them.
+  /// The cameras of other nodes, and streams from them.
   let peers: PeerCatalogue
   let peerStreams: PeerStreams
   /// Finds views for all protocols, on any node.

@@ -10,7 +10,7 @@ internal import ServiceLifecycle
 protocol ServiceFeature: Sendable {
   /// The services that run until the server has ended.
   var services: [any Service] { get }
-  /// The services that end before the server does, while clients can still be told.
+  /// The services that end before the server does, while clients can still be notified.
   var servicesEndingFirst: [any Service] { get }
   var metricFamilies: [MetricFamily] { get }
 

@@ -33,7 +33,7 @@ struct RequestSite: Sendable, Hashable {
   var isChange = false
 }
 
-/// What a client needs for an answer: the role of its credential, and a site that is allowed.
+/// The right to an answer: a credential with the role, and a site that is allowed.
 struct ClientRight: Sendable, Hashable {
   let credential: Credential
   var site = RequestSite()

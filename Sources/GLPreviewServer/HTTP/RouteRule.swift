@@ -4,7 +4,7 @@ internal import Hummingbird
 internal import HummingbirdCore
 internal import Synchronization
 
-/// What a route needs and takes. A route that says nothing needs a role, takes JSON, and no token in its URL.
+/// The rule of a route: who may send a request, and what it may have. By default it needs a role, takes JSON, and no token in its URL.
 struct RouteRule: Sendable {
   /// Who may send a request; nil for `read` with GET, HEAD and OPTIONS, and `control` with all else.
   var access: Access?

@@ -17,7 +17,7 @@ struct ServiceContext: RequestContext {
   var startedAt = CaptureClock.now
   /// Set by `HostMiddleware`.
   var site = RequestSite()
-  /// What the route says of itself.
+  /// The rule of the route.
   var rule = RouteRule()
   /// The client's role; set by `AccessMiddleware`, nil before it.
   var role: Role?

@@ -142,8 +142,8 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     }
   }
 
-  /// Looks once a second for pictures that are due, and less often for frame rates. Between these, changes of views clear pictures of
-  /// what nobody may see any more.
+  /// Looks once a second for pictures that are due, and less often for frame rates. A change of a view
+  /// that hides something clears its picture at once.
   private func look() async {
     var number = 0
     while !Task.isCancelled {

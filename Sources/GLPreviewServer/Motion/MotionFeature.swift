@@ -17,7 +17,7 @@ struct MotionFeature: ServiceFeature {
     }
   }
 
-  /// Events in progress end while clients can still be told.
+  /// Events in progress end while clients can still be notified.
   var servicesEndingFirst: [any Service] { [motion] }
 
   func addRoutes(to group: ServiceRoutes) {

@@ -21,7 +21,6 @@ final class RTSPServer: ServiceFeature, Service, CustomStringConvertible {
     let logger: Logger
   }
 
-
   private let parts: Parts
   private let listen: BindAddress?
   private let gate = AdmissionLimit(capacity: 400, subject: "RTSP connections", retryAfter: 5)

@@ -21,7 +21,7 @@ struct CompatibilityRoutes: Sendable {
   private static let files = RouteRule(
     takesURLToken: true, parameters: known(VideoRoutes.keys + VideoRoutes.clipKeys), ofOtherNodes: .video)
 
-  /// What a URL of another program takes here: parameters of ours, and that program's words for them.
+  /// The parameters that a URL of another program takes: ours, and that program's names for them.
   static func known(_ keys: [String]) -> Set<String> { Set(keys + ["w", "h", "q", "src", "action"]) }
 
   /// The parameters of a URL with `action=`; nil without.

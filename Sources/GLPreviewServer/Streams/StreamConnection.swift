@@ -18,7 +18,7 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
   /// The context behind the encoder.
   private var raw: ChannelHandlerContext?
   private var watchers: [StreamWatcher] = []
-  /// What looks for the streams that the client goes on with, by the watchers that have ended.
+  /// The tasks that look for the streams that the client goes on with, by the watchers that have ended.
   private var moving: [ObjectIdentifier: Task<Void, Never>] = [:]
   /// The index of the next watcher to serve.
   private var turn = 0

@@ -25,7 +25,7 @@ final class VideoSource: Sendable {
   deinit { onEnd?() }
 }
 
-/// What a stream shows of a view, and how that is encoded.
+/// A request for the video of a view: parameters and encoding.
 struct VideoRequest: Sendable {
   let target: ServedPreview
   let wanted: ServedView

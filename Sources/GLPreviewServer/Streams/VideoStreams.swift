@@ -69,7 +69,7 @@ final class VideoStreams: Service, CustomStringConvertible {
     return stream
   }
 
-  /// The same with `passes`: whether a camera's own H.264 will do.
+  /// Begins to watch a view. `passes` says whether a camera's own H.264 will do.
   func begin(
     _ target: ServedPreview, as wanted: ServedView, _ configuration: VideoConfiguration, passes: Bool = true,
     patiently isPatient: Bool = false

@@ -5,7 +5,7 @@ internal import Hummingbird
 internal import HummingbirdCore
 internal import NIOCore
 
-/// What is read of a camera at another node.
+/// The kinds of streams that are read of a camera at another node.
 enum StreamKind: Sendable, Hashable {
   case jpegs, video
 
@@ -105,7 +105,7 @@ struct ViewDirectory: Sendable {
 }
 
 extension ViewDirectory {
-  /// What a stream goes on with: `request` of the view where its camera is next.
+  /// Continues a stream by `request`, with the view where its camera is next.
   func nextVideo(
     _ address: ViewAddress, _ request: @escaping @Sendable (ServedPreview) throws -> VideoRequest
   ) -> VideoStream.Next {

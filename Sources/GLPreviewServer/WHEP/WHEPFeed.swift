@@ -45,7 +45,7 @@ final class WHEPFeed {
 
   init(_ key: Key) { self.key = key }
 
-  /// What a feed has read.
+  /// A result of reading a feed.
   enum News: Sendable {
     case picture(RTPPicture)
     /// Pictures are not from the same stream any more: new sessions do not get those from before.

@@ -57,7 +57,7 @@ package struct SourceKind: Sendable {
   package var fileStem: @Sendable (String) -> String? = { _ in nil }
   /// The first option that a source does not take, besides a certificate without `certifiedScheme`.
   var refusal: @Sendable (String, SourceOptions) -> Refusal? = { _, _ in nil }
-  /// What users should know before the source is opened.
+  /// A warning for users before the source is opened.
   var warning: @Sendable (String, SourceOptions) -> String? = { _, _ in nil }
   /// Opens a source. Of live ones, throws only `.badRequest`.
   let open: @Sendable (String, SourceOptions) async throws -> Opened
