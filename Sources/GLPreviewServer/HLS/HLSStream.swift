@@ -29,7 +29,7 @@ final class HLSStream: Sendable {
     state = Watched(State(video: try videos.begin(target, as: view, video)))
   }
 
-  /// Changes who watches, or what is read for them. Without a viewer, the stream ends. Returns whether it has one.
+  /// Changes the viewers or the video. The stream ends without viewers. Returns whether it has any.
   @discardableResult private func update(_ change: (inout State) -> Void) -> Bool {
     let (video, clients) = state.withLock { state in
       change(&state)

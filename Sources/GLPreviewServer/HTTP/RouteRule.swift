@@ -4,9 +4,9 @@ internal import Hummingbird
 internal import HummingbirdCore
 internal import Synchronization
 
-/// The rule of a route: who may send a request, and what it may have. By default it needs a role, takes JSON, and no token in its URL.
+/// The rule of a route. By default a request needs a role, has JSON as its body, and has no token in its URL.
 struct RouteRule: Sendable {
-  /// Who may send a request; nil for `read` with GET, HEAD and OPTIONS, and `control` with all else.
+  /// The clients that may send a request; nil means role `read` for GET, HEAD and OPTIONS, and `control` for other methods.
   var access: Access?
   /// Whether GET accepts a token in the URL. Only URLs of pictures and recordings do, because they get shared.
   var takesURLToken = false
