@@ -308,7 +308,7 @@ public struct ClipSamples: AsyncSequence, Sendable {
         guard case .h264(let sample, _) = entry.content, cursor.clip.shows(entry.timestamp) else {
           return nil
         }
-        return (sample as? VideoSample)?.at(entry.timestamp)
+        return sample.at(entry.timestamp)
       }
       guard samples.count == rest.count else { return [] }
       copied = entry.sequence

@@ -30,7 +30,6 @@ extension Size {
   var even: Size { Size(width: (width + 1) / 2 * 2, height: (height + 1) / 2 * 2) }
 }
 
-extension VideoSample: KeptSample {}
 
 /// An encoded picture.
 public struct VideoSample: Sendable, Hashable {

@@ -9,7 +9,7 @@ struct ViewRoutes: Sendable {
   let compatibility: CompatibilityRoutes
 
   /// `offers` answers offers of WebRTC by WebSocket.
-  init(_ core: ServiceCore, offers: WHEPRoutes) {
+  init(_ core: ServiceCore, offers: any OfferAnswering) {
     let (registry, directory) = (core.registry, core.directory)
     streams = StreamRoutes(registry: registry, streams: core.streams, directory: directory)
     videos = VideoRoutes(

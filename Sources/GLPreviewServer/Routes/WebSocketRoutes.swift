@@ -8,7 +8,7 @@ struct WebSocketRoutes: Sendable {
   let registry: CameraRegistry
   let joined: StreamRoutes
   let videos: VideoRoutes
-  let offers: WHEPRoutes
+  let offers: any OfferAnswering
   let stalledAfter: Duration
   let metrics: ServiceMetrics
 
@@ -33,7 +33,7 @@ struct WebSocketRoutes: Sendable {
       try words.finish(known: VideoRoutes.keys)
       if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
       let show = show(target.name, of: target.camera, request, context) {
-        try await offers.begun(target, offer: $0, context).0.answer
+        try await offers.begin(target, offer: $0, context)
       }
       return try await response(show, to: request, context)
     }
@@ -98,14 +98,14 @@ private struct Player: Sendable {
 
   private enum Value: Codable {
     case text(String)
-    case description(WHEPRoutes.Description)
+    case description(OfferDescription)
 
     init(from decoder: any Decoder) throws {
       let container = try decoder.singleValueContainer()
       if let text = try? container.decode(String.self) {
         self = .text(text)
       } else {
-        self = .description(try container.decode(WHEPRoutes.Description.self))
+        self = .description(try container.decode(OfferDescription.self))
       }
     }
 
@@ -227,7 +227,7 @@ private struct Player: Sendable {
       try await send(
         Message(type: "webrtc/answer", value: .text(try await show.answer(offer))), on: socket)
     case .description(let offer) where offer.type == "offer":
-      let answer = WHEPRoutes.Description(type: "answer", sdp: try await show.answer(offer.sdp))
+      let answer = OfferDescription(type: "answer", sdp: try await show.answer(offer.sdp))
       try await send(Message(type: "webrtc", value: .description(answer)), on: socket)
     case .description, nil: throw Problem(.badRequest, "the value is no offer")
     }

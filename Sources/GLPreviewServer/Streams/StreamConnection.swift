@@ -176,18 +176,6 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
   }
 }
 
-extension Channel {
-  /// Makes it unwritable by any waiting byte, so that a slow connection skips pictures instead of falling behind.
-  func keepLittleUnsent(_ unsent: Int = 128 << 10) {
-    _ = setOption(.writeBufferWaterMark, value: .init(low: 1, high: 1))
-    guard remoteAddress?.ipAddress != nil else { return }
-    // TCP_NOTSENT_LOWAT of <linux/tcp.h>.
-    let notSentLowWaterMark = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: 25))
-    _ = setOption(notSentLowWaterMark, value: unsent)
-    _ = setOption(.tcpOption(.tcp_nodelay), value: 1)
-  }
-}
-
 extension HTTPResponse {
   /// Whether it ends only with the connection.
   fileprivate var isStream: Bool {

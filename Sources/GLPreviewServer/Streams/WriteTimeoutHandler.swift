@@ -90,33 +90,3 @@ final class WriteTimeoutHandler: ChannelDuplexHandler, RemovableChannelHandler {
     (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
   }
 }
-
-extension ChannelHandlerContext {
-  /// Resets a connection whose client reads nothing. A plain close would leave the last data to the kernel, which
-  /// retries for minutes and meanwhile hides the end of the connection; a reset discards it.
-  func reset() {
-    channel.discardUnsent()
-    close(promise: nil)
-  }
-}
-
-extension Channel {
-  /// Resets a connection whose client may not read on: what the kernel has not sent yet is discarded.
-  func reset() {
-    discardUnsent()
-    close(promise: nil)
-  }
-
-  fileprivate func discardUnsent() {
-    guard let socket = self as? any SocketOptionProvider else { return }
-    _ = socket.unsafeSetSocketOption(level: .socket, name: .so_linger, value: Linger.none)
-  }
-}
-
-/// For SO_LINGER; NIO and the system both declare `linger`.
-private struct Linger {
-  let isOn: CInt
-  let seconds: CInt
-
-  static let none = Linger(isOn: 1, seconds: 0)
-}

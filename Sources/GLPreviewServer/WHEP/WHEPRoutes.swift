@@ -6,7 +6,7 @@ internal import Hummingbird
 internal import HummingbirdCore
 internal import NIOCore
 
-struct WHEPRoutes: Sendable {
+struct WHEPRoutes: OfferAnswering {
   let registry: CameraRegistry
   let sessions: WHEPSessions
   let videos: VideoStreams
@@ -45,7 +45,15 @@ struct WHEPRoutes: Sendable {
     _ target: ServedPreview, _ request: Request, _ context: ServiceContext
   ) async throws -> Response {
     guard request.uri.path != "/api/webrtc" else { return try await go2rtc(target, request, context) }
-    return try await begin(target, offer: try await text(request, context), context)
+    return try await created(target, offer: try await text(request, context), context)
+  }
+
+  var isAvailable: Bool { sessions.isAvailable }
+
+  func has(_ session: String) async -> Bool { await sessions.has(session) }
+
+  func begin(_ target: ServedPreview, offer: String, _ context: ServiceContext) async throws -> String {
+    try await begun(target, offer: offer, context).0.answer
   }
 
   /// What to send, and the servers that the configuration names.
@@ -80,7 +88,7 @@ struct WHEPRoutes: Sendable {
     return String(buffer: body)
   }
 
-  private func begin(
+  private func created(
     _ target: ServedPreview, offer text: String, _ context: ServiceContext
   ) async throws -> Response {
     let (begun, location) = try await begun(target, offer: text, context)
@@ -94,7 +102,7 @@ struct WHEPRoutes: Sendable {
   }
 
   /// Begins a session; `location` is its URL.
-  func begun(
+  private func begun(
     _ target: ServedPreview, offer text: String, _ context: ServiceContext
   ) async throws -> (WHEPSessions.Begun, location: String) {
     var target = target
@@ -143,26 +151,20 @@ struct WHEPRoutes: Sendable {
 
   // MARK: go2rtc
 
-  /// A description as go2rtc's clients send and take it in JSON.
-  struct Description: Codable {
-    let type: String
-    let sdp: String
-  }
-
   /// `src=CAMERA` or `src=CAMERA/VIEW`; an offer as SDP, or as JSON.
   private func go2rtc(
     _ target: ServedPreview, _ request: Request, _ context: ServiceContext
   ) async throws -> Response {
     if request.isSDP {
-      return try await begin(target, offer: try await text(request, context), context)
+      return try await created(target, offer: try await text(request, context), context)
     }
     let body = try await request.body.collect(upTo: context.maxUploadSize)
-    guard let offer = try? JSONDecoder().decode(Description.self, from: Data(body.readableBytesView)),
+    guard let offer = try? JSONDecoder().decode(OfferDescription.self, from: Data(body.readableBytesView)),
       offer.type == "offer"
     else { throw Problem(.badRequest, #"the body must be {"type": "offer", "sdp": "v=0..."}"#) }
     let (begun, location) = try await begun(target, offer: offer.sdp, context)
     return try Response(
-      headers: [.location: location], json: Description(type: "answer", sdp: begun.answer))
+      headers: [.location: location], json: OfferDescription(type: "answer", sdp: begun.answer))
   }
 }
 

@@ -185,16 +185,18 @@ struct ClipTests {
 
     init(_ decoded: Watched<[UInt8]>) { self.decoded = decoded }
 
-    func frame(of samples: [any KeptSample]) throws -> Frame {
-      for sample in samples { decoded.update { $0.append(sample.annexB[0]) } }
+    func frame(of samples: [VideoSample]) throws -> Frame {
+      for sample in samples { decoded.update { $0.append(sample.bytes[0]) } }
       return try Frame(
         tight: Frame.Format(.grey, Size(width: 1, height: 1), color: .jfif),
-        bytes: Array(samples.last?.annexB.prefix(1) ?? []), timestamp: .start)
+        bytes: Array(samples.last?.bytes.prefix(1) ?? []), timestamp: .start)
     }
   }
 
-  private struct Sample: KeptSample {
-    let annexB: [UInt8]
+  private static func sample(_ number: Int) -> VideoSample {
+    let format = H264Format(sps: [], pps: [], size: Size(width: 16, height: 16), encoder: nil)
+    return VideoSample(
+      bytes: [UInt8(truncatingIfNeeded: number)], isKey: number % 250 == 0, timestamp: .start, format: format)
   }
 
   /// Of groups of 250 pictures.
@@ -202,7 +204,7 @@ struct ClipTests {
     (number / 250 * 250...number).map { number in
       ReplayBuffer.Entry(
         sequence: number,
-        content: .h264(Sample(annexB: [UInt8(truncatingIfNeeded: number)])) { CountingDecoder(decoded) },
+        content: .h264(Self.sample(number)) { CountingDecoder(decoded) },
         timestamp: .start, byteCount: 1)
     }
   }

@@ -121,7 +121,7 @@
     }
 
     /// - Throws: `DamagedCapture`, `VideoFailure`, `CancellationError`.
-    func frame(of samples: [any KeptSample]) throws -> Frame {
+    func frame(of samples: [VideoSample]) throws -> Frame {
       try decoder.withLock { known in
         let decoder = try known ?? VideoDecoder(maximumPixels: maximumPixels, within: memory.budget)
         known = decoder

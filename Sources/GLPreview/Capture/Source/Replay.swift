@@ -14,24 +14,18 @@ public struct Replay: Sendable, Hashable {
   }
 }
 
-/// A picture of H.264 as it came. It rests on those before it, back to a key picture.
-protocol KeptSample: Sendable {
-  /// As a byte stream.
-  var annexB: [UInt8] { get }
-}
-
 /// Decodes kept samples in the order in which they came.
 protocol KeptDecoder: Sendable {
   /// Decodes samples that follow those that were decoded before, or begin with a key picture; the frame of the last.
   /// Returns early if its task is cancelled.
-  func frame(of samples: [any KeptSample]) throws -> Frame
+  func frame(of samples: [VideoSample]) throws -> Frame
 }
 
 /// A picture as its source gave it, with nothing hidden: only `ReplayReader`, which burns masks in, and `ClipSamples`, where
 /// nothing is to be hidden, may show it.
 enum BufferedPicture: Sendable {
   case jpeg([UInt8], decode: @Sendable () throws -> Frame)
-  case h264(any KeptSample, openDecoder: @Sendable () -> any KeptDecoder)
+  case h264(VideoSample, openDecoder: @Sendable () -> any KeptDecoder)
   case frame(Frame)
 }
 

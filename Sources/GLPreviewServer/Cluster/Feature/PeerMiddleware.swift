@@ -27,7 +27,7 @@ struct PeerMiddleware: ServiceMiddleware {
     var (request, context) = (request, context)
     if isOther { try borrowed.name(cameraOf: catalogue, &request, &context.rule) }
     guard let target = Target(request, context) else { return try await next(request, context) }
-    if isOther, let session = target.session, await sockets.offers.sessions.has(session) {
+    if isOther, let session = target.session, await sockets.offers.has(session) {
       return try await next(request, context)
     }
     let arrived = CaptureClock.now
@@ -139,7 +139,7 @@ struct PeerMiddleware: ServiceMiddleware {
 
   /// The view of a peer's camera that an offer is for; nil if there is none, or no WebRTC here.
   private func offeredView(_ target: Target, _ route: PeerRoute) -> String? {
-    guard sockets.offers.sessions.isAvailable else { return nil }
+    guard sockets.offers.isAvailable else { return nil }
     return route.camera.views.first { target.view == nil || $0.name == target.view }?.name
   }
 
@@ -181,7 +181,7 @@ struct PeerMiddleware: ServiceMiddleware {
     let show = sockets.show(view, of: camera, request, isAccepted: true, context) { [self] offer in
       let route = catalogue.route(to: camera) ?? route
       if let view = offeredView(target, route), let guest = try await offered(view, context, route) {
-        return try await sockets.offers.begun(guest, offer: offer, context).0.answer
+        return try await sockets.offers.begin(guest, offer: offer, context)
       }
       return try await forwarder.answer(to: offer, at: "/api/webrtc?\(source)", context, by: route)
     }
