@@ -30,7 +30,7 @@ let http: [Target.Dependency] = [
   .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["HTTP"])),
 ]
 
-/// What the service stands on.
+/// What the service stands on beside the house.
 let service: [Target.Dependency] = [
   .product(name: "AsyncHTTPClient", package: "async-http-client"),
   .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -49,6 +49,16 @@ let service: [Target.Dependency] = [
   .product(name: "UnixSignals", package: "swift-service-lifecycle"),
   .product(name: "Yams", package: "Yams"),
 ]
+
+/// What the service offers beside its core.
+let features: [Target.Dependency] = ["Cluster", "HLS", "Motion", "MQTT", "Recordings", "RTSP", "WebRTC"]
+
+/// A target of the service, in a folder of that name.
+func service(_ name: String, in folder: String? = nil, _ dependencies: [Target.Dependency]) -> Target {
+  .target(
+    name: name, dependencies: dependencies + service, path: "Sources/GLPreviewServer/\(folder ?? name)",
+    swiftSettings: house)
+}
 
 let package = Package(
   name: "GLPreview",
@@ -102,11 +112,15 @@ let package = Package(
     .target(name: "Shaders", dependencies: ["CShaders"], swiftSettings: house),
     .target(name: "PreviewCore", swiftSettings: computing),
     .target(name: "ReferenceRenderer", dependencies: ["PreviewCore"], swiftSettings: computing),
+    // Time, files, hashes, memory.
+    .target(name: "Basics", dependencies: ["PreviewCore"], swiftSettings: house),
+    // H.264, MP4 and RTP as bytes: no encoder, no GPU, no I/O.
+    .target(name: "VideoFormats", dependencies: ["Basics"], swiftSettings: house),
     .target(
       name: "GLPreview",
       dependencies: [
-        "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CPango", "CProcess", "CV4L2", "CWebP",
-        "PreviewCore", "Shaders",
+        "Basics", "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CPango", "CProcess", "CV4L2", "CWebP",
+        "PreviewCore", "Shaders", "VideoFormats",
         .target(name: "CAV", condition: .when(traits: ["FFmpeg"])),
       ] + http,
       swiftSettings: house),
@@ -115,11 +129,18 @@ let package = Package(
       swiftSettings: house),
     .target(
       name: "Bench", dependencies: ["CJPEGBaseline", "GLPreview", "PreviewCore"], swiftSettings: house),
-    .target(
-      name: "GLPreviewServer",
-      dependencies: ["CMemory", "CWeb", "CWebRTC", "Cryptography", "GLPreview", "NATS", "PreviewCore"]
-        + service,
-      swiftSettings: house),
+    // The service: what any part of it stands on, the core, the features, and the list of them.
+    service(
+      "ServiceFoundation", in: "Foundation", ["CMemory", "CWeb", "Cryptography", "GLPreview", "NATS"]),
+    service("ServiceCore", in: "Core", ["ServiceFoundation"]),
+    service("Cluster", ["Cryptography", "NATS", "ServiceCore"]),
+    service("HLS", ["ServiceCore"]),
+    service("Motion", ["ServiceCore"]),
+    service("MQTT", ["ServiceCore"]),
+    service("Recordings", ["Cluster", "ServiceCore"]),
+    service("RTSP", ["Cryptography", "ServiceCore"]),
+    service("WebRTC", ["CWebRTC", "Cryptography", "ServiceCore"]),
+    service("GLPreviewServer", in: "Service", ["ServiceCore"] + features),
     // What needs OpenSSL: hashes that protocols prescribe, HMAC, Ed25519.
     .target(name: "Cryptography", dependencies: ["CCrypto"], swiftSettings: house),
     // A client of NATS, which knows nothing of GLPreview.
@@ -171,7 +192,7 @@ let package = Package(
         "GLPreview", "GLPreviewServer", "NATS", "PreviewCore", "TestSupport",
         .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
-      ] + service,
+      ] + features + service,
       exclude: ["Recorded"],
       swiftSettings: house),
     .testTarget(
@@ -229,7 +250,7 @@ default: break
 // Tests/FuzzTests has the entry points of the parsers. A test replays inputs through them; `make fuzz` builds them into a
 // program with libFuzzer, whose archive GLPREVIEW_FUZZER names.
 let parsers: [Target.Dependency] =
-  ["GLPreview", "GLPreviewServer", "NATS", "PreviewCore", "glpreview-cli"]
+  ["GLPreview", "GLPreviewServer", "NATS", "PreviewCore", "glpreview-cli"] + features
   + [.product(name: "HTTPTypes", package: "swift-http-types")]
   + [.product(name: "Hummingbird", package: "hummingbird")]
   + [.product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio")]

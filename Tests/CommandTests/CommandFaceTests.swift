@@ -1,8 +1,9 @@
 // What scripts rely on of the command, in Recorded/command.txt: options of all subcommands, exit statuses, what runs say first.
 import Foundation
-import GLPreviewServer
 import TestSupport
 import Testing
+
+@testable import GLPreviewServer
 
 @Suite("The command's face", .timeLimit(.minutes(15)))
 struct CommandFaceTests {

@@ -9,6 +9,8 @@ import TestSupport
 import Testing
 
 @testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("A service's memory", .timeLimit(.minutes(15)))
 struct MemoryTests {

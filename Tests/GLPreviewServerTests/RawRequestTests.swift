@@ -3,7 +3,7 @@ import GLPreview
 import TestSupport
 import Testing
 
-@testable import GLPreviewServer
+@testable import ServiceFoundation
 
 @Suite("Requests as bytes")
 struct RawRequestTests {

@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import GLPreviewServer
+@testable import ServiceFoundation
 
 @Suite(
   "The service's public face",

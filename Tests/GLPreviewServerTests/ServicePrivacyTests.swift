@@ -10,6 +10,8 @@ import Testing
 
 @testable import GLPreview
 @testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("What a service hides", .serialized)
 struct ServicePrivacyTests {

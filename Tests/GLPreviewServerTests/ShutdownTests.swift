@@ -9,6 +9,8 @@ import TestSupport
 import Testing
 
 @testable import GLPreviewServer
+@testable import RTSP
+@testable import ServiceFoundation
 
 @Suite("The end of a service", .timeLimit(.minutes(15)))
 struct ShutdownTests {

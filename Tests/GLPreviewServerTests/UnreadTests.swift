@@ -5,8 +5,13 @@ import NIOPosix
 import TestSupport
 import Testing
 
+@testable import Cluster
 @testable import GLPreview
 @testable import GLPreviewServer
+@testable import MQTT
+@testable import RTSP
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("Peers that do not read", .timeLimit(.minutes(15)))
 struct UnreadTests {

@@ -4,6 +4,8 @@ import Testing
 
 @Suite("The public face")
 struct PublicFaceTests {
+  /// The targets that an import of the library brings along.
+  private static let library = ["PreviewCore", "Basics", "VideoFormats", "GLPreview"]
   private static let file = SourceFile.root.appending(path: "docs/api.txt")
 
   @Test("docs/api.txt lists what is public")
@@ -22,7 +24,7 @@ struct PublicFaceTests {
   func library() throws {
     let kinds = ["struct", "class", "enum", "protocol", "actor"].map { "public \($0) " }
     for file in try SourceFile.all()
-    where !file.path.hasPrefix("Sources/PreviewCore/") && !file.path.hasPrefix("Sources/GLPreview/") {
+    where !Self.library.contains(where: { file.path.hasPrefix("Sources/\($0)/") }) {
       for (number, line) in file.lines.enumerated() where !line.hasPrefix("//") {
         #expect(!kinds.contains { line.contains($0) }, "\(file.path):\(number + 1): package is enough")
       }
@@ -31,7 +33,7 @@ struct PublicFaceTests {
 
   /// One line for each, with the type that it belongs to.
   private static func declarations() throws -> [String] {
-    try (SourceFile.all(below: "Sources/PreviewCore") + SourceFile.all(below: "Sources/GLPreview"))
+    try library.flatMap { try SourceFile.all(below: "Sources/\($0)") }
       .flatMap { declarations(in: $0.lines) }.sorted()
   }
 

@@ -5,7 +5,10 @@ import Testing
 @Suite("Rooms")
 struct RoomTests {
   /// The targets whose folders are rooms.
-  private static let targets = ["PreviewCore", "GLPreview", "GLPreviewServer", "glpreview-cli", "NATS"]
+  private static let targets =
+    ["PreviewCore", "Basics", "VideoFormats", "GLPreview", "glpreview-cli", "NATS"]
+    + ["Foundation", "Core", "Cluster", "HLS", "Motion", "MQTT", "Recordings", "RTSP", "Service", "WebRTC"]
+    .map { "GLPreviewServer/\($0)" }
 
   /// A row of the table: a room, and those of its target that it names.
   private struct Row: Equatable {

@@ -22,12 +22,13 @@ struct WallTests {
       ("CJPEGBaseline", ["Sources/Bench/"]),
       ("CV4L2", ["Sources/GLPreview/Capture/V4L2/"]),
       ("CAV", ["Sources/GLPreview/Capture/FFmpeg/", "Sources/GLPreview/Video/"]),
-      ("CPango", ["Sources/GLPreview/Text/"]), ("CWebRTC", ["Sources/GLPreviewServer/WHEP/"]),
+      ("CPango", ["Sources/GLPreview/Text/"]), ("CWebRTC", ["Sources/GLPreviewServer/WebRTC/"]),
       ("CProcess", ["Sources/GLPreview/Capture/Pipes/"]),
       ("CCrypto", ["Sources/Cryptography/"]), ("Cryptography", [server, nats]),
-      ("CWeb", ["Sources/GLPreviewServer/HTTP/"]), ("CMemory", ["Sources/GLPreviewServer/Operations/"]),
+      ("CWeb", ["Sources/GLPreviewServer/Foundation/HTTP/"]),
+      ("CMemory", ["Sources/GLPreviewServer/Foundation/Operations/"]),
       ("Hummingbird", [server]),
-      ("Yams", ["Sources/GLPreviewServer/Configuration/"]),
+      ("Yams", ["Sources/GLPreviewServer/Foundation/Configuration/"]),
       ("AsyncHTTPClient", clients), ("NIOCore", nio), ("NIOHTTP1", httpWords),
       ("NIOHTTPCompression", http), ("NIOPosix", http + [nats]), ("NIOSSL", http + [nats]), ("NIOTLS", http),
     ])
@@ -41,6 +42,8 @@ struct WallTests {
     "no arrow runs back up",
     arguments: [
       ("Sources/PreviewCore/", ["Glibc", "Synchronization"]), ("Sources/ReferenceRenderer/", ["PreviewCore"]),
+      ("Sources/Basics/", ["PreviewCore", "Glibc", "Synchronization"]),
+      ("Sources/VideoFormats/", ["Basics", "Synchronization"]),
       ("Sources/Shaders/", ["CShaders"]),
       ("Sources/Conformance/", ["PreviewCore", "ReferenceRenderer", "GLPreview"]),
       ("Sources/Bench/", ["CJPEGBaseline", "GLPreview"]), ("Sources/Cryptography/", ["CCrypto"]),
@@ -54,7 +57,8 @@ struct WallTests {
       (
         "Sources/GLPreview/",
         [
-          "PreviewCore", "Shaders", "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CPango", "CProcess",
+          "PreviewCore", "Basics", "VideoFormats", "Shaders", "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG",
+          "CPango", "CProcess",
           "CV4L2",
           "CAV", "CWebP",
           "Glibc",

@@ -1,5 +1,4 @@
 // A peer's answer to `GET /api/events`, taken apart as it comes: server-sent events (HTML Standard, 9.2.6), bounded.
-internal import GLPreview
 
 struct EventStreamParser {
   struct Message: Sendable, Hashable {

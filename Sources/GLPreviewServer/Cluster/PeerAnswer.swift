@@ -1,7 +1,6 @@
 // A peer's answer as clients get it: only fields and types that an answer of this service has. A peer is another machine,
 // and its answers reach pages at this service's address.
 internal import AsyncHTTPClient
-internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore

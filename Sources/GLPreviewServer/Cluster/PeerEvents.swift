@@ -1,6 +1,5 @@
 // Tells clients here of the peers' events: follows `GET /api/events` of each peer that does not tell them by the broker.
 internal import AsyncHTTPClient
-internal import GLPreview
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1

@@ -1,15 +1,14 @@
 // Forwards requests to the node that has the camera, and its answers to the client.
 internal import AsyncHTTPClient
-internal import GLPreview
 internal import HTTPTypes
-internal import Hummingbird
+package import Hummingbird
 internal import Logging
 internal import NIOCore
-internal import NIOHTTP1
+package import NIOHTTP1
 internal import ServiceLifecycle
 internal import Synchronization
 
-final class PeerForwarder: Sendable {
+package final class PeerForwarder: Sendable {
   private let catalogue: PeerCatalogue
   private let requests: PeerRequests
   private let metrics: ServiceMetrics
@@ -161,7 +160,9 @@ final class PeerForwarder: Sendable {
   /// A node's answer to a client's request, whatever becomes of the cameras meanwhile.
   ///
   /// - Throws: `Problem`.
-  func pass(_ request: Request, _ context: ServiceContext, to peer: KnownPeer) async throws -> Response {
+  package func pass(_ request: Request, _ context: ServiceContext, to peer: KnownPeer) async throws
+    -> Response
+  {
     let call = try await call(request, context, at: peer.url)
     let permit = try gate(of: peer.url).enter()
     let (head, body) = try await send(call, to: peer, within: limit)
@@ -171,7 +172,7 @@ final class PeerForwarder: Sendable {
   /// A node's answer, read to its end.
   ///
   /// - Throws: `Problem`.
-  func answer(
+  package func answer(
     to method: HTTPMethod, _ target: String, _ context: ServiceContext, of peer: KnownPeer,
     atMost size: Int
   ) async throws -> (HTTPResponse.Status, ByteBuffer) {

@@ -1,7 +1,6 @@
 // Requests to the node that has a camera, by the broker or over HTTP. While nobody has answered, they follow the camera to its
 // next owner: a node that has just died accepts requests for a while, and answers none, or refuses connections.
 internal import AsyncHTTPClient
-internal import GLPreview
 internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1

@@ -1,5 +1,4 @@
 // `/cameras/{camera}/{view}.m3u8`: a view for players of HLS, such as iPhones and television sets.
-internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
@@ -7,23 +6,23 @@ internal import ServiceLifecycle
 internal import Synchronization
 
 /// A media playlist and, below its path, its segments. A view has one rendition, so that it needs no master playlist (docs/hls.md).
-final class HLSFeature: ServiceFeature, Service {
+package final class HLSFeature: ServiceFeature, Service {
   private let videos: VideoRoutes
   private let gate = AdmissionLimit(capacity: 1024, subject: "viewers of HLS", retryAfter: 5)
   let streams = Mutex<[HLSStream]>([])
 
-  init(_ videos: VideoRoutes) { self.videos = videos }
+  package init(_ videos: VideoRoutes) { self.videos = videos }
 
-  func addRoutes(to group: ServiceRoutes) {
+  package func addRoutes(to group: ServiceRoutes) {
     group.get("cameras/:camera/{view}.m3u8", .pictures) { try await self.playlist($0, $1) }
     group.get("cameras/:camera/{view}.m3u8/:name", .pictures) { try await self.segment($0, $1) }
   }
 
-  func paths(of view: ServedPreview) -> [String: String] {
+  package func paths(of view: ServedPreview) -> [String: String] {
     ["hls": "/cameras/\(view.camera)/\(view.name).m3u8"]
   }
 
-  func run() async {
+  package func run() async {
     try? await cancelWhenGracefulShutdown { [self] in
       while true {
         try await Task.sleep(for: .seconds(1))

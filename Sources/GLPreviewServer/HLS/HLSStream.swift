@@ -1,5 +1,4 @@
 // A view as HLS: its video is read while players ask for the playlist or its segments.
-internal import GLPreview
 internal import NIOCore
 
 /// One view for all players that ask for it with equal parameters.

@@ -1,5 +1,4 @@
 // A view's H.264, cut into the segments of a playlist (RFC 8216). No I/O and no clock.
-internal import GLPreview
 internal import NIOCore
 
 /// The newest segments of a view. Each begins with a keyframe.

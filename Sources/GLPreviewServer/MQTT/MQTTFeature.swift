@@ -1,18 +1,18 @@
 // MQTT as a feature of the service.
-internal import ServiceLifecycle
+package import ServiceLifecycle
 
-struct MQTTFeature: ServiceFeature {
+package struct MQTTFeature: ServiceFeature {
   /// Nil without a server.
   let publisher: MQTTPublisher?
 
   /// - Throws: `ConfigurationError` for certificates that can't be read.
-  init(_ core: ServiceCore) throws {
+  package init(_ core: ServiceCore) throws {
     publisher = try core.configuration.mqtt.map { try MQTTPublisher($0, core) }
   }
 
-  var services: [any Service] { publisher.map { [$0] } ?? [] }
+  package var services: [any Service] { publisher.map { [$0] } ?? [] }
 
-  var metricFamilies: [MetricFamily] {
+  package var metricFamilies: [MetricFamily] {
     guard let publisher else { return [] }
     return [
       MetricFamily(

@@ -1,7 +1,6 @@
 // Tells an MQTT server of this node's cameras: their states, pictures, events and Home Assistant's discovery; and takes
 // snapshots when it is asked to.
 internal import FoundationEssentials
-internal import GLPreview
 internal import Logging
 internal import ServiceLifecycle
 

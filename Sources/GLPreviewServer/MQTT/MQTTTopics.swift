@@ -1,5 +1,4 @@
 // The topics and messages of a node and its cameras, those of Home Assistant's discovery among them. Values, no I/O.
-internal import GLPreview
 
 /// Names of topics. Cameras' and nodes' names have neither wildcards nor slashes (`ViewConfiguration.check(name:)`).
 struct MQTTTopics: Sendable {

@@ -1,6 +1,5 @@
 // The change of what a camera is watched for in a PATCH. It lasts until the configuration changes.
 internal import FoundationEssentials
-internal import GLPreview
 internal import HTTPTypes
 
 /// A body such as `{"sensitivity": 60, "zones": ["gate=0,0.5,0.4,0.5"]}`, with the keys of `motion` in the configuration but

@@ -1,14 +1,15 @@
 // Motion as a feature of the service.
-internal import GLPreview
 internal import Hummingbird
-internal import ServiceLifecycle
+package import ServiceLifecycle
 
-struct MotionFeature: ServiceFeature {
+package struct MotionFeature: ServiceFeature {
   private let core: ServiceCore
   let motion: MotionWatch
 
   /// `onNews` is called with what moves before a camera, after that has become an event.
-  init(_ core: ServiceCore, onNews: @escaping @Sendable (_ camera: String, MotionEpisodes.News) -> Void) {
+  package init(
+    _ core: ServiceCore, onNews: @escaping @Sendable (_ camera: String, MotionEpisodes.News) -> Void
+  ) {
     self.core = core
     motion = MotionWatch(core.registry, logger: core.logger) {
       [registry = core.registry, events = core.events] in
@@ -18,21 +19,21 @@ struct MotionFeature: ServiceFeature {
   }
 
   /// Events in progress end while clients can still be notified.
-  var servicesEndingFirst: [any Service] { [motion] }
+  package var servicesEndingFirst: [any Service] { [motion] }
 
-  func addRoutes(to group: ServiceRoutes) {
+  package func addRoutes(to group: ServiceRoutes) {
     MotionRoutes(registry: core.registry, motion: motion, watch: core.watch).add(to: group)
   }
 
-  func members(of camera: ServedCamera) -> [String: JSONValue] {
+  package func members(of camera: ServedCamera) -> [String: JSONValue] {
     motion.json(of: camera).map { ["motion": .object($0)] } ?? [:]
   }
 
-  func lastingMembers(of camera: ServedCamera) -> [String: JSONValue] {
+  package func lastingMembers(of camera: ServedCamera) -> [String: JSONValue] {
     motion[camera].map { ["motion": ["watched": .bool($0.settings != nil)]] } ?? [:]
   }
 
-  var metricFamilies: [MetricFamily] {
+  package var metricFamilies: [MetricFamily] {
     let watched = core.registry.cameras.compactMap { camera in
       motion[camera].map { (camera.configuration.name, $0) }
     }

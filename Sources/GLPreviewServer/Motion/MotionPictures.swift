@@ -1,5 +1,4 @@
 // The best picture of each motion event. It shows the camera's first enabled view, which every client with the role `read` may see.
-internal import GLPreview
 internal import Logging
 
 /// Takes and keeps the pictures of motion events, some for each camera.

@@ -1,6 +1,5 @@
 // `/api/cameras/{camera}/motion`: what moves before a camera, and POST, which says from outside that something does.
 internal import FoundationEssentials
-internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore

@@ -1,5 +1,4 @@
 // Watches cameras for motion: reads a tiny view of each, a few pictures a second.
-internal import GLPreview
 internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization

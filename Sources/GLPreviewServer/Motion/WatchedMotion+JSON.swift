@@ -1,5 +1,4 @@
 // Motion as JSON: in `/api/cameras`, in events, and for those who tune it.
-internal import GLPreview
 
 extension WatchedMotion {
   /// `motion` of a camera in `/api/cameras`. `hasPicture` tells whether there is one of an event.

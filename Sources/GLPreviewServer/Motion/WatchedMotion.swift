@@ -1,5 +1,4 @@
 // What moves before one camera: its pictures' cells, and what is said from outside. It has no clock of its own.
-internal import GLPreview
 
 struct WatchedMotion: Sendable {
   let camera: String

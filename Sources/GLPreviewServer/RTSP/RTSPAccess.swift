@@ -1,6 +1,5 @@
 // Proves who asks by RTSP: Digest as cameras have it (RFC 2617: MD5, without qop), which sends no password.
 internal import FoundationEssentials
-internal import GLPreview
 
 /// The credentials of one connection; its nonce is good for no other.
 struct RTSPAccess: Sendable {

@@ -1,5 +1,4 @@
 // A connection of an RTSP client: answers its requests in order, and sends the packets of the view that it plays.
-internal import GLPreview
 internal import HTTPTypes
 internal import Logging
 internal import NIOCore

@@ -1,5 +1,4 @@
 // Requests of RTSP clients (RFC 2326), cut out of what a connection receives.
-internal import GLPreview
 internal import NIOCore
 
 struct RTSPRequest: Sendable, Hashable {

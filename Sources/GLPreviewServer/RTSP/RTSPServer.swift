@@ -1,12 +1,11 @@
 // The service's RTSP server: listens, and runs a connection for each client.
-internal import GLPreview
 internal import HTTPTypes
 internal import Logging
 internal import NIOCore
 internal import NIOPosix
 internal import ServiceLifecycle
 
-final class RTSPServer: ServiceFeature, Service, CustomStringConvertible {
+package final class RTSPServer: ServiceFeature, Service, CustomStringConvertible {
   /// What connections share.
   struct Parts: Sendable {
     let videos: VideoStreams
@@ -22,7 +21,7 @@ final class RTSPServer: ServiceFeature, Service, CustomStringConvertible {
   }
 
   private let parts: Parts
-  private let listen: BindAddress?
+  private let listen: ListenAddress?
   private let gate = AdmissionLimit(capacity: 400, subject: "RTSP connections", retryAfter: 5)
   private let state = Watched(State())
 
@@ -37,7 +36,7 @@ final class RTSPServer: ServiceFeature, Service, CustomStringConvertible {
 
   private typealias Client = NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
-  init(_ core: ServiceCore) {
+  package init(_ core: ServiceCore) {
     listen = core.configuration.rtsp.address
     let limits = core.configuration.limits
     parts = Parts(
@@ -60,7 +59,7 @@ final class RTSPServer: ServiceFeature, Service, CustomStringConvertible {
     for channel in state.value.channels.values { channel.close(promise: nil) }
   }
 
-  func run() async throws {
+  package func run() async throws {
     guard let listen, case .host(let host, let port) = listen else {
       try? await gracefulShutdown()
       return

@@ -1,5 +1,4 @@
 // What an RTSP client has set up: its view's pictures as packets, until it or the view ends.
-internal import GLPreview
 internal import HTTPTypes
 internal import Logging
 internal import NIOCore

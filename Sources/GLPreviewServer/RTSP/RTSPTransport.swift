@@ -1,6 +1,5 @@
 // How an RTSP client wants its packets (the `Transport` field), and what they are (SDP).
 internal import FoundationEssentials
-internal import GLPreview
 
 enum RTSPTransport: Sendable, Hashable {
   /// Between the answers of the connection; the channel of RTP, and that of RTCP.

@@ -2,7 +2,8 @@
 import ArgumentParser
 import Bench
 import GLPreview
-import GLPreviewServer
+
+@testable import GLPreviewServer
 
 struct BenchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,9 +1,11 @@
 // `glpreview serve`: serves cameras over HTTP until it is stopped.
 public import ArgumentParser
 import GLPreview
-package import GLPreviewServer
 import Glibc
 public import Logging
+
+@testable import GLPreviewServer
+@testable import ServiceFoundation
 
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

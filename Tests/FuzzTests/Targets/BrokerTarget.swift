@@ -3,7 +3,9 @@ import Hummingbird
 import HummingbirdCore
 import NATS
 
-@testable import GLPreviewServer
+@testable import Cluster
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 extension FuzzTarget {
   /// Lines of header fields, an empty line, and a body.

@@ -1,8 +1,10 @@
 // What other nodes say of themselves: their lists of cameras, and their records in the cluster's bucket.
 import PreviewCore
 
+@testable import Cluster
 @testable import GLPreview
-@testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 extension FuzzTarget {
   /// A node's answer to `GET /api/cameras`, heard by a node that has cameras of the same names, and by one that has not.

@@ -1,7 +1,7 @@
 import NIOCore
 
 // What an MQTT server, or whoever stands between, may send.
-@testable import GLPreviewServer
+@testable import MQTT
 
 extension FuzzTarget {
   /// A server's bytes, all at once and byte by byte, in both versions.

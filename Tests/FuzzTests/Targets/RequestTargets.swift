@@ -2,7 +2,9 @@
 import PreviewCore
 
 @testable import GLPreview
-@testable import GLPreviewServer
+@testable import Motion
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 extension FuzzTarget {
   /// The field `Range`, in a second line the size of the file.

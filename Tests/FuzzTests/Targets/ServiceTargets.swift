@@ -5,7 +5,8 @@ import PreviewCore
 
 // What the service is told: its configuration, and what clients and webhooks send.
 @testable import GLPreview
-@testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 extension FuzzTarget {
   /// A configuration file.

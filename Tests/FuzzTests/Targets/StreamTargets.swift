@@ -1,5 +1,6 @@
 // What a camera's server says: its address, its head, the parts that it sends.
 @testable import GLPreview
+@testable import VideoFormats
 
 extension FuzzTarget {
   /// The first byte says how the body is cut into pieces; then the announced boundary, a newline, and the body.

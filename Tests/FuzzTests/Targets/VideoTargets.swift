@@ -2,6 +2,7 @@
 import PreviewCore
 
 @testable import GLPreview
+@testable import VideoFormats
 
 extension FuzzTarget {
   /// A picture of an H.264 byte stream.

@@ -1,7 +1,9 @@
 // What anybody may send to the UDP port or the RTSP server, and what a WebRTC client offers.
 import NIOCore
 
-@testable import GLPreviewServer
+@testable import RTSP
+@testable import VideoFormats
+@testable import WebRTC
 
 extension FuzzTarget {
   /// A STUN message.

@@ -2,7 +2,7 @@
 import NIOCore
 import NIOEmbedded
 
-@testable import GLPreviewServer
+@testable import ServiceFoundation
 
 extension FuzzTarget {
   /// Frames, all at once and byte by byte.

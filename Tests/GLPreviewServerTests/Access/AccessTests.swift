@@ -8,7 +8,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("Access")
 struct AccessTests {

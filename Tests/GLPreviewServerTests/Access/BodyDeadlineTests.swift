@@ -5,7 +5,7 @@ import NIOEmbedded
 import NIOHTTPTypes
 import Testing
 
-@testable import GLPreviewServer
+@testable import ServiceCore
 
 @Suite("The deadline of bodies")
 struct BodyDeadlineTests {

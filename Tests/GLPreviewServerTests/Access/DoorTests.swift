@@ -8,7 +8,8 @@ import NIOPosix
 import TestSupport
 import Testing
 
-@testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("The door", .timeLimit(.minutes(15)))
 struct DoorTests {

@@ -9,6 +9,10 @@ import Testing
 
 @testable import GLPreview
 @testable import GLPreviewServer
+@testable import RTSP
+@testable import Recordings
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite(
   "Secrets that go", .enabled(if: hasEncoder && hasWebRTC, "libraries are missing: scripts/setup"),

@@ -6,7 +6,8 @@ import NIOHTTP1
 import TestSupport
 import Testing
 
-@testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("Shares")
 struct ShareTests {

@@ -3,7 +3,8 @@ import Foundation
 import NIOSSL
 import Testing
 
-@testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("TLS")
 struct TLSTests {

@@ -4,7 +4,7 @@ import GLPreview
 import TestSupport
 import Testing
 
-@testable import GLPreviewServer
+@testable import ServiceFoundation
 
 @Suite("Certificates of cameras that are served", .timeLimit(.minutes(15)))
 struct CameraCertificateTests {

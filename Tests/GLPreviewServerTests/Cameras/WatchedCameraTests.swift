@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 @testable import GLPreview
-@testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("Cameras that are watched")
 struct WatchedCameraTests {

@@ -9,7 +9,9 @@ import NIOHTTP1
 import TestSupport
 import Testing
 
+@testable import Cluster
 @testable import GLPreviewServer
+@testable import ServiceCore
 
 @Suite("Messages of the broker", .enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(15)))
 struct BrokerMessageTests {

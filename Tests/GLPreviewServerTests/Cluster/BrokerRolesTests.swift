@@ -6,7 +6,8 @@ import NATS
 import TestSupport
 import Testing
 
-@testable import GLPreviewServer
+@testable import Cluster
+@testable import ServiceFoundation
 
 @Suite("Users of the broker", .enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(15)))
 struct BrokerRolesTests {

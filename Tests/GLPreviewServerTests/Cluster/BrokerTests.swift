@@ -8,7 +8,9 @@ import NIOHTTP1
 import TestSupport
 import Testing
 
+@testable import Cluster
 @testable import GLPreviewServer
+@testable import ServiceFoundation
 
 @Suite("Requests by the broker", .enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(15)))
 struct BrokerTests {

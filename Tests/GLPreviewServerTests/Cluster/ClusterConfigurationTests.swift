@@ -6,6 +6,8 @@ import TestSupport
 import Testing
 
 @testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("The configuration of a cluster", .timeLimit(.minutes(15)))
 struct ClusterConfigurationTests {

@@ -3,7 +3,7 @@ import GLPreview
 import PreviewCore
 import Testing
 
-@testable import GLPreviewServer
+@testable import ServiceCore
 
 @Suite("What is known of peers")
 struct ClusterStateTests {

@@ -6,8 +6,10 @@ import NIOHTTP1
 import TestSupport
 import Testing
 
+@testable import Cluster
 @testable import GLPreview
 @testable import GLPreviewServer
+@testable import ServiceFoundation
 
 /// A node `name` with cameras that move, `cam1` to `cam4`, and one of its own.
 private func node(

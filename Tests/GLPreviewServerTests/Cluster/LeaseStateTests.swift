@@ -1,6 +1,6 @@
 import Testing
 
-@testable import GLPreviewServer
+@testable import Cluster
 
 @Suite struct LeaseStateTests {
   private static let names = ["n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8"]

@@ -1,7 +1,7 @@
 // A store and nodes of which the tests move the clock: what is written arrives at the others with the next steps.
 import Testing
 
-@testable import GLPreviewServer
+@testable import Cluster
 
 /// A bucket with compare-and-set, and nodes that hear of it what they can reach.
 struct LeaseWorld {

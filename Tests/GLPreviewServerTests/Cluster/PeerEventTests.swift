@@ -9,7 +9,10 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Cluster
 @testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("Events of peers", .timeLimit(.minutes(15)))
 struct PeerEventTests {

@@ -9,7 +9,9 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Cluster
 @testable import GLPreviewServer
+@testable import ServiceCore
 
 @Suite("Peers with faults", .timeLimit(.minutes(15)))
 struct PeerFaultTests {

@@ -9,7 +9,9 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Cluster
 @testable import GLPreviewServer
+@testable import ServiceFoundation
 
 @Suite("Requests for cameras that move", .timeLimit(.minutes(15)))
 struct PeerMoveTests {

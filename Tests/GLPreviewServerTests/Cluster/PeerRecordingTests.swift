@@ -10,6 +10,9 @@ import TestSupport
 import Testing
 
 @testable import GLPreviewServer
+@testable import Recordings
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("One face of several nodes", .timeLimit(.minutes(15)))
 struct PeerRecordingTests {

@@ -8,6 +8,8 @@ import Testing
 
 @testable import GLPreview
 @testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("Streams of peers", .timeLimit(.minutes(15)))
 struct PeerStreamTests {

@@ -8,6 +8,10 @@ import Testing
 
 @testable import GLPreview
 @testable import GLPreviewServer
+@testable import RTSP
+@testable import ServiceCore
+@testable import ServiceFoundation
+@testable import VideoFormats
 
 private let hasWebP = (try? WebPAnimation.load()) != nil
 

@@ -1,7 +1,7 @@
 // At which node a camera is when its configuration does not say so.
 import Testing
 
-@testable import GLPreviewServer
+@testable import ServiceFoundation
 
 @Test(
   "cameras that every node can reach move, and no others",

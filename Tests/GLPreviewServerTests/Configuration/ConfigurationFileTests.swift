@@ -3,7 +3,7 @@ import Foundation
 import GLPreview
 import Testing
 
-@testable import GLPreviewServer
+@testable import ServiceFoundation
 
 @Suite("Configuration files")
 struct ConfigurationFileTests {
@@ -250,11 +250,11 @@ struct ConfigurationFileTests {
   @Test(
     "an address is read as people write it",
     arguments: [
-      ("127.0.0.1:80", BindAddress.host("127.0.0.1", port: 80)),
+      ("127.0.0.1:80", ListenAddress.host("127.0.0.1", port: 80)),
       ("localhost", .host("localhost", port: 8080)),
       ("[::1]:0", .host("::1", port: 0)), ("127.1.2.3:65535", .host("127.1.2.3", port: 65535)),
     ])
-  func addresses(text: String, address: BindAddress) throws {
+  func addresses(text: String, address: ListenAddress) throws {
     #expect(try folder.load("bind: '\(text)'").bind == address)
   }
 

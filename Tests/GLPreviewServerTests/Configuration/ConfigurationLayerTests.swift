@@ -3,7 +3,7 @@ import Foundation
 import GLPreview
 import Testing
 
-@testable import GLPreviewServer
+@testable import ServiceFoundation
 
 @Suite("Layers of a configuration")
 struct ConfigurationLayerTests {
@@ -158,7 +158,7 @@ struct ConfigurationLayerTests {
 
 @Suite("Who gets in")
 struct OpenDoorTests {
-  private func configuration(_ bind: BindAddress, _ change: (inout AccessConfiguration) -> Void = { _ in })
+  private func configuration(_ bind: ListenAddress, _ change: (inout AccessConfiguration) -> Void = { _ in })
     -> ServerConfiguration
   {
     var configuration = ServerConfiguration()
@@ -167,14 +167,14 @@ struct OpenDoorTests {
     return configuration
   }
 
-  private static let open: [BindAddress] = [
+  private static let open: [ListenAddress] = [
     .host("0.0.0.0", port: 80), .host("::", port: 80), .host("192.168.1.2", port: 80),
     .host("127.evil.example", port: 80),
     .host("home.example", port: 80), .host("1270.0.0.1", port: 80), .host("127.0.0.1.example", port: 80),
   ]
 
   @Test("an address that others get to is refused, with the ways out", arguments: open)
-  func refused(address: BindAddress) {
+  func refused(address: ListenAddress) {
     let error = #expect(throws: ConfigurationError.self) {
       try ValidatedConfiguration(configuration(address))
     }
@@ -184,7 +184,7 @@ struct OpenDoorTests {
   }
 
   @Test("with a token, a user, or said to be insecure it is not", arguments: open)
-  func allowed(address: BindAddress) throws {
+  func allowed(address: ListenAddress) throws {
     _ = try ValidatedConfiguration(configuration(address) { $0.tokens = [.init(secret: "x", role: .read)] })
     _ = try ValidatedConfiguration(
       configuration(address) { $0.users = [.init(name: "a", password: "b", role: .read)] })
@@ -194,10 +194,10 @@ struct OpenDoorTests {
   @Test(
     "who is on the machine needs nothing",
     arguments: [
-      BindAddress.host("127.0.0.1", port: 80), .host("127.9.8.7", port: 80), .host("::1", port: 80),
+      ListenAddress.host("127.0.0.1", port: 80), .host("127.9.8.7", port: 80), .host("::1", port: 80),
       .host("localhost", port: 80), .unix(path: "/run/x.sock"),
     ])
-  func local(address: BindAddress) throws { _ = try ValidatedConfiguration(configuration(address)) }
+  func local(address: ListenAddress) throws { _ = try ValidatedConfiguration(configuration(address)) }
 
   @Test("a file's address is told with its place, but not beside a token that makes no sense")
   func file() throws {

@@ -1,7 +1,8 @@
 // Mistakes in configuration files, each with its place and its key.
 import Foundation
-import GLPreviewServer
 import Testing
+
+@testable import ServiceFoundation
 
 @Suite("Mistakes in configurations")
 struct ConfigurationMistakeTests {

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@testable import GLPreviewServer
+@testable import ServiceFoundation
 
 @Suite("Configurations in pages")
 struct ConfigurationPageTests {

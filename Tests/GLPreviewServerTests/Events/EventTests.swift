@@ -6,7 +6,7 @@ import NIOCore
 import TestSupport
 import Testing
 
-@testable import GLPreviewServer
+@testable import ServiceCore
 
 @Suite("Events", .timeLimit(.minutes(15)))
 struct EventTests {

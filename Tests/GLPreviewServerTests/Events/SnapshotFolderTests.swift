@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 
 @testable import GLPreview
-@testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("The folder of snapshots")
 struct SnapshotFolderTests {

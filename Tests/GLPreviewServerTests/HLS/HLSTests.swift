@@ -7,6 +7,10 @@ import Testing
 
 @testable import GLPreview
 @testable import GLPreviewServer
+@testable import HLS
+@testable import ServiceCore
+@testable import ServiceFoundation
+@testable import VideoFormats
 
 @Suite("HLS", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"), .timeLimit(.minutes(15)))
 struct HLSTests {

@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 @testable import GLPreview
-@testable import GLPreviewServer
+@testable import HLS
+@testable import VideoFormats
 
 @Suite("Segments of HLS")
 struct HLSTimelineTests {

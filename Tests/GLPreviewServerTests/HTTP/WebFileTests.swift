@@ -6,7 +6,8 @@ import HummingbirdCore
 import HummingbirdTesting
 import Testing
 
-@testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("The dashboard's files")
 struct WebFileTests {

@@ -1,7 +1,7 @@
 // What a configuration says of an MQTT server.
 import Testing
 
-@testable import GLPreviewServer
+@testable import ServiceFoundation
 
 @Suite("Configuration of MQTT")
 struct MQTTConfigurationTests {

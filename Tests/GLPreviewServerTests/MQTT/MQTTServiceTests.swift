@@ -6,6 +6,9 @@ import TestSupport
 import Testing
 
 @testable import GLPreviewServer
+@testable import MQTT
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite(
   "The service and an MQTT server", .enabled(if: Mosquitto.isInstalled, Mosquitto.isMissing),

@@ -4,7 +4,9 @@ import GLPreview
 import PreviewCore
 import Testing
 
-@testable import GLPreviewServer
+@testable import MQTT
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("MQTT topics")
 struct MQTTTopicsTests {

@@ -8,6 +8,8 @@ import TestSupport
 import Testing
 
 @testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 extension ServiceMetrics {
   /// What `/metrics` says of them.

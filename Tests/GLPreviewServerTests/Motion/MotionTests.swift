@@ -5,6 +5,9 @@ import Testing
 
 @testable import GLPreview
 @testable import GLPreviewServer
+@testable import Motion
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("Motion in a service", .timeLimit(.minutes(15)))
 struct MotionTests {

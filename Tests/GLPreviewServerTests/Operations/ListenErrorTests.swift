@@ -1,14 +1,15 @@
 // Addresses that can't be had, as a real server finds out.
 import Foundation
-import GLPreviewServer
 import Hummingbird
 import Logging
 import Testing
 
+@testable import ServiceFoundation
+
 @Suite("Addresses that can't be had")
 struct ListenErrorTests {
   /// What a server's end at an address comes to.
-  private func end(_ address: HummingbirdCore.BindAddress, _ said: GLPreviewServer.BindAddress) async
+  private func end(_ address: BindAddress, _ said: ListenAddress) async
     -> ListenError?
   {
     let router = Router()

@@ -5,7 +5,7 @@ import Logging
 import Synchronization
 import Testing
 
-@testable import GLPreviewServer
+@testable import ServiceFoundation
 
 @Suite("Logs")
 struct LogTests {

@@ -1,7 +1,7 @@
 // How many connections fit into how many open files.
 import Testing
 
-@testable import GLPreviewServer
+@testable import ServiceFoundation
 
 @Suite("The limit of open files")
 struct OpenFileLimitTests {

@@ -5,6 +5,7 @@ import Testing
 
 @testable import GLPreview
 @testable import GLPreviewServer
+@testable import ServiceFoundation
 
 @Suite("The renderer of a service")
 struct RendererWatchTests {

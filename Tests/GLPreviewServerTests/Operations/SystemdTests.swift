@@ -6,7 +6,7 @@ import ServiceLifecycle
 import Synchronization
 import Testing
 
-@testable import GLPreviewServer
+@testable import ServiceFoundation
 
 /// A socket that datagrams come to, as systemd has one.
 private final class NotifySocket: Sendable {

@@ -3,7 +3,7 @@ import PreviewCore
 import Testing
 
 @testable import GLPreview
-@testable import GLPreviewServer
+@testable import VideoFormats
 
 /// A picture of some NAL units.
 func sample(_ units: [[UInt8]], isKey: Bool = false, at time: CaptureInstant = .start) -> VideoSample {

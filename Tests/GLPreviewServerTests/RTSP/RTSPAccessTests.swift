@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 @testable import GLPreview
-@testable import GLPreviewServer
+@testable import RTSP
+@testable import ServiceFoundation
 
 @Suite(
   "Access by RTSP", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"), .timeLimit(.minutes(15)))

@@ -2,7 +2,7 @@
 import NIOCore
 import Testing
 
-@testable import GLPreviewServer
+@testable import RTSP
 
 @Suite("Requests of RTSP")
 struct RTSPRequestTests {

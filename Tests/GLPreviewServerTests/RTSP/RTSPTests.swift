@@ -8,6 +8,9 @@ import Testing
 
 @testable import GLPreview
 @testable import GLPreviewServer
+@testable import RTSP
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite(
   "The RTSP server", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"), .timeLimit(.minutes(15)))

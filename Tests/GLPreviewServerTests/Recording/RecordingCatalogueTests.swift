@@ -2,7 +2,8 @@
 import Testing
 
 @testable import GLPreview
-@testable import GLPreviewServer
+@testable import Recordings
+@testable import ServiceFoundation
 
 @Suite("The list of recordings")
 struct RecordingCatalogueTests {

@@ -3,7 +3,9 @@ import PreviewCore
 import Testing
 
 @testable import GLPreview
-@testable import GLPreviewServer
+@testable import Recordings
+@testable import ServiceFoundation
+@testable import VideoFormats
 
 @Suite("The plan of recordings")
 struct RecordingPlanTests {

@@ -7,6 +7,8 @@ import Testing
 
 @testable import GLPreview
 @testable import GLPreviewServer
+@testable import Recordings
+@testable import ServiceFoundation
 
 @Suite(
   "Recordings of before", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"),

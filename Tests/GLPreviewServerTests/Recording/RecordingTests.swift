@@ -9,6 +9,10 @@ import Testing
 
 @testable import GLPreview
 @testable import GLPreviewServer
+@testable import Recordings
+@testable import ServiceCore
+@testable import ServiceFoundation
+@testable import VideoFormats
 
 @Suite("Recordings", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"), .timeLimit(.minutes(15)))
 struct RecordingTests {

@@ -6,6 +6,8 @@ import Testing
 
 @testable import GLPreview
 @testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("WebSockets", .timeLimit(.minutes(15)))
 struct WebSocketTests {

@@ -9,6 +9,8 @@ import Testing
 
 @testable import GLPreview
 @testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 /// libwebp's own decoder; nil where it is not installed.
 private let decodeWebP: WebPDecoder? = WebPDecoder()

@@ -9,6 +9,8 @@ import Testing
 
 @testable import GLPreview
 @testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("Pictures from before over HTTP", .timeLimit(.minutes(15)))
 struct ReplayRouteTests {

@@ -8,6 +8,8 @@ import Testing
 
 @testable import GLPreview
 @testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("A camera's own JPEGs over HTTP", .timeLimit(.minutes(15)))
 struct PassingStreamTests {

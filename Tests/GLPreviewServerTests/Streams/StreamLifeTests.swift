@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 
 @testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("The life of streams")
 struct StreamLifeTests {

@@ -9,6 +9,8 @@ import TestSupport
 import Testing
 
 @testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 @Suite("Streams")
 struct StreamTests {

@@ -7,6 +7,8 @@
 
   @testable import GLPreview
   @testable import GLPreviewServer
+  @testable import RTSP
+  @testable import ServiceCore
 
   @Suite(
     "Video that is passed on", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"),

@@ -6,6 +6,8 @@ import Testing
 
 @testable import GLPreview
 @testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 private func at(_ seconds: Double) -> CaptureInstant { .start + .seconds(1000) + .seconds(seconds) }
 

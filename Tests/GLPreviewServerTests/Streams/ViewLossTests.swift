@@ -8,6 +8,9 @@ import TestSupport
 import Testing
 
 @testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
+@testable import WebRTC
 
 @Suite(
   "Views that go", .enabled(if: hasEncoder && hasWebRTC, "libraries are missing: scripts/setup"),

@@ -5,7 +5,10 @@ import NATS
 import TestSupport
 import Testing
 
+@testable import Cluster
 @testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 extension ServerConfiguration {
   /// The same, as a node `name` with the broker `server`.

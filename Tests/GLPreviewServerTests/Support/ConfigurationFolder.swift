@@ -1,7 +1,8 @@
 // A folder of configuration files for one test.
 import Foundation
-import GLPreviewServer
 import Testing
+
+@testable import ServiceFoundation
 
 /// Gone when the test is over.
 final class ConfigurationFolder: Sendable {

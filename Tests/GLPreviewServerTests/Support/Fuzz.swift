@@ -7,7 +7,7 @@ import NIOCore
 import Synchronization
 import TestSupport
 
-@testable import GLPreviewServer
+@testable import ServiceCore
 
 /// SplitMix64: a seed gives the same numbers everywhere.
 struct SeededGenerator: RandomNumberGenerator {

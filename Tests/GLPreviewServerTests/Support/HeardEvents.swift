@@ -5,8 +5,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import GLPreviewServer
-
 /// The data of all events of a service since a client was connected.
 final class HeardEvents: Sendable {
   private let text = Mutex("")

@@ -7,7 +7,7 @@ import NIOCore
 import NIOHTTP1
 import ServiceLifecycle
 
-@testable import GLPreviewServer
+@testable import ServiceFoundation
 
 struct LiveServer: Sendable {
   let port: Int

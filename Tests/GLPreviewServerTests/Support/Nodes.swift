@@ -8,6 +8,8 @@ import TestSupport
 import Testing
 
 @testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
 
 /// A node called `edge` that has no cameras of its own, in front of `peer`.
 func edgeConfiguration(

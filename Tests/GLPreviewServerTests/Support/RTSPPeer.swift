@@ -3,8 +3,6 @@ import NIOCore
 import PreviewCore
 import Testing
 
-@testable import GLPreviewServer
-
 /// A connection to an RTSP server.
 actor RTSPPeer {
   struct Answer: Sendable {

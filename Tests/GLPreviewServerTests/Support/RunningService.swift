@@ -2,15 +2,23 @@
 import AsyncHTTPClient
 import FoundationEssentials
 import GLPreview
+import HLS
 import Logging
 import NIOCore
 import NIOHTTP1
+import RTSP
+import Recordings
 import ServiceLifecycle
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import Cluster
 @testable import GLPreviewServer
+@testable import MQTT
+@testable import Motion
+@testable import ServiceFoundation
+@testable import WebRTC
 
 extension HTTPClient {
   /// The client of tests. `shared` gives up where nothing is read for 90 s, and on a starved machine that may take longer.

@@ -3,8 +3,6 @@ import Glibc
 import NIOCore
 import Testing
 
-@testable import GLPreviewServer
-
 /// A socket on a free port of a loopback address.
 final class UDPSocket {
   let descriptor: CInt

@@ -6,7 +6,7 @@ import NIOPosix
 import Synchronization
 import Testing
 
-@testable import GLPreviewServer
+@testable import WebRTC
 
 /// A client that offers, connects and receives.
 actor WHEPPeer {

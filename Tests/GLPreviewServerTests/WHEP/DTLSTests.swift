@@ -2,7 +2,7 @@
 import NIOCore
 import Testing
 
-@testable import GLPreviewServer
+@testable import WebRTC
 
 /// Whether what encrypts WebRTC is installed.
 let hasWebRTC = WebRTCError.ofLibraries == nil

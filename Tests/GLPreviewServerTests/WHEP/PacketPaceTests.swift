@@ -2,7 +2,7 @@
 import GLPreview
 import Testing
 
-@testable import GLPreviewServer
+@testable import WebRTC
 
 @Suite("Packet pace")
 struct PacketPaceTests {

@@ -2,7 +2,8 @@
 import NIOCore
 import Testing
 
-@testable import GLPreviewServer
+@testable import ServiceFoundation
+@testable import WebRTC
 
 @Suite("SDP")
 struct SDPTests {

@@ -1,7 +1,7 @@
 // STUN messages, against the vectors of RFC 5769.
 import Testing
 
-@testable import GLPreviewServer
+@testable import WebRTC
 
 @Suite("STUN")
 struct STUNMessageTests {

@@ -5,7 +5,7 @@ import PreviewCore
 import Testing
 
 @testable import GLPreview
-@testable import GLPreviewServer
+@testable import WebRTC
 
 @Suite(
   "Pictures for a WebRTC client",

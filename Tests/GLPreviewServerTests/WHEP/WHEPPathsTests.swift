@@ -4,7 +4,7 @@ import NIOCore
 import TestSupport
 import Testing
 
-@testable import GLPreviewServer
+@testable import WebRTC
 
 @Suite("Paths of WebRTC clients")
 struct WHEPPathsTests {

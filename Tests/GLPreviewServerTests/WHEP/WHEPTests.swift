@@ -9,6 +9,9 @@ import Testing
 
 @testable import GLPreview
 @testable import GLPreviewServer
+@testable import ServiceCore
+@testable import ServiceFoundation
+@testable import WebRTC
 
 @Suite(
   "WHEP", .enabled(if: hasWebRTC, "libssl3 or libsrtp2-1 is missing here: scripts/setup"),

@@ -2,6 +2,7 @@
 import Foundation
 import Testing
 
+@testable import Basics
 @testable import GLPreview
 
 /// A base of its own for one test; gone when the test is over.

@@ -2,6 +2,7 @@
 import PreviewCore
 import Testing
 
+@testable import Basics
 @testable import GLPreview
 
 private func fill(_ buffer: FrameBuffer, with byte: UInt8) {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import GLPreview
+@testable import VideoFormats
 
 @Suite("Clips", .timeLimit(.minutes(15)))
 struct ClipTests {

@@ -3,6 +3,7 @@ import PreviewCore
 import Testing
 
 @testable import GLPreview
+@testable import VideoFormats
 
 private func at(_ milliseconds: Int) -> CaptureInstant { .start + .milliseconds(milliseconds) }
 

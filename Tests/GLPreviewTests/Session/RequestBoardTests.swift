@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import GLPreview
+@testable import VideoFormats
 
 @Suite("Requests that wait for a source")
 struct RequestBoardTests {

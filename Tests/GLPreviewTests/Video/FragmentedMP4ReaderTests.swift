@@ -3,6 +3,7 @@ import PreviewCore
 import Testing
 
 @testable import GLPreview
+@testable import VideoFormats
 
 @Suite("Fragments of MP4, read")
 struct FragmentedMP4ReaderTests {

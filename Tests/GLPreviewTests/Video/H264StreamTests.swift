@@ -3,6 +3,7 @@ import PreviewCore
 import Testing
 
 @testable import GLPreview
+@testable import VideoFormats
 
 /// A unit whose bits after the level are those of the text, as the standard has them; blanks count for nothing.
 func parameterSet(_ text: String, profile: UInt8 = 66) -> [UInt8] {

@@ -4,6 +4,7 @@ import PreviewCore
 import Testing
 
 @testable import GLPreview
+@testable import VideoFormats
 
 /// The boxes of a piece of a file: their types and contents.
 private func boxes(_ bytes: some Collection<UInt8>) -> [(type: String, content: [UInt8])] {

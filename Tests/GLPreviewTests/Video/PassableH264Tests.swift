@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import GLPreview
+@testable import VideoFormats
 
 @Suite("H.264 that is sent on")
 struct PassableH264Tests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import GLPreview
+@testable import VideoFormats
 
 @Suite("Kept H.264")
 struct PassableVideoTests {

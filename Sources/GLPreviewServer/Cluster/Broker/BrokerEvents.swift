@@ -1,5 +1,4 @@
 // Tells other nodes of this node's events by the broker, and clients here of theirs.
-internal import GLPreview
 internal import Logging
 internal import NATS
 internal import ServiceLifecycle

@@ -1,5 +1,4 @@
 // A request as a message of the broker, and what it may ask for.
-internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore

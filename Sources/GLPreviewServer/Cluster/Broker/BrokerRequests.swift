@@ -1,6 +1,5 @@
 // Requests to the nodes that have cameras, as messages of the broker.
 internal import AsyncHTTPClient
-internal import GLPreview
 internal import HTTPTypes
 internal import NATS
 internal import NIOCore

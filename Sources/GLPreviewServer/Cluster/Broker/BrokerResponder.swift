@@ -1,6 +1,5 @@
 // Answers other nodes' requests for the cameras that this node holds, by the routes that answer over HTTP: freshness, masks,
 // locks, conditions and counters are the same.
-internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore

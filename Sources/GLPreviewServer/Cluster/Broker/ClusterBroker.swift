@@ -1,5 +1,4 @@
 // This node's connection to the NATS servers, for as long as the service runs.
-internal import GLPreview
 internal import Logging
 internal import NATS
 internal import ServiceLifecycle

@@ -1,5 +1,4 @@
 // Connects the leases with the service: the node serves the cameras that it holds, and asks their owners for the others.
-internal import GLPreview
 internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization

@@ -1,5 +1,4 @@
 // What a configuration and the leases in the store say of one node.
-internal import GLPreview
 
 extension ServerConfiguration {
   /// What the node of this configuration is to others, as the process `instance`. Its address comes later.

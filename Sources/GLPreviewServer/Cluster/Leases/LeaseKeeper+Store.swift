@@ -1,5 +1,4 @@
 // The bucket, which may be another one tomorrow, or go back in time.
-internal import GLPreview
 internal import Logging
 internal import NATS
 

@@ -1,5 +1,4 @@
 // Keeps this node's leases: renews its key, hears the others', and writes what `LeaseState` decides.
-package import GLPreview
 package import Logging
 package import NATS
 internal import Synchronization

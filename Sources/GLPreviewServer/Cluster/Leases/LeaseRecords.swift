@@ -1,7 +1,6 @@
 // What nodes write into the cluster's bucket: a key for each node, which it renews, and one for each camera, which
 // changes with its owner.
 internal import FoundationEssentials
-internal import PreviewCore
 
 /// The value of `n.NODE`. Its revision grows with each renewal, which is all that tells others that the node lives.
 package struct NodeRecord: Codable, Sendable, Hashable {

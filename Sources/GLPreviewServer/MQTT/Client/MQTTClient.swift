@@ -3,7 +3,6 @@
 // Why not libmosquitto, which Debian has: its 2.0 takes as many bytes for a packet as the server announces, up to 256 MB
 // (measured: 200 MB, where this one grows by 60 kB), keeps unsent messages without a limit, and needs a thread and a TLS library of its own. The part of MQTT
 // that is needed here is a few hundred lines on SwiftNIO, which the service has anyway; they are bounded, and a fuzz target.
-internal import GLPreview
 internal import Logging
 internal import NIOCore
 internal import NIOPosix

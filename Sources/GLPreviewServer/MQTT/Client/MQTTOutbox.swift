@@ -1,5 +1,4 @@
 // What is to be sent to an MQTT server. A value without I/O or a clock.
-internal import GLPreview
 
 /// The newest message of each retained topic, and a bounded queue of events.
 ///

@@ -7,7 +7,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import GLPreviewServer
+@testable import MQTT
+@testable import ServiceFoundation
 
 @Suite("The client of MQTT servers", .timeLimit(.minutes(15)))
 struct MQTTClientTests {

@@ -1,7 +1,7 @@
 // What waits for an MQTT server, without one.
 import Testing
 
-@testable import GLPreviewServer
+@testable import MQTT
 
 @Suite("What is to be sent by MQTT")
 struct MQTTOutboxTests {

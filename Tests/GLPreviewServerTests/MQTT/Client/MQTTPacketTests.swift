@@ -2,7 +2,7 @@
 import NIOCore
 import Testing
 
-@testable import GLPreviewServer
+@testable import MQTT
 
 @Suite("MQTT packets")
 struct MQTTPacketTests {

@@ -1,0 +1,158 @@
+// Other nodes as a feature of the service: their cameras, and cameras that move between nodes by leases.
+package import Hummingbird
+package import ServiceLifecycle
+
+package struct ClusterFeature: ServiceFeature {
+  private let core: ServiceCore
+  private let views: ViewRoutes
+  /// This node among those that share cameras by leases; nil without.
+  let node: ClusterNode?
+  let broker: ClusterBroker?
+  /// Answers other nodes by the broker.
+  let responder: BrokerResponder?
+  private let brokerEvents: BrokerEvents?
+  private let peerEvents: PeerEvents
+  package let forwarder: PeerForwarder
+
+  /// - Throws: errors of certificates.
+  package init(_ core: ServiceCore, _ views: ViewRoutes) throws {
+    (self.core, self.views) = (core, views)
+    let (configuration, peers) = (core.configuration, core.peers)
+    let (metrics, patience, logger) = (core.metrics, configuration.patience, core.logger)
+    peerEvents = PeerEvents(
+      peers, core.events.log, counting: metrics, limit: patience.peerAnswer, logger: logger)
+    broker = try configuration.cluster.broker.map {
+      try ClusterBroker($0, name: configuration.nodeName, patience, logger: logger)
+    }
+    forwarder = PeerForwarder(
+      peers, broker, counting: metrics, within: core.registry.budget, limit: patience.peerAnswer,
+      logger: logger
+    )
+    responder = broker.map {
+      BrokerResponder($0, counting: metrics, mostBytes: configuration.limits.requestBytes, logger: logger)
+    }
+    brokerEvents = broker.map {
+      BrokerEvents($0, core.events.log, counting: metrics) { peers.cluster.name }
+    }
+    node = broker.map { [responder] broker in
+      ClusterNode(
+        broker, configuration.configuration.identity(of: configuration.nodeName, peers.instance),
+        Self.follower(core, responder), times: patience.leases, logger: logger)
+    }
+    expect(configuration)
+  }
+
+  private static func follower(_ core: ServiceCore, _ responder: BrokerResponder?) -> LeaseFollower {
+    let peers = core.peers
+    return LeaseFollower(
+      hold: { cameras in
+        await core.assignment.hold(cameras)
+        core.events.configurationChanged()
+      },
+      ownersChanged: { view in
+        responder?.serve(view.epochs(of: core.registry.served.names, at: peers.cluster.name))
+        responder?.know(Set(view.nodes.map(\.name)))
+        peers.apply(view)
+      },
+      isServed: { camera, node in
+        guard let route = peers.cluster[camera: camera] else { return false }
+        return route.node == node && !route.camera.state.isTrouble
+      })
+  }
+
+  // MARK: Running
+
+  /// The broker ends last of these that need it.
+  package var services: [any Service] {
+    [core.peers, core.peerStreams, peerEvents]
+      + [broker as (any Service)?, responder, brokerEvents].compactMap(\.self)
+  }
+
+  /// A node gives its cameras up first of all, while it still serves.
+  package var servicesEndingFirst: [any Service] { node.map { [$0] } ?? [] }
+
+  /// Stands before all routes that are added later.
+  package func addRoutes(to group: ServiceRoutes) {
+    group.add(
+      middleware: PeerMiddleware(
+        catalogue: core.peers, forwarder: forwarder, guests: core.peerStreams, streams: views.streams,
+        videos: views.videos, sockets: views.sockets, borrowed: views.compatibility))
+  }
+
+  package func answer(
+    with routes: any HTTPResponder<ServiceContext>,
+    listing cameras: @escaping @Sendable () -> [[String: JSONValue]]
+  ) {
+    responder?.answer(with: routes)
+    node?.list { [core] in
+      [
+        "node": Self.name(core.peers), "version": .string(core.version),
+        "cameras": .array(cameras().map(JSONValue.object)),
+      ]
+    }
+  }
+
+  /// Only now other nodes may hear of this one.
+  package func didStart(at port: Int?) {
+    guard let node else { return }
+    let configuration = core.configuration
+    var bind = configuration.bind
+    if case .host(let name, _) = bind, let port { bind = .host(name, port: port) }
+    let url = configuration.cluster.url ?? bind.url(isSecure: configuration.tls != nil)
+    node.start(at: url ?? "")
+    answerByBroker()
+  }
+
+  /// Answers other nodes for what is served now.
+  private func answerByBroker() {
+    responder?.serve(
+      Dictionary(uniqueKeysWithValues: core.registry.served.names.map { ($0, node?.epoch(of: $0)) }))
+  }
+
+  package func apply(_ new: ValidatedConfiguration, replacing old: ServedState) {
+    core.peers.apply(new.cluster, name: new.nodeName)
+    expect(new)
+    node?.become(new.configuration.identity(of: new.nodeName, core.peers.instance))
+    answerByBroker()
+  }
+
+  private func expect(_ configuration: ValidatedConfiguration) {
+    core.peers.expect(
+      homes: configuration.configuration.homes, movable: configuration.configuration.leasedCameras)
+  }
+
+  // MARK: What others see
+
+  private static func name(_ peers: PeerCatalogue) -> JSONValue {
+    let cluster = peers.cluster
+    return ["name": .string(cluster.name), "instance": .string(cluster.instance)]
+  }
+
+  package func members(of camera: ServedCamera) -> [String: JSONValue] {
+    guard let node, let epoch = node.epoch(of: camera.configuration.name) else { return [:] }
+    var members: [String: JSONValue] = ["epoch": .integer(Int(clamping: epoch))]
+    members["lease_store"] = node.store.map(JSONValue.string)
+    return members
+  }
+
+  package func lastingMembers(of camera: ServedCamera) -> [String: JSONValue] { members(of: camera) }
+
+  /// Another node gets this node's own cameras, and its name.
+  package func extend(_ listing: inout CameraListing, for request: Request, _ role: Role?) {
+    let peers = core.peers
+    if request.isFromPeer || peers.isShared { listing.members["node"] = Self.name(peers) }
+    guard peers.isShared, !request.isFromPeer else { return }
+    for index in listing.cameras.indices { listing.cameras[index]["node"] = .string(peers.cluster.name) }
+    listing.cameras += peers.cameras.map { $0.json(for: role) }
+    listing.members["peers"] = .array(peers.json(for: role))
+  }
+
+  package var metricFamilies: [MetricFamily] {
+    core.peers.metricFamilies + (node?.metricFamilies ?? []) + (broker?.metricFamilies ?? [])
+      + [
+        MetricFamily(
+          "glpreview_peer_streams", value: Double(core.peerStreams.count),
+          help: "Streams that are read from peers.")
+      ]
+  }
+}

@@ -1,0 +1,35 @@
+// All middlewares that a request passes before a route, in their required order.
+package import Hummingbird
+
+/// The middlewares of a service, and its login.
+package struct AccessMiddlewares: Sendable {
+  package let configuration: ServerConfiguration
+  /// The secrets, which can be updated later.
+  package let control: AccessControl
+  /// Counts requests, beside those by RTSP.
+  package let limiter: RateLimiter
+
+  package init(configuration: ServerConfiguration, control: AccessControl, limiter: RateLimiter) {
+    (self.configuration, self.control, self.limiter) = (
+      configuration, control, limiter
+    )
+  }
+
+  /// Adds the middlewares, and the login to `routes` of the router. Routes added later are behind them.
+  package func add(to router: Router<ServiceContext>, _ routes: ServiceRoutes) {
+    let (limits, isSecure) = (configuration.limits, configuration.tls != nil)
+    // Outermost: middlewares that add fields to every answer, including refusals, which are made from errors just
+    // inside.
+    router.add(middleware: SecurityHeadersMiddleware(isSecure: isSecure))
+    router.add(middleware: CrossOriginMiddleware(control: control))
+    router.add(middleware: ProblemMiddleware())
+    // Cheapest first. Rate limits count an attempt to guess a secret before the secret is checked.
+    let probes = RateLimiter(requestsPerSecond: limits.requestsPerSecond)
+    router.add(middleware: RateLimitMiddleware(limiter: limiter, probes: probes))
+    router.add(middleware: HostMiddleware(control: control))
+    router.add(middleware: BodyMiddleware(maximumBytes: limits.requestBytes))
+    router.add(middleware: AccessMiddleware(control: control))
+    router.add(middleware: ContinueMiddleware())
+    LoginRoutes(control: control, isSecure: isSecure).add(to: routes)
+  }
+}

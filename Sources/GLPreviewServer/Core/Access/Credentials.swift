@@ -1,0 +1,74 @@
+// The configured secrets as digests, so that comparisons always cover exactly 32 bytes.
+internal import FoundationEssentials
+
+package enum PresentedCredentials: Sendable, Hashable {
+  case token(String)
+  case user(String, password: String)
+  /// A field that can't be parsed.
+  case nothing
+
+  /// Parses the `Authorization` field of a request.
+  init(authorization: String) {
+    self = .nothing
+    let halves = authorization.split(separator: " ", maxSplits: 1)
+    guard halves.count == 2 else { return }
+    let value = String(halves[1].trimmingPrefix { $0 == " " })
+    switch halves[0].lowercased() {
+    case "bearer": self = .token(value)
+    case "basic":
+      guard let bytes = Data(base64Encoded: value) else { return }
+      let text = String(decoding: bytes, as: UTF8.self)
+      guard let colon = text.firstIndex(of: ":") else { return }
+      self = .user(String(text[..<colon]), password: String(text[text.index(after: colon)...]))
+    default: return
+    }
+  }
+
+  /// What it proves if it is right; nil for a field that can't be parsed.
+  package var credential: Credential? {
+    switch self {
+    case .token(let token): .token(SecretDigest(of: token))
+    case .user(let name, let password): .user(SecretDigest(of: name, password: password))
+    case .nothing: nil
+    }
+  }
+}
+
+extension Credential {
+  init(cookie: String) { self = .login(SecretDigest(of: cookie)) }
+}
+
+/// The roles of all configured secrets.
+///
+/// Response times reveal nothing: digests are compared in constant time, and the whole list is always searched.
+struct Credentials: Sendable {
+  private struct Entry: Sendable {
+    let digest: SecretDigest
+    let role: Role
+  }
+
+  private let tokens: [Entry]
+  private let users: [Entry]
+
+  init(_ configuration: AccessConfiguration) {
+    tokens = configuration.tokens.map { Entry(digest: SecretDigest(of: $0.secret), role: $0.role) }
+    users = configuration.users.map {
+      Entry(digest: SecretDigest(of: $0.name, password: $0.password), role: $0.role)
+    }
+  }
+
+  /// The role that a token or a user's password grants; nil if it grants none.
+  func role(of credential: Credential?) -> Role? {
+    switch credential {
+    case .token(let digest): Self.role(of: digest, among: tokens)
+    case .user(let digest): Self.role(of: digest, among: users)
+    case .notRequired, .login, nil: nil
+    }
+  }
+
+  private static func role(of digest: SecretDigest, among entries: [Entry]) -> Role? {
+    var found: Role?
+    for entry in entries where entry.digest == digest && found != .control { found = entry.role }
+    return found
+  }
+}

@@ -1,0 +1,51 @@
+// Tokens in URLs, for players that can't send header fields, and how logs omit them.
+internal import HTTPTypes
+internal import HummingbirdCore
+internal import NIOCore
+
+/// `?token=SECRET`.
+enum URLToken {
+  static func token(in uri: URI) -> String? { uri.queryParameters["token"].map(String.init) }
+
+  /// The URL with `***` in place of a token, for logs.
+  static func redacted(_ url: String) -> String {
+    edited(url) { pair in
+      let name = pair.prefix { $0 != "=" }
+      return isToken(name) ? name + "=***" : pair
+    }
+  }
+
+  /// The URL without a token.
+  static func removed(from url: String) -> String {
+    edited(url) { isToken($0.prefix { $0 != "=" }) ? nil : $0 }
+  }
+
+  /// In any case: even a misspelt parameter may contain a secret.
+  private static func isToken(_ name: Substring) -> Bool {
+    String(name).percentDecoded.lowercased() == "token"
+  }
+
+  private static func edited(_ url: String, _ edit: (Substring) -> Substring?) -> String {
+    guard let mark = url.firstIndex(of: "?") else { return url }
+    let pairs = url[url.index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false)
+    let query = pairs.compactMap(edit).joined(separator: "&")
+    return query.isEmpty ? String(url[..<mark]) : url[...mark] + query
+  }
+}
+
+extension Response {
+  /// The media type of playlists, each of whose URIs has one question mark. Nothing else in them has one.
+  package static let playlist = "application/vnd.apple.mpegurl"
+
+  /// The answer; of a playlist, with the token of its own URL in its URIs.
+  func carryingToken(of request: Request) -> Response {
+    guard headers[.contentType] == Self.playlist,
+      let token = request.uri.query?.split(separator: "&").first(where: { $0.hasPrefix("token=") })
+    else { return self }
+    let word = token.replacing("?", with: "%3F").replacing("\"", with: "%22")
+    var response = self
+    response.headers[.contentLength] = nil
+    response.body = body.map { ByteBuffer(string: String(buffer: $0).replacing("?", with: "?\(word)&")) }
+    return response
+  }
+}

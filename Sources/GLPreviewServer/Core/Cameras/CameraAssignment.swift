@@ -1,0 +1,65 @@
+// Which cameras of the configuration are served here: those of this node, and those that it holds a lease for. Changes of
+// either are applied one after another.
+internal import Logging
+
+package final class CameraAssignment: Sendable {
+  private let registry: CameraRegistry
+  private let logger: Logger
+  private let state: Watched<State>
+
+  private struct State {
+    var configuration: ServerConfiguration
+    var name: String
+    var held: Set<String> = []
+    var isBusy = false
+
+    var served: ServerConfiguration { configuration.served(at: name, holding: held) }
+  }
+
+  /// `name` is this node's name.
+  init(_ configuration: ServerConfiguration, name: String, _ registry: CameraRegistry, logger: Logger) {
+    (self.registry, self.logger) = (registry, logger)
+    state = Watched(State(configuration: configuration, name: name))
+  }
+
+  /// Switches to another configuration. `swapping` is called at the moment of the switch.
+  ///
+  /// - Throws: as `CameraRegistry.apply`; nothing is changed then.
+  package func apply(_ configuration: ServerConfiguration, name: String, swapping: () -> Void) async throws {
+    try await alone { state in
+      (state.configuration, state.name) = (configuration, name)
+    } then: {
+      try await registry.apply($0, swapping: swapping)
+    }
+  }
+
+  /// Serves the cameras that this node holds a lease for, and gives back those that it does not hold any more. A camera
+  /// that can't be added, because its picture for `avatar` is missing, is told in the log and not served.
+  package func hold(_ cameras: Set<String>) async {
+    do {
+      try await alone {
+        $0.held = cameras
+      } then: {
+        try await registry.apply($0)
+      }
+    } catch is CancellationError {
+    } catch {
+      logger.error("camera not served", metadata: ["reason": "\(error)"])
+    }
+  }
+
+  private func alone(
+    _ change: (inout State) -> Void, then apply: (ServerConfiguration) async throws -> Void
+  ) async throws {
+    _ = try await state.first { state -> Bool? in
+      guard !state.isBusy else { return nil }
+      state.isBusy = true
+      return true
+    }
+    defer { state.update { $0.isBusy = false } }
+    var next = state.value
+    change(&next)
+    try await apply(next.served)
+    state.update { ($0.configuration, $0.name, $0.held) = (next.configuration, next.name, next.held) }
+  }
+}

@@ -1,0 +1,239 @@
+// What a service serves, by name: one session for all cameras, a preview per view, and the scenes.
+internal import HTTPTypes
+internal import Logging
+internal import Synchronization
+
+/// The cameras, views and scenes of a running service.
+package final class CameraRegistry: Sendable {
+  package let session: PreviewSession
+  /// The budget for everything that is decoded, drawn, encoded and cached.
+  package let budget: MemoryBudget
+  let limits: ServiceLimits
+  package let patience: ServicePatience
+  private let logger: Logger
+  private let makeSource: SourceMaker
+  private let state: Watched<ServedState>
+  /// The grants of all views that are shown for longer than a moment. A view that may not be shown any more loses them before the
+  /// change that forbids it is over.
+  package let grants: Grants<ViewRight>
+  /// Names of sources and previews in the session are unique, because a new camera may take over the name of an old
+  /// one.
+  private let names = Atomic<Int>(0)
+
+  /// Creates a source from its text, name and options; replaced by tests.
+  package typealias SourceMaker = @Sendable (String, String, SourceOptions) -> SessionSource
+
+  /// Opens only the fallback pictures of cameras.
+  ///
+  /// - Throws: `SessionError`; `SourceError` if a picture can't be read.
+  init(
+    _ configuration: ServerConfiguration, logger: Logger,
+    options: PreviewSession.Options = PreviewSession.Options(),
+    makeSource: @escaping SourceMaker = SessionSource.init
+  ) async throws {
+    self.logger = logger
+    self.makeSource = makeSource
+    let state = Watched(ServedState())
+    self.state = state
+    grants = Grants { right throws(Problem) in try state.value.check(right) }
+    limits = configuration.limits
+    patience = configuration.patience
+    var options = options
+    options.gpu = configuration.gpu
+    budget = MemoryBudget(capacity: limits.memory ?? MachineMemory.usualBudget)
+    options.budget = budget
+    var prepared = PreparedState(configuration, from: ServedState())
+    var sources: [SessionSource] = []
+    for camera in prepared.missingCameras {
+      sources.append(try await Self.source(of: camera, named: "\(camera.name)-0", makeSource, patience))
+    }
+    session =
+      try sources.isEmpty
+      ? PreviewSession(addingSourcesLater: options) : PreviewSession(sources, options: options)
+    try prepared.take(sources)
+    try prepared.addPreviews(to: session) { nextName("view") }
+    _ = swap(prepared) {}
+    for camera in prepared.newCameras { warn(of: camera) }
+  }
+
+  /// Rejects a requested view that can't be drawn from the target's source, or is too large.
+  ///
+  /// - Throws: `WordError`; the errors of getting a frame, whose size is needed.
+  package func check(_ view: ViewConfiguration, of target: ServedPreview) async throws {
+    // A frame of any age will do, or the fallback.
+    let request = SnapshotRequest(.newest(maxAge: .seconds(3600)), timeout: patience.snapshot)
+    try check(view, at: try await target.preview.moment(request))
+  }
+
+  /// The same for a moment that is there already.
+  func check(_ view: ViewConfiguration, at moment: SourceMoment) throws(WordError) {
+    if let reference = moment.size { _ = try view.visiblePart(of: reference) }
+    // The whole frame has the frame's size; a crop is in pixels of the reference size.
+    let size = (view.isCropped ? nil : moment.frameSize) ?? moment.size ?? Size(width: 640, height: 360)
+    _ = try RenderPlanner(maximumPixels: limits.pixels).size(of: view, in: size)
+  }
+
+  private static func source(
+    of camera: CameraConfiguration, named name: String, _ make: SourceMaker, _ patience: ServicePatience
+  ) async throws -> SessionSource {
+    var source = make(camera.source, name, camera.options)
+    source.opensWithin = patience.opening
+    source.keepsWarm = camera.keepsWarm
+    source.warmup = camera.warmup
+    source.replay = camera.replay
+    source.showsFailures = true
+    if let file = camera.avatar {
+      let picture = try await SourceLocator(file).open(SourceOptions())
+      defer { Task { await picture.close() } }
+      guard let frame = try await picture.nextFrame() else {
+        throw SourceError(.badData, path: file, reason: "has no picture")
+      }
+      source.fallback = Fallback(avatar: StillImage(frame))
+    }
+    return source
+  }
+
+  package func nextName(_ word: String) -> String {
+    "\(word)-\(names.add(1, ordering: .relaxed).newValue)"
+  }
+
+  /// A preview for a view that is not served. The caller removes it from the session when it is no longer needed.
+  func makeAdHocPreview(_ view: ViewConfiguration, of target: ServedPreview) throws -> Preview {
+    try session.addPreview(
+      view.named(nextName("view")), of: target.source, updateEvery: target.served.updateEvery
+    ).preview
+  }
+
+  // MARK: Looking up
+
+  package var served: ServedState { state.value }
+
+  /// Waits until something else is served than after `known` changes.
+  ///
+  /// - Returns: what is served then, or at `deadline`.
+  /// - Throws: `CancellationError`.
+  @discardableResult
+  package func served(after known: Int, until deadline: CaptureInstant? = nil) async throws -> ServedState {
+    try await state.first(until: deadline) { $0.changes == known ? nil : $0 } ?? served
+  }
+
+  package var cameras: [ServedCamera] { served.cameras }
+
+  /// A view of a camera or scene. A nil name is the first one.
+  ///
+  /// - Throws: `Problem` 404.
+  package func view(_ view: String?, of camera: String?) throws(Problem) -> ServedPreview {
+    try served.view(view, of: camera)
+  }
+
+  /// - Throws: `Problem` if what a right is for may not be shown now.
+  package func check(_ right: ViewRight) throws(Problem) { try served.check(right) }
+
+  /// Whether something that is served must be drawn, or was. Otherwise cameras' own JPEGs may do.
+  var needsRenderer: Bool {
+    session.statistics.renders > 0
+      || served.allViews.contains { view in
+        view.served.isEnabled && !(view.served.quality == nil && view.preview.mayPass(view.served.view))
+      }
+  }
+
+  // MARK: Changing
+
+  /// Changes a view at run time.
+  ///
+  /// - Throws: `Problem` 404, and the errors of `change`; nothing is changed then.
+  func update(
+    _ view: String, of camera: String, _ change: (inout ServedView) throws(Problem) -> Void
+  ) throws(Problem) -> ServedPreview {
+    let changed = try state.update { state throws(Problem) in try state.update(view, of: camera, change) }
+    grants.revokeLost()
+    return changed
+  }
+
+  /// Runs `work`, which looks up what it needs. If it fails and the configuration has changed meanwhile, it is run
+  /// again, because what it found by name may have been removed.
+  package func consistently<Result>(_ work: () async throws -> Result) async throws -> Result {
+    while true {
+      let generation = served.generation
+      do { return try await work() } catch {
+        guard !Task.isCancelled, served.generation != generation else { throw error }
+      }
+    }
+  }
+
+  /// Switches to another configuration in one step. Unchanged parts keep running with their run-time changes; removed
+  /// parts are closed in the background, however long that takes. `swapping` is called at the moment of the switch.
+  ///
+  /// - Throws: `SourceError` if a picture can't be read, `CancellationError`; nothing is changed then.
+  func apply(_ configuration: ServerConfiguration, swapping: () -> Void = {}) async throws {
+    while true {
+      var prepared = PreparedState(configuration, from: served)
+      var remains: PreparedState.Remains?
+      do {
+        var sources: [SessionSource] = []
+        for camera in prepared.missingCameras {
+          let name = nextName(camera.name)
+          sources.append(try await Self.source(of: camera, named: name, makeSource, patience))
+        }
+        try Task.checkCancellation()
+        try prepared.take(sources) { try session.addSource($0, replacing: $1) }
+        try prepared.addPreviews(to: session) { nextName("view") }
+        remains = swap(prepared, swapping)
+      } catch {
+        prepared.giveUp(in: session)
+        throw error
+      }
+      if let remains { return retire(remains, after: prepared) }
+      // Another change was applied first.
+      prepared.giveUp(in: session)
+    }
+  }
+
+  /// Serves the prepared state; nil if it was prepared for a state that is no longer served.
+  private func swap(_ prepared: PreparedState, _ swapping: () -> Void) -> PreparedState.Remains? {
+    defer { grants.revokeLost() }
+    return state.update { state in
+      guard state.generation == prepared.base.generation else { return nil }
+      let (next, remains) = prepared.swapped(state)
+      state = next
+      for view in next.cameras.flatMap(\.views) {
+        if case .view(let preview) = view.content { preview.show(view.served) }
+      }
+      swapping()
+      return remains
+    }
+  }
+
+  /// Removes what is no longer served from the session. Requests still waiting for it get an error at once and look
+  /// it up again.
+  private func retire(_ remains: PreparedState.Remains, after prepared: PreparedState) {
+    for camera in remains.cameras {
+      logger.info("camera removed", metadata: ["camera": "\(camera.configuration.name)"])
+    }
+    for camera in prepared.newCameras {
+      logger.info("camera added", metadata: ["camera": "\(camera.name)"])
+      warn(of: camera)
+    }
+    for preview in remains.previews { session.remove(preview) }
+    for camera in remains.cameras { Task { [session] in await session.removeSource(camera.source) } }
+  }
+
+  private func warn(of camera: CameraConfiguration) {
+    if let warning = SourceLocator(camera.source).warning(of: camera.options) {
+      logger.warning("\(warning)", metadata: ["camera": "\(camera.name)"])
+    }
+    guard camera.lacksReferenceSize else { return }
+    logger.warning(
+      "masks and crops refer to the size of the first frame; set 'reference' to fix that size",
+      metadata: ["camera": "\(camera.name)"])
+  }
+}
+
+extension CameraConfiguration {
+  /// Whether its masks and crops refer to the size of the first frame.
+  fileprivate var lacksReferenceSize: Bool {
+    let locator = SourceLocator(source)
+    guard options.referenceSize == nil, locator.isLive, !locator.kind.hasSizes else { return false }
+    return !options.masks.isEmpty || views.contains(where: \.view.isCropped)
+  }
+}

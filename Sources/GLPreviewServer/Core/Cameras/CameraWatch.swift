@@ -1,0 +1,113 @@
+// Monitors the cameras: their state, their frame rate, and whether required ones work.
+internal import Logging
+internal import ServiceLifecycle
+internal import Synchronization
+
+/// Checks all cameras a few times a second and reports changes.
+package final class CameraWatch: Service {
+  private let registry: CameraRegistry
+  private let logger: Logger
+  private let onChange: @Sendable (String, CameraReport) -> Void
+  /// By the names of the cameras' sources, so that a replaced camera starts anew.
+  private let state = Mutex<[String: WatchedCamera]>([:])
+  /// The interval at which a required camera without pictures is tested again.
+  private let provesEvery: Duration
+
+  private static let interval = Duration.milliseconds(250)
+
+  init(
+    _ registry: CameraRegistry, logger: Logger, provesEvery: Duration = .seconds(5),
+    onChange: @escaping @Sendable (String, CameraReport) -> Void
+  ) {
+    self.registry = registry
+    self.logger = logger
+    self.provesEvery = provesEvery
+    self.onChange = onChange
+  }
+
+  func report(of camera: String) -> CameraReport {
+    registry.served[camera: camera].map(report) ?? CameraReport(since: .now)
+  }
+
+  package func report(of camera: ServedCamera) -> CameraReport {
+    state.withLock { $0[camera.source]?.report } ?? CameraReport(since: .now)
+  }
+
+  /// When a camera was lost, and when it was back, oldest first.
+  package func changes(of camera: ServedCamera) -> [WatchedCamera.Change] {
+    state.withLock { $0[camera.source]?.changes ?? [] }
+  }
+
+  /// The required cameras that do not work, with the reasons.
+  var failing: [(camera: String, why: String)] {
+    registry.cameras.filter(\.configuration.isRequired).compactMap { camera in
+      state.withLock { $0[camera.source].map(\.failure) ?? WatchedCamera.notTried }
+        .map { (camera.configuration.name, $0) }
+    }
+  }
+
+  package func run() async throws { await cancelWhenGracefulShutdown { [self] in await look() } }
+
+  private func look() async {
+    await withDiscardingTaskGroup { group in
+      while !Task.isCancelled {
+        for camera in registry.cameras {
+          await look(at: camera)
+          if needsProof(camera) { group.addTask { await self.prove(camera) } }
+        }
+        forgetOthers()
+        await CaptureClock.sleep(untilMultipleOf: Self.interval)
+      }
+      group.cancelAll()
+    }
+  }
+
+  private func forgetOthers() {
+    let names = Set(registry.cameras.map(\.source))
+    state.withLock { state in state = state.filter { names.contains($0.key) } }
+  }
+
+  // MARK: Looking
+
+  private func look(at camera: ServedCamera) async {
+    let source = camera.source
+    let status = await registry.session.status(of: source)
+    let failure = await registry.session.failure(of: source)
+    let frames = registry.session.statistics(of: source)?.frames ?? 0
+    let news = state.withLock { entries -> CameraReport? in
+      entries[source, default: WatchedCamera()].update(status, failure, frames, at: CaptureClock.now)
+      return entries[source]?.takeNews()
+    }
+    guard var news else { return }
+    news.replay = registry.session.replay(of: source)
+    let name = camera.configuration.name
+    logger.log(
+      level: news.state.isTrouble ? .warning : .info, "camera state changed",
+      metadata: ["camera": "\(name)", "state": "\(news.state)", "reason": "\(news.reason ?? "")"])
+    onChange(name, news)
+  }
+
+  // MARK: Proving
+
+  private func needsProof(_ camera: ServedCamera) -> Bool {
+    guard camera.configuration.isRequired else { return false }
+    let now = CaptureClock.now
+    return state.withLock { entries in
+      guard let entry = entries[camera.source], !entry.report.isProven, entry.report.state != .live,
+        !entry.isBeingProved, entry.provedAt.map({ now - $0 > provesEvery }) ?? true
+      else { return false }
+      entries[camera.source]?.isBeingProved = true
+      return true
+    }
+  }
+
+  /// Tests a camera by requesting a picture.
+  private func prove(_ camera: ServedCamera) async {
+    let request = SnapshotRequest(.newest, fallback: .error, timeout: max(provesEvery, .seconds(5)))
+    var failure: (any Error)?
+    do { _ = try await camera.views.first?.preview.moment(request) } catch { failure = error }
+    // The end of the service says nothing about a camera.
+    guard !Task.isCancelled else { return }
+    state.withLock { $0[camera.source]?.proved(failure, at: CaptureClock.now) }
+  }
+}

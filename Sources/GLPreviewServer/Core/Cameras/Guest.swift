@@ -1,0 +1,43 @@
+// Views of other nodes' cameras: beside what is served by name, in the same session, for as long as somebody watches.
+internal import Synchronization
+
+/// What a view of another node's camera has besides its pictures.
+package final class Guest: Sendable {
+  /// The camera's state as its node reports it, if it delivers no pictures. The pictures can't tell: its node sends a
+  /// placeholder then.
+  let trouble: @Sendable () -> SourceState?
+  private let over = Atomic(false)
+
+  init(trouble: @escaping @Sendable () -> SourceState?) { self.trouble = trouble }
+
+  /// Whether it may not be joined any more, because another camera has taken its name.
+  var isOver: Bool { over.load(ordering: .relaxed) }
+
+  func end() { over.store(true, ordering: .relaxed) }
+}
+
+extension CameraRegistry {
+  /// Adds a stream that another node sends. Its JPEGs are passed on as they come, so URLs can't change the view here.
+  /// The caller removes it.
+  ///
+  /// - Throws: `SessionError` if the session is closed.
+  func addGuest(
+    _ camera: String, _ view: String, at url: String, _ options: SourceOptions, _ guest: Guest
+  ) throws -> ServedPreview {
+    var source = SessionSource(url, name: nextName("guest"), options: options)
+    source.opensWithin = patience.opening
+    source.showsFailures = true
+    try session.addSource(source)
+    let preview = try session.addPreview(ViewConfiguration(name: nextName("view")), of: source.name)
+    var served = ServedView(ViewConfiguration(name: view))
+    served.isLocked = true
+    return ServedPreview(
+      camera: camera, content: .view(preview), served: served, offline: .placeholder, guest: guest)
+  }
+
+  /// Closes the stream in the background.
+  func remove(guest target: ServedPreview) {
+    guard let source = target.source else { return }
+    Task { [session] in await session.removeSource(source) }
+  }
+}

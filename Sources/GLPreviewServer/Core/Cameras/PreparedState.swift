@@ -1,0 +1,217 @@
+// A reload in preparation: adds what the new configuration needs to the session while the old one is still served.
+
+/// The session's additions for a new configuration, under names that are not served yet. `giveUp` removes them
+/// without a trace.
+struct PreparedState: Sendable {
+  let configuration: ServerConfiguration
+  /// The state that was served when it was made.
+  let base: ServedState
+  /// The session names of the cameras' sources; unchanged cameras keep theirs.
+  private(set) var sources: [String: String] = [:]
+  /// The cameras whose sources are new.
+  private(set) var newCameras: [CameraConfiguration] = []
+  /// The previews of new views and scenes, in order.
+  /// The sources whose kept pictures a new one takes over.
+  private var inherited: Set<String> = []
+  /// The cameras whose kept pictures the sources of these cameras take over.
+  private var predecessors: [String: ServedCamera] = [:]
+  private var newViews: [ViewKey: ViewPreview] = [:]
+  private var newScenes: [String: ScenePreview] = [:]
+
+  private struct ViewKey: Hashable {
+    let camera: String
+    let view: String
+  }
+
+  /// What a switch leaves behind, no longer reachable by name.
+  struct Remains: Sendable {
+    var cameras: [ServedCamera] = []
+    var previews: [Preview] = []
+  }
+
+  init(_ configuration: ServerConfiguration, from base: ServedState) {
+    self.configuration = configuration
+    self.base = base
+    for camera in configuration.cameras {
+      if let old = base[camera: camera.name], old.configuration.isSameSource(as: camera) {
+        sources[camera.name] = old.source
+      }
+    }
+  }
+
+  /// The cameras that still need a source.
+  var missingCameras: [CameraConfiguration] { configuration.cameras.filter { sources[$0.name] == nil } }
+
+  /// The cameras that will be removed.
+  private var goingCameras: [ServedCamera] {
+    base.cameras.filter { !sources.values.contains($0.source) }
+  }
+
+  /// Adds the sources of `missingCameras`, in their order.
+  ///
+  /// - Throws: the errors of `add`; the caller must then give up what was added.
+  mutating func take(
+    _ made: [SessionSource], add: (SessionSource, _ replacing: [String]) throws -> Void = { _, _ in }
+  ) rethrows {
+    for (camera, source) in zip(missingCameras, made) {
+      // A removed camera with the same name or device must close before this one opens.
+      let others = goingCameras.filter {
+        $0.configuration.name == camera.name || $0.configuration.source == camera.source
+      }
+      var source = source
+      let heirless = others.filter {
+        $0.configuration.givesSamePictures(as: camera) && !inherited.contains($0.source)
+      }
+      source.inheritsReplay =
+        (heirless.first { $0.configuration.name == camera.name } ?? heirless.first)?.source
+      if let source = source.inheritsReplay {
+        inherited.insert(source)
+        predecessors[camera.name] = base.cameras.first { $0.source == source }
+      }
+      try add(source, others.map(\.source))
+      sources[camera.name] = source.name
+      newCameras.append(camera)
+    }
+  }
+
+  /// Adds previews of the new views and scenes.
+  ///
+  /// - Throws: `SessionError`; the caller must then give up what was added.
+  mutating func addPreviews(to session: PreviewSession, naming nextName: () -> String) throws(SessionError) {
+    for camera in configuration.cameras {
+      for view in camera.views where keptView(view.view.name, of: camera, in: base) == nil {
+        let preview = try session.addPreview(view.view.named(nextName()), of: sources[camera.name])
+        preview.show(view)
+        // What the source takes over was not all shown.
+        if let old = predecessors[camera.name]?.views.first(where: { $0.name == view.view.name }) {
+          preview.preview.succeed(old.preview)
+        }
+        newViews[ViewKey(camera: camera.name, view: view.view.name)] = preview
+      }
+    }
+    for scene in configuration.scenes where keptScene(scene, in: base) == nil {
+      newScenes[scene.name] = try session.addScene(
+        scene.scene.renamed(sources), name: nextName(), updateEvery: scene.served.updateEvery)
+    }
+  }
+
+  /// Removes what was added.
+  func giveUp(in session: PreviewSession) {
+    for scene in newScenes.values { session.remove(scene) }
+    for view in newViews.values { session.remove(view) }
+    for source in newCameras.compactMap({ sources[$0.name] }) { Task { await session.removeSource(source) } }
+  }
+
+  /// The new served state, and what is no longer served. `current` is `base`, except for views changed meanwhile.
+  func swapped(_ current: ServedState) -> (state: ServedState, remains: Remains) {
+    var state = ServedState(generation: current.generation + 1, changes: current.changes + 1)
+    for camera in configuration.cameras {
+      guard let source = sources[camera.name] else { continue }
+      let known = current[camera: camera.name]?.configuration.views ?? []
+      let views = camera.views.compactMap { view -> ServedPreview? in
+        let kept = keptView(view.view.name, of: camera, in: current)
+        let new = newViews[ViewKey(camera: camera.name, view: view.view.name)]
+        guard let content = kept?.content ?? new.map(ServedPreview.Content.view) else { return nil }
+        // Run-time changes are kept, unless the file changes this view.
+        let served = known.contains(view) ? kept?.served : nil
+        return ServedPreview(
+          camera: camera.name, content: content, served: served ?? view, offline: camera.offline,
+          triggerDelay: camera.triggerDelay)
+      }
+      state.cameras.append(ServedCamera(configuration: camera, source: source, views: views))
+    }
+    for scene in configuration.scenes {
+      if let kept = keptScene(scene, in: current) {
+        state.scenes.append(kept)
+      } else if let preview = newScenes[scene.name] {
+        let view = ServedPreview(
+          camera: scene.name, content: .scene(preview), served: scene.served, offline: .placeholder)
+        state.scenes.append(ServedScene(configuration: scene, view: view))
+      }
+    }
+    let kept = state.previews
+    return (
+      state,
+      Remains(
+        cameras: goingCameras,
+        previews: current.previews.filter { old in !kept.contains { $0 === old } })
+    )
+  }
+
+  /// The existing view of an unchanged camera.
+  private func keptView(_ view: String, of camera: CameraConfiguration, in state: ServedState)
+    -> ServedPreview?
+  {
+    guard let old = state[camera: camera.name], old.source == sources[camera.name] else { return nil }
+    return old.views.first { $0.name == view }
+  }
+
+  /// The existing scene, if its cameras are unchanged.
+  private func keptScene(_ scene: SceneConfiguration, in state: ServedState) -> ServedScene? {
+    guard let old = state.scenes.first(where: { $0.configuration == scene }),
+      scene.scene.sourceNames.allSatisfy({ sources[$0] == state[camera: $0]?.source })
+    else { return nil }
+    return old
+  }
+}
+
+extension ServedState {
+  /// The views of all cameras, and the scenes.
+  var allViews: [ServedPreview] { cameras.flatMap(\.views) + scenes.map(\.view) }
+
+  var previews: [Preview] { allViews.map(\.preview) }
+}
+
+extension ServedView {
+  /// The shortest time between two pictures.
+  var updateEvery: Duration { framesPerSecond.map { .seconds(1 / $0) } ?? .zero }
+}
+
+extension SceneConfiguration {
+  /// The scene's single view.
+  var served: ServedView {
+    var served = ServedView(ViewConfiguration(width: scene.size.width, height: scene.size.height))
+    served.framesPerSecond = framesPerSecond
+    served.quality = quality
+    served.video = video
+    return served
+  }
+}
+
+extension Scene {
+  /// The same scene with other source names.
+  fileprivate func renamed(_ names: [String: String]) -> Scene {
+    var scene = self
+    for index in tiles.indices {
+      scene.tiles[index].source = names[tiles[index].source] ?? tiles[index].source
+    }
+    if case .blur(let source) = background {
+      scene.background = .blur(source: names[source] ?? source)
+    }
+    return scene
+  }
+}
+
+extension CameraConfiguration {
+  /// Whether a source made for the other configuration also fits this one.
+  fileprivate func isSameSource(as other: CameraConfiguration) -> Bool {
+    source == other.source && options == other.options && keepsWarm == other.keepsWarm
+      && warmup == other.warmup && avatar == other.avatar && replay == other.replay
+  }
+
+  /// Whether what a source of the other configuration gave before its masks is what one of this gives.
+  fileprivate func givesSamePictures(as other: CameraConfiguration) -> Bool {
+    var options = options
+    options.masks = other.options.masks
+    return source == other.source && options == other.options
+  }
+}
+
+extension ViewConfiguration {
+  /// The same view under another name.
+  package func named(_ name: String) -> ViewConfiguration {
+    var view = self
+    view.name = name
+    return view
+  }
+}

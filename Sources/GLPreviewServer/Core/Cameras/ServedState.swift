@@ -1,0 +1,138 @@
+// The served state: cameras, views and scenes by name, as one value that a reload replaces as a whole.
+internal import HTTPTypes
+
+/// Everything that requests look up by name.
+package struct ServedState: Sendable {
+  /// In the order of the configuration.
+  package var cameras: [ServedCamera] = []
+  /// In the order of the configuration.
+  package var scenes: [ServedScene] = []
+  /// The number of reloads.
+  var generation = 0
+  /// The number of reloads and changes of views.
+  package var changes = 0
+}
+
+package struct ServedCamera: Sendable {
+  package var configuration: CameraConfiguration
+  /// The session's name of its source. A camera that replaces another under the same name has its own source.
+  package let source: String
+  package var views: [ServedPreview]
+
+  /// Whether everybody who may look may see all of it: a view that is not locked shows whatever its URL asks for.
+  package var showsAll: Bool { views.contains { $0.served.isEnabled && !$0.served.isLocked } }
+}
+
+/// Several cameras in one picture.
+package struct ServedScene: Sendable {
+  package let configuration: SceneConfiguration
+  let view: ServedPreview
+}
+
+/// A view or scene, as a URL names it.
+package struct ServedPreview: Sendable {
+  /// What is drawn. Only a view can be changed while it is served.
+  enum Content: Sendable {
+    case view(ViewPreview)
+    case scene(ScenePreview)
+  }
+
+  /// The camera's name, or the scene's.
+  package let camera: String
+  let content: Content
+  package var served: ServedView
+  /// What a snapshot shows while the camera delivers nothing.
+  package let offline: SnapshotRequest.FallbackPolicy
+  /// How late the camera's triggers are.
+  package var triggerDelay = Duration.zero
+  /// Set for a view of another node's camera; nil for what the configuration names.
+  package var guest: Guest?
+
+  package var name: String { served.view.name }
+  var isScene: Bool { source == nil }
+
+  /// The session's name of the camera's source; nil for a scene.
+  package var source: String? { if case .view(let view) = content { view.source } else { nil } }
+
+  package var preview: Preview {
+    switch content {
+    case .view(let view): view.preview
+    case .scene(let scene): scene.preview
+    }
+  }
+}
+
+extension ViewPreview {
+  /// Shows what is configured for the view.
+  func show(_ served: ServedView) {
+    show(
+      served.view, isEnabled: served.isEnabled, keepsReferenceSize: served.isLocked,
+      updateEvery: served.updateEvery)
+  }
+}
+
+extension ServedState {
+  package subscript(camera name: String) -> ServedCamera? { cameras.first { $0.configuration.name == name } }
+
+  /// The names of all cameras and scenes.
+  package var names: Set<String> { Set(cameras.map(\.configuration.name) + scenes.map(\.configuration.name)) }
+
+  /// The views of a camera, or the single view of a scene.
+  ///
+  /// - Throws: `Problem` 404.
+  func views(of name: String) throws(Problem) -> [ServedPreview] {
+    if let camera = self[camera: name] { return camera.views }
+    if let scene = scenes.first(where: { $0.configuration.name == name }) { return [scene.view] }
+    let names = (cameras.map(\.configuration.name) + scenes.map(\.configuration.name))
+      .joined(separator: ", ")
+    throw .notFound("there is no camera '\(name)' (there are: \(names))")
+  }
+
+  /// A view of a camera or scene. A nil name is the first one.
+  ///
+  /// - Throws: `Problem` 404.
+  func view(_ view: String?, of camera: String?) throws(Problem) -> ServedPreview {
+    let camera = camera ?? cameras.first?.configuration.name ?? ""
+    let views = try views(of: camera)
+    guard let found = views.first(where: { view == nil || $0.name == view }) else {
+      let names = views.map(\.name).joined(separator: ", ")
+      throw .notFound("camera '\(camera)' has no view '\(view ?? "")' (it has: \(names))")
+    }
+    return found
+  }
+
+  /// Changes a view.
+  ///
+  /// - Throws: `Problem` 404, and the errors of `change`; nothing is changed then.
+  mutating func update(
+    _ view: String, of camera: String, _ change: (inout ServedView) throws(Problem) -> Void
+  ) throws(Problem) -> ServedPreview {
+    var entry = try self.view(view, of: camera)
+    guard case .view(let preview) = entry.content,
+      let index = cameras.firstIndex(where: { $0.configuration.name == camera }),
+      let place = cameras[index].views.firstIndex(where: { $0.name == view })
+    else { throw Problem(.conflict, "a scene can only be changed in the configuration") }
+    try change(&entry.served)
+    preview.show(entry.served)
+    cameras[index].views[place] = entry
+    changes += 1
+    return entry
+  }
+}
+
+extension Problem {
+  /// 409, for a view that is switched off.
+  package static func switchedOff(_ target: ServedPreview) -> Problem {
+    Problem(.conflict, "view '\(target.name)' of '\(target.camera)' is switched off")
+  }
+
+  /// 400, for a moment of a scene.
+  static func momentOfScene() -> Problem {
+    .badParameter("at", "a scene keeps no pictures: its cameras do")
+  }
+
+  /// 503, for a view that was replaced or locked since it was looked up.
+  package static func reconfigured(_ target: ServedPreview) -> Problem {
+    .busy(.serviceUnavailable, "the configuration of '\(target.camera)' has just changed", retryAfter: 1)
+  }
+}

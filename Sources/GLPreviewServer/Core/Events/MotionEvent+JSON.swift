@@ -1,0 +1,39 @@
+// Motion as members of an event.
+
+extension MotionEvent {
+  /// Where its picture is, with a camera's name.
+  private func path(of camera: String) -> String { "/api/cameras/\(camera)/motion/\(number).jpg" }
+
+  /// The members that tell of a part of the picture.
+  static let placeMembers = ["zones", "score", "box", "best"]
+
+  /// Members of an event; of a camera that has a picture of it, also where that is. Only of a camera that shows all they tell where
+  /// something moved, and how much.
+  package func json(of camera: String?, showsAll: Bool) -> [String: JSONValue] {
+    var members: [String: JSONValue] = [
+      "event": .integer(number), "since": .string("\(WallTime(capturedAt: start))"),
+      "last": .string("\(WallTime(capturedAt: end))"),
+    ]
+    members["label"] = label.map(JSONValue.string)
+    members["picture"] = camera.map { .string(path(of: $0)) }
+    guard showsAll else { return members }
+    members["zones"] = .array(zones.map(JSONValue.string))
+    guard let best else { return members }
+    members["score"] = .number((best.score * 1000).rounded() / 1000)
+    members["box"] = .array(best.box.fractions.map(JSONValue.number))
+    members["best"] = .string("\(WallTime(capturedAt: bestAt))")
+    return members
+  }
+}
+
+extension MotionEpisodes.News {
+  /// `what` of an event, and its other members; nil for what is only told by `/api/cameras`.
+  func told(of camera: String, showsAll: Bool) -> (what: String, members: [String: JSONValue])? {
+    switch self {
+    case .started(let event): ("motion-started", event.json(of: camera, showsAll: showsAll))
+    case .ended(let event): ("motion-ended", event.json(of: camera, showsAll: showsAll))
+    case .sceneChanged: ("scene-changed", [:])
+    case .updated: nil
+    }
+  }
+}

@@ -1,0 +1,132 @@
+// An event of another node, with the members that events of this service have, and no others.
+internal import FoundationEssentials
+
+package struct RelayedEvent: Sendable, Hashable {
+  package let type: String
+  /// The camera that it is about; nil if it is about the node.
+  package var camera: String? { if case .string(let name) = members["camera"] { name } else { nil } }
+  private let members: [String: JSONValue]
+
+  /// Longer ones are not read, in bytes. A snapshot's thumbnail is in its event.
+  package static let longest = 32_000
+  private static let longestText = 512
+
+  private struct Body: Decodable {
+    let type: String
+    /// Of events that a node has from others: only their own nodes tell them.
+    var node: String?
+    var camera: String?
+    var view: String?
+    var what: String?
+    var state: String?
+    var reason: String?
+    var since: String?
+    var timestamp: String?
+    var snapshot: String?
+    var sequence: Int?
+    var width: Int?
+    var height: Int?
+    var bytes: Int?
+    // Of motion.
+    var event: Int?
+    var last: String?
+    var best: String?
+    var label: String?
+    var picture: String?
+    var score: Double?
+    var box: [Double]?
+    var zones: [String]?
+    var replay: [String: Double]?
+  }
+
+  /// Nil if it is no event of this service. Texts are shown to everybody who may look, so addresses in them are hidden.
+  package init?(json bytes: [UInt8]) {
+    guard bytes.count <= Self.longest, let body = try? JSONDecoder().decode(Body.self, from: Data(bytes)),
+      ServerEvent.types.contains(body.type), body.node == nil
+    else { return nil }
+    let isOfCamera = body.type != "service"
+    let names = [body.camera, body.view].compactMap { $0 }
+    guard names.allSatisfy({ (try? ViewConfiguration.check(name: $0)) != nil }),
+      !isOfCamera || body.camera != nil,
+      body.state.map({ SourceState(rawValue: $0) != nil }) ?? true
+    else { return nil }
+    let zones = body.zones ?? []
+    let texts =
+      [body.what, body.reason, body.since, body.timestamp, body.last, body.best, body.label].compactMap { $0 }
+      + zones
+    guard texts.allSatisfy({ $0.utf8.count <= Self.longestText }),
+      body.snapshot?.utf8.allSatisfy(Self.isBase64) ?? true,
+      zones.count <= MotionSettings.mostZones, body.box.map({ $0.count == 4 }) ?? true,
+      ((body.box ?? []) + [body.score].compactMap { $0 }).allSatisfy((0...1).contains)
+    else { return nil }
+    type = body.type
+    var members: [String: JSONValue?] = ["type": .string(body.type)]
+    members["what"] = body.what.map { .string(Redaction.message($0)) }
+    members["reason"] = body.reason.map { .string(Redaction.message($0)) }
+    if isOfCamera {
+      for (key, text) in [
+        ("camera", body.camera), ("view", body.view), ("state", body.state), ("since", body.since),
+        ("timestamp", body.timestamp), ("snapshot", body.snapshot), ("last", body.last), ("best", body.best),
+        ("label", body.label.map { Redaction.message($0) }),
+      ] { members[key] = text.map(JSONValue.string) }
+      for (key, number) in [
+        ("sequence", body.sequence), ("width", body.width), ("height", body.height), ("bytes", body.bytes),
+        ("event", body.event),
+      ] { members[key] = number.map(JSONValue.integer) }
+      // This node forwards requests for it.
+      if body.picture != nil, let camera = body.camera, let event = body.event {
+        members["picture"] = .string("/api/cameras/\(camera)/motion/\(event).jpg")
+      }
+      members["score"] = body.score.map(JSONValue.number)
+      members["box"] = body.box.map { .array($0.map(JSONValue.number)) }
+      members["zones"] = body.zones.map { .array($0.map { .string(Redaction.message($0)) }) }
+      if let replay = body.replay, let from = replay["from"], let to = replay["to"] {
+        members["replay"] = ["from": .number(from), "to": .number(to)]
+      }
+    }
+    self.members = members.compactMapValues { $0 }
+  }
+
+  /// The event as clients here are told it.
+  func json(from node: String) -> [UInt8] {
+    var members = members
+    members["node"] = .string(node)
+    return members.json
+  }
+
+  private static func isBase64(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="): true
+    default: false
+    }
+  }
+}
+
+/// How many events each node may have told here, so that none can push others' out of the log.
+package struct EventRates: Sendable {
+  private struct Bucket {
+    var tokens: Double
+    var time: CaptureInstant
+  }
+
+  private static let rate = 20.0
+  private static let burst = 100.0
+  private static let mostNodes = 256
+
+  private var buckets: [String: Bucket] = [:]
+
+  package init() {}
+
+  /// Counts an event of `node`. Whether it may be told.
+  package mutating func allows(_ node: String, at now: CaptureInstant) -> Bool {
+    // Names are cheap: beyond these, nodes share one bucket.
+    let key = buckets[node] != nil || buckets.count < Self.mostNodes ? node : ""
+    var bucket = buckets[key] ?? Bucket(tokens: Self.burst, time: now)
+    bucket.tokens = min(Self.burst, bucket.tokens + (now - bucket.time) / .seconds(1) * Self.rate)
+    bucket.time = now
+    defer { buckets[key] = bucket }
+    guard bucket.tokens >= 1 else { return false }
+    bucket.tokens -= 1
+    return true
+  }
+}

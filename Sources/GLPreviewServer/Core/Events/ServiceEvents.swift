@@ -1,0 +1,110 @@
+// Publishes what happens in a service: to the event log, and snapshots also to the configured folder, webhook and MQTT server.
+internal import Logging
+internal import ServiceLifecycle
+
+/// A snapshot, and the views that it shows, as they were served.
+package struct TakenSnapshot: Sendable {
+  package let snapshot: Snapshot
+  package let views: [ServedPreview]
+}
+
+/// The events of a service, and their destinations. None of them delays the client that takes a snapshot.
+package struct ServiceEvents: Sendable {
+  package let log = EventLog()
+  private let folder: SnapshotFolder?
+  private let webhook: WebhookSender?
+  private let followers = Watched<[AsyncStream<TakenSnapshot>.Continuation]>([])
+  private let logger: Logger
+
+  /// The largest snapshot event, in bytes; it contains a thumbnail.
+  private static let snapshotBytes = 24_000
+  private static let thumbnail = Size(width: 160, height: 160)
+
+  init(_ destinations: SnapshotDestinations, metrics: ServiceMetrics, logger: Logger) {
+    folder = destinations.folder.map { SnapshotFolder($0, metrics: metrics, logger: logger) }
+    webhook = destinations.webhook.map { WebhookSender($0, metrics: metrics, logger: logger) }
+    self.logger = logger
+  }
+
+  /// Whether snapshots go to a folder, a webhook or an MQTT server.
+  var sendsSnapshots: Bool { folder != nil || webhook != nil || !followers.value.isEmpty }
+
+  /// The snapshots that are taken from now on. Only the newest `count` wait to be read.
+  package func takenSnapshots(waiting count: Int) -> AsyncStream<TakenSnapshot> {
+    let (stream, follower) = AsyncStream.makeStream(
+      of: TakenSnapshot.self, bufferingPolicy: .bufferingNewest(count))
+    followers.update { $0.append(follower) }
+    return stream
+  }
+
+  var services: [any Service] { [folder as (any Service)?, webhook].compactMap(\.self) }
+
+  func rendererChanged(_ state: RendererWatch.State) {
+    publish(
+      "service",
+      [
+        "what": .string(state.failure == nil ? "renderer-works" : "renderer-fails"),
+        "reason": state.failure.map(JSONValue.string),
+      ])
+  }
+
+  package func configurationChanged() { publish("service", ["what": "configuration"]) }
+
+  func cameraChanged(_ camera: String, _ report: CameraReport) {
+    publish(
+      "camera",
+      [
+        "camera": .string(camera), "state": .string(report.state.rawValue),
+        "reason": report.reason.map(JSONValue.string), "since": .string(report.since.description),
+        "replay": report.replay.map { JSONValue($0) },
+      ])
+  }
+
+  func viewChanged(_ camera: String, _ view: String) {
+    publish("view", ["camera": .string(camera), "view": .string(view)])
+  }
+
+  /// Motion also goes to the webhook. Only of a camera that shows all it is told where something moved.
+  package func motionChanged(_ camera: String, _ news: MotionEpisodes.News, showsAll: Bool) {
+    guard let (what, members) = news.told(of: camera, showsAll: showsAll) else { return }
+    var event = members
+    event["camera"] = .string(camera)
+    event["what"] = .string(what)
+    event["type"] = "motion"
+    log.publish(type: "motion", data: event.json)
+    webhook?.send(type: "motion", body: event.json)
+    logger.debug("\(what)", metadata: ["camera": "\(camera)"])
+  }
+
+  package func publish(_ type: String, _ members: [String: JSONValue?]) {
+    var event = members.compactMapValues { $0 }
+    event["type"] = .string(type)
+    log.publish(type: type, data: event.json)
+  }
+
+  /// A snapshot of `views` was taken; the event contains a thumbnail of its first picture. Returns before it is stored and sent.
+  func took(_ snapshot: Snapshot, of views: [ServedPreview]) {
+    do throws(PictureEncoder.Failure) {
+      let event = try snapshot.event(
+        maxEventBytes: Self.snapshotBytes, quality: 70, fitting: Self.thumbnail)
+      log.publish(type: "snapshot", data: event.json)
+    } catch {
+      logger.error(
+        "snapshot event not sent", metadata: ["camera": "\(snapshot.camera)", "reason": "\(error)"])
+    }
+    folder?.add(snapshot)
+    for follower in followers.value { follower.yield(TakenSnapshot(snapshot: snapshot, views: views)) }
+    guard let webhook else { return }
+    Task {
+      for picture in snapshot.pictures {
+        do throws(PictureEncoder.Failure) {
+          webhook.send(try snapshot.event(view: picture.name, maxEventBytes: webhook.maximumEventBytes))
+        } catch {
+          logger.error(
+            "snapshot too large for the webhook",
+            metadata: ["camera": "\(snapshot.camera)", "view": "\(picture.name)", "reason": "\(error)"])
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,126 @@
+// Writes snapshots to a folder in the background; a slow disk delays nothing else.
+internal import Dispatch
+internal import Logging
+internal import ServiceLifecycle
+internal import Synchronization
+
+/// Stores snapshots in a folder within the configured limits.
+///
+/// Pictures are encoded and written on a separate queue. If too many are waiting, new ones are dropped and counted.
+/// Errors, such as a full or read-only disk, are logged once and counted each time; the next picture tries again.
+final class SnapshotFolder: Service {
+  private struct State: ~Copyable {
+    var store: FolderStore?
+    var trouble: String?
+  }
+
+  /// The most snapshots waiting to be written.
+  static let capacity = 16
+  private static let quality = 85
+  /// The interval at which old files are looked for.
+  private static let period = Duration.seconds(60)
+  /// How many are removed before snapshots that wait have their turn.
+  private static let prunedAtOnce = 1000
+  /// How long the end of the service waits for the disk.
+  private static let endsWithin = Duration.seconds(2)
+
+  private let configuration: FolderConfiguration
+  private let metrics: ServiceMetrics
+  private let logger: Logger
+  private let now: @Sendable () -> WallTime
+  private let clock: @Sendable () -> CaptureInstant
+  private let queue = DispatchQueue(label: "glpreview.folder", qos: .utility)
+  private let waiting = Mutex(0)
+  // Used only on the queue; the lock makes that visible to the compiler.
+  private let state = Mutex(State())
+
+  /// `now` is the wall clock, which may be adjusted, and `clock` a monotonic one.
+  init(
+    _ configuration: FolderConfiguration, metrics: ServiceMetrics, logger: Logger,
+    now: @escaping @Sendable () -> WallTime = { .now },
+    clock: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }
+  ) {
+    self.configuration = configuration
+    self.metrics = metrics
+    self.logger = logger
+    self.now = now
+    self.clock = clock
+  }
+
+  /// Queues all views of `snapshot` for writing; returns at once.
+  func add(_ snapshot: Snapshot) {
+    let isIn = waiting.withLock { waiting in
+      guard waiting < Self.capacity else { return false }
+      waiting += 1
+      return true
+    }
+    guard isIn else {
+      metrics.count(.file(.dropped), by: snapshot.pictures.count)
+      return
+    }
+    queue.async { [self] in
+      for picture in snapshot.pictures { write(picture, of: snapshot) }
+      prune()
+      waiting.withLock { $0 -= 1 }
+    }
+  }
+
+  /// Returns when everything added before has been written.
+  func flush() async {
+    await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+  }
+
+  /// Scans the folder, then deletes old files periodically. When the service ends, waits for pending writes, at most two seconds.
+  func run() async throws {
+    queue.async { [self] in tryTo { _ in } }
+    while !Task.isShuttingDownGracefully, !Task.isCancelled {
+      queue.async { [self] in prune() }
+      try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.period) }
+    }
+    await waitAtMost(Self.endsWithin) { [self] in await flush() }
+  }
+
+  private func write(_ picture: RenderedPicture, of snapshot: Snapshot) {
+    let isDone = tryTo { store in
+      let bytes = try picture.encodedJPEG(quality: Self.quality).bytes
+      let name = StampedFileName(camera: snapshot.camera, view: picture.name, time: snapshot.time)
+      _ = try store.write(bytes, as: name, at: clock())
+    }
+    metrics.count(.file(isDone ? .done : .failed))
+  }
+
+  private func prune() {
+    tryTo { [self] store in
+      let count = store.prune(now: now(), at: clock(), atMost: Self.prunedAtOnce).count
+      for notice in store.takeNotices() { logger.warning("\(notice)") }
+      if count > 0 { metrics.count(.removedFile, by: count) }
+      if count == Self.prunedAtOnce { queue.async { [self] in prune() } }
+    }
+  }
+
+  /// Opens the folder if necessary, and runs `work` with it. Logs when errors begin and when they end.
+  @discardableResult
+  private func tryTo(_ work: (inout FolderStore) throws -> Void) -> Bool {
+    state.withLock { state in
+      do {
+        var store =
+          if let store = state.store.take() { store } else {
+            try FolderStore(configuration, now: now(), at: clock())
+          }
+        let result = Result { try work(&store) }
+        state.store = consume store
+        try result.get()
+        if state.trouble != nil { logger.notice("snapshots are saved again") }
+        state.trouble = nil
+        return true
+      } catch {
+        let trouble = "\(error)"
+        if state.trouble != trouble {
+          logger.error("snapshot not saved", metadata: ["error": "\(trouble)"])
+        }
+        state.trouble = trouble
+        return false
+      }
+    }
+  }
+}

@@ -1,0 +1,323 @@
+// Asks every peer for its cameras, again and again, and keeps what they say.
+internal import AsyncHTTPClient
+internal import Logging
+internal import NIOCore
+internal import NIOHTTP1
+internal import ServiceLifecycle
+internal import Synchronization
+
+package final class PeerCatalogue: Service, CustomStringConvertible {
+  package let client: PeerClient
+  package let patience: ServicePatience
+  /// The names of this node's own cameras and scenes.
+  let localNames: @Sendable () -> Set<String>
+  private let logger: Logger
+  private let state: Watched<State>
+  private let waiting = AdmissionLimit(capacity: 256, subject: "requests that wait for a camera's next node")
+
+  private struct State {
+    var cluster: ClusterState
+    /// Counts the lists of peers.
+    var generation = 0
+    /// Counts what may lead to other routes.
+    var changes = 0
+    var hasLeases = false
+    /// The cameras of the configuration that move.
+    var movable: Set<String> = []
+    /// How often each peer was to be asked at once, and how many of these times it was.
+    var wishes: [String: Int] = [:]
+    var granted: [String: Int] = [:]
+  }
+
+  private static let path = "/api/cameras"
+
+  /// `name` is this node's name. `localNames` are those of its own cameras and scenes.
+  init(
+    _ configuration: ClusterConfiguration, name: String, patience: ServicePatience, logger: Logger,
+    localNames: @escaping @Sendable () -> Set<String>
+  ) throws {
+    client = try PeerClient(configuration, patience: patience)
+    self.patience = patience
+    self.localNames = localNames
+    self.logger = logger
+    let instance = String(UInt64.random(in: .min ... .max), radix: 16)
+    state = Watched(
+      State(
+        cluster: ClusterState(name: name, instance: instance, peers: configuration.peers),
+        hasLeases: configuration.broker != nil))
+  }
+
+  /// What is known now.
+  package var cluster: ClusterState { state.withLock { $0.cluster } }
+
+  /// Whether there are other nodes, or may be.
+  package var isShared: Bool { state.withLock { !$0.cluster.peers.isEmpty || $0.hasLeases } }
+
+  /// The peer that serves a camera; nil for this node's own cameras and for unknown ones.
+  package func route(to camera: String) -> PeerRoute? {
+    state.withLock { $0.cluster[camera: camera] }.flatMap { localNames().contains(camera) ? nil : $0 }
+  }
+
+  /// This process among all nodes.
+  package var instance: String { state.withLock { $0.cluster.instance } }
+
+  /// The cameras of others.
+  package var cameras: [PeerRoute] { cluster.cameras(besides: localNames()) }
+
+  /// Takes other peers, another name and another token.
+  package func apply(_ configuration: ClusterConfiguration, name: String) {
+    client.update(configuration)
+    state.update { state in
+      state.changes += 1
+      guard state.cluster.name != name || state.cluster.urls != configuration.peers else { return }
+      state.cluster = state.cluster.with(name: name, peers: configuration.peers)
+      state.generation += 1
+    }
+    for url in configuration.peers { askAgain(url) }
+  }
+
+  /// Takes what the leases in the store tell of other nodes.
+  package func apply(_ view: LeaseView) {
+    let local = localNames()
+    let news = state.update { state in
+      state.changes += 1
+      return state.cluster.heard(view, local: local)
+    }
+    for item in news { tell(item) }
+  }
+
+  /// The cameras of the configuration that are of other nodes, with those, and those that are of any.
+  package func expect(homes: [String: String], movable: Set<String>) {
+    state.update { state in
+      state.changes += 1
+      state.cluster.homes = homes
+      state.movable = movable
+    }
+  }
+
+  /// Whether a camera moves between nodes.
+  package func moves(_ camera: String) -> Bool { state.withLock { $0.movable.contains(camera) } }
+
+  /// Whether a camera is known that no node has at the moment.
+  package func isExpected(_ camera: String) -> Bool {
+    state.withLock { $0.movable.contains(camera) || $0.cluster.homes[camera] != nil }
+      && !localNames().contains(camera)
+  }
+
+  /// Whether another node offers a view, or may offer it again: the camera has no owner just now, or its node is away.
+  func offers(_ view: String, of camera: String) -> Bool {
+    guard let route = route(to: camera) else { return isExpected(camera) }
+    return route.outage != nil || route.camera.views.contains { $0.name == view && $0.isEnabled }
+  }
+
+  /// The node that a camera has moved to.
+  package enum NextOwner: Sendable {
+    case thisNode
+    case node(PeerRoute)
+  }
+
+  /// Waits until the camera of `route` has another owner, which can be asked. Of what is not repeatable it also waits until the
+  /// node of `route` answers nobody any more: one that gives a camera up in order finishes what it has begun.
+  ///
+  /// - Throws: `CancellationError`.
+  package func nextOwner(after route: PeerRoute, isRepeatable: Bool) async throws -> NextOwner {
+    while true {
+      let (changes, isUp) = state.withLock { state in
+        let peers = state.cluster.peers
+        return (
+          state.changes,
+          peers.contains { $0.url == route.url && $0.name == route.node && $0.state == .up }
+        )
+      }
+      if isRepeatable || !isUp, let next = knownOwner(after: route) { return next }
+      try await change(after: changes)
+    }
+  }
+
+  /// Counts what may lead to other routes.
+  var changes: Int { state.withLock { $0.changes } }
+
+  /// Waits for a change after `known` of them.
+  ///
+  /// - Throws: `CancellationError`.
+  func change(after known: Int) async throws {
+    _ = try await state.first { $0.changes == known ? nil : true }
+  }
+
+  /// Another owner of the camera of `route`, which can be asked; nil if there is none yet.
+  package func knownOwner(after route: PeerRoute) -> NextOwner? {
+    let name = route.camera.name
+    if localNames().contains(name) { return .thisNode }
+    guard let next = state.withLock({ $0.cluster[camera: name] }), next.outage == nil || next.isAskedAnyway,
+      !next.isSameOwner(as: route)
+    else { return nil }
+    return .node(next)
+  }
+
+  /// Whether a camera moves between nodes and is at none that answers.
+  func isBetweenNodes(_ camera: String) -> Bool {
+    isBetweenNodes(camera, state.withLock { $0.cluster[camera: camera] })
+  }
+
+  private func isBetweenNodes(_ camera: String, _ route: PeerRoute?) -> Bool {
+    (route.map { $0.moves && $0.outage != nil } ?? moves(camera)) && !localNames().contains(camera)
+  }
+
+  /// Waits at most `limit` for a camera that moves between nodes and is at none that answers.
+  ///
+  /// - Throws: `Problem` 503 and 429 if too many wait; `CancellationError`.
+  package func awaitOwner(of camera: String, within limit: Duration) async throws {
+    let deadline = CaptureClock.now + limit
+    var permit: AdmissionPermit?
+    while true {
+      let (changes, route) = state.withLock { ($0.changes, $0.cluster[camera: camera]) }
+      guard isBetweenNodes(camera, route) else { break }
+      if permit == nil { permit = try waiting.enter() }
+      guard try await state.first(until: deadline, { $0.changes == changes ? nil : true }) != nil else {
+        break
+      }
+    }
+    withExtendedLifetime(permit) {}
+  }
+
+  /// Has a peer asked at once, because something has changed there.
+  package func askAgain(_ url: String) { state.update { $0.wishes[url, default: 0] += 1 } }
+
+  /// Has a peer asked at once, and waits for its answer, but not for long.
+  package func refresh(_ url: String) async {
+    let wish = state.update { state in
+      state.wishes[url, default: 0] += 1
+      return state.wishes[url] ?? 0
+    }
+    _ = try? await state.first(until: CaptureClock.now + patience.peerList) {
+      $0.granted[url] ?? 0 >= wish ? true : nil
+    }
+  }
+
+  /// Waits until what is known has a `result`.
+  package func first<Result: Sendable>(_ result: @Sendable (ClusterState) -> Result?) async throws -> Result?
+  {
+    try await state.first { result($0.cluster) }
+  }
+
+  /// Whether a peer may tell of a camera: it is at no other node, as far as is known.
+  package func mayBe(_ camera: String, of peer: KnownPeer) -> Bool {
+    let known = cluster
+    return !localNames().contains(camera) && known.homes[camera].map { $0 == peer.name } ?? true
+      && known[camera: camera].map { $0.url == peer.url } ?? true
+  }
+
+  // MARK: Asking
+
+  package func run() async throws {
+    client.start()
+    await cancelWhenGracefulShutdown { [self] in
+      while !Task.isCancelled {
+        let (generation, urls) = state.withLock { ($0.generation, $0.cluster.urls) }
+        await withDiscardingTaskGroup { group in
+          for url in urls { group.addTask { await self.follow(url) } }
+          _ = try? await state.first { $0.generation == generation ? nil : true }
+          group.cancelAll()
+        }
+      }
+    }
+    await client.stop()
+  }
+
+  private func follow(_ url: String) async {
+    var failures = 0
+    while !Task.isCancelled {
+      let wishes = state.withLock { $0.wishes[url] }
+      let answer: Result<PeerListing, PeerFailure>
+      do throws(PeerFailure) { answer = .success(try await list(of: url)) } catch { answer = .failure(error) }
+      guard !Task.isCancelled else { return }
+      if case .success = answer { failures = 0 } else { failures += 1 }
+      let local = localNames()
+      let news = state.update { state in
+        state.granted[url] = wishes
+        state.changes += 1
+        return state.cluster.heard(answer, from: url, local: local)
+      }
+      for item in news { tell(item) }
+      let pause = min(patience.peerPoll * (1 << min(failures, 8)), patience.lostPeerPoll)
+      let wait = (failures == 0 ? patience.peerPoll : pause) * Double.random(in: 0.8...1.2)
+      _ = try? await state.first(until: CaptureClock.now + wait) { $0.wishes[url] == wishes ? nil : true }
+    }
+  }
+
+  /// A peer's own cameras.
+  private func list(of url: String) async throws(PeerFailure) -> PeerListing {
+    let bytes: ByteBuffer
+    do {
+      let (limit, client) = (patience.peerList, client)
+      // Headers and body together: a slow sender is given up.
+      let answer = try await withDeadline(limit) { () -> ByteBuffer? in
+        guard let response = try await client.send(.init(peer: url, target: Self.path), within: limit) else {
+          return nil
+        }
+        try Self.check(response.status)
+        return try await response.body.collect(upTo: PeerListing.largestAnswer)
+      }
+      guard let answer, let answer else { throw PeerFailure("does not answer in time") }
+      bytes = answer
+    } catch {
+      logger.debug("peer not reached", metadata: ["url": "\(url)", "error": "\(error)"])
+      throw PeerFailure(error)
+    }
+    return try PeerListing(json: Array(bytes.readableBytesView))
+  }
+
+  private static func check(_ status: HTTPResponseStatus) throws(PeerFailure) {
+    switch status.code {
+    case 200: return
+    case 401, 403:
+      throw PeerFailure("does not accept the token (cluster.token-file)", .unauthorized)
+    case 429: throw PeerFailure("is asked too often", .refused)
+    case 421: throw PeerFailure("does not know itself by this host name (access.hosts there)")
+    case 300..<400: throw PeerFailure("redirects to another address")
+    default: throw PeerFailure("answers \(status.code)")
+    }
+  }
+
+  private func tell(_ news: ClusterState.News) {
+    switch news {
+    case .connected(let node, let url, let cameras):
+      logger.notice(
+        "peer connected", metadata: ["node": "\(node)", "url": "\(url)", "cameras": "\(cameras)"])
+    case .lost(let node, let url, let reason):
+      logger.warning("peer lost", metadata: ["node": "\(node)", "url": "\(url)", "reason": "\(reason)"])
+    case .isItself(let url):
+      logger.notice("peer is this node: ignored", metadata: ["url": "\(url)"])
+    case .isDuplicate(let url, let node):
+      logger.notice("peer is listed twice: ignored", metadata: ["url": "\(url)", "node": "\(node)"])
+    case .conflict(let camera, let node, let owner):
+      logger.warning(
+        "two nodes have a camera of one name: rename one of them",
+        metadata: ["camera": "\(camera)", "served-by": "\(owner)", "hidden-at": "\(node)"])
+    case .sameName(let node, let url):
+      logger.warning(
+        "two nodes have one name: set cluster.name", metadata: ["node": "\(node)", "url": "\(url)"])
+    case .refused(let count, let node):
+      logger.warning(
+        "a peer lists cameras that can't be served here: their names are not valid, or there are too many",
+        metadata: ["node": "\(node)", "count": "\(count)"])
+    }
+  }
+}
+
+extension PeerCatalogue {
+  /// 1 for each peer that answers, else 0.
+  package var metricFamilies: [MetricFamily] {
+    let known = cluster
+    var names: Set<String> = []
+    let others = known.peers.filter { $0.state != .itself && $0.state != .duplicate }
+    let samples = others.compactMap { peer -> MetricFamily.Sample? in
+      // Two samples may not have the same labels.
+      let name = [peer.name, "peer-\(peer.number)"].first { names.insert($0).inserted }
+      return name.map { .init(labels: [("peer", $0)], value: peer.state == .up ? 1 : 0) }
+    }
+    return [
+      MetricFamily("glpreview_peer_up", .gauge, samples, help: "1 for a peer that answers, else 0.")
+    ]
+  }
+}

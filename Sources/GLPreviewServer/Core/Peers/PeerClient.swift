@@ -1,0 +1,128 @@
+// Requests to peers: with the token, the hop and a role, and never with anything that a client has sent to prove itself.
+package import AsyncHTTPClient
+internal import FoundationEssentials
+package import NIOCore
+package import NIOHTTP1
+internal import NIOPosix
+internal import NIOSSL
+internal import Synchronization
+
+package final class PeerClient: Sendable {
+  /// A request to a peer.
+  package struct Call: Sendable {
+    package var method = HTTPMethod.GET
+    /// The peer's address.
+    package var peer: String
+    /// Path and query; begins with a slash.
+    package let target: String
+    package var role = Role.read
+    package var headers = HTTPHeaders()
+    package var body: ByteBuffer?
+
+    package init(
+      method: HTTPMethod = HTTPMethod.GET, peer: String, target: String, role: Role = Role.read,
+      headers: HTTPHeaders = HTTPHeaders(), body: ByteBuffer? = nil
+    ) {
+      (self.method, self.peer, self.target, self.role, self.headers, self.body) = (
+        method, peer, target, role, headers, body
+      )
+    }
+  }
+
+  /// Requests and videos of one peer.
+  private static let connectionsPerPeer = 128
+
+  private let patience: ServicePatience
+  private let roots: [NIOSSLCertificate]
+  private let client = Mutex<HTTPClient?>(nil)
+  private let secret: Mutex<String?>
+
+  /// - Throws: `ClusterError` if the file of certificates can't be read.
+  init(_ configuration: ClusterConfiguration, patience: ServicePatience) throws(ClusterError) {
+    self.patience = patience
+    secret = Mutex(configuration.token)
+    guard let path = configuration.certificates else {
+      roots = []
+      return
+    }
+    do { roots = try NIOSSLCertificate.fromPEMFile(path) } catch {
+      throw ClusterError(description: "\(path): is not a PEM certificate (\(error))")
+    }
+    guard !roots.isEmpty else { throw ClusterError(description: "\(path): contains no certificate") }
+  }
+
+  /// Takes another token.
+  func update(_ configuration: ClusterConfiguration) { secret.withLock { $0 = configuration.token } }
+
+  var token: String? { secret.withLock { $0 } }
+
+  func start() {
+    var options = HTTPClient.Configuration()
+    options.redirectConfiguration = .disallow
+    options.timeout = .init(
+      connect: TimeAmount(patience.peerConnects), read: TimeAmount(patience.peerSilence))
+    options.connectionPool.retryConnectionEstablishment = false
+    options.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Self.connectionsPerPeer
+    options.httpVersion = .http1Only
+    var tls = TLSConfiguration.makeClientConfiguration()
+    if !roots.isEmpty { tls.additionalTrustRoots = [.certificates(roots)] }
+    options.tlsConfiguration = tls
+    let new = HTTPClient(eventLoopGroupProvider: .singleton, configuration: options)
+    client.withLock { $0 = new }
+  }
+
+  func stop() async {
+    let old = client.withLock { client in
+      defer { client = nil }
+      return client
+    }
+    try? await old?.shutdown()
+  }
+
+  /// The header fields that authenticate this node to a peer, and name its client's role.
+  func fields(for role: Role) -> [(name: String, value: String)] {
+    var fields = [(PeerField.hop, "1"), (PeerField.role, role.rawValue)]
+    if let token { fields.append(("Authorization", "Bearer \(token)")) }
+    return fields
+  }
+
+  /// Sends a request, and waits for the head of the answer.
+  ///
+  /// - Returns: the answer; nil if it does not come within `limit`.
+  /// - Throws: the errors of the connection.
+  package func send(_ call: Call, within limit: Duration) async throws -> HTTPClientResponse? {
+    guard let client = client.withLock({ $0 }) else { throw PeerFailure("is not asked any more") }
+    var request = HTTPClientRequest(url: call.peer + call.target)
+    request.method = call.method
+    request.headers = call.headers
+    request.headers.add(name: "User-Agent", value: "glpreview")
+    for (name, value) in fields(for: call.role) { request.headers.add(name: name, value: value) }
+    if let body = call.body { request.body = .bytes(body) }
+    return try await withDeadline(limit) { [request] in
+      // The deadline is ours; this one only has to be later.
+      try await client.execute(request, timeout: .hours(24))
+    }
+  }
+}
+
+/// A file of the cluster's configuration that can't be used.
+struct ClusterError: Error, CustomStringConvertible {
+  let description: String
+}
+
+extension PeerFailure {
+  /// Why a connection failed, without addresses.
+  package init(_ error: any Error) {
+    switch error {
+    case let failure as PeerFailure: self = failure
+    case is NIOConnectionError, is IOError: self.init("can't be connected to")
+    case let error as HTTPClientError where error == .connectTimeout:
+      self.init("can't be connected to in time")
+    case is NIOSSLError, is BoringSSLError:
+      self.init("fails in TLS: its certificate may be none that is trusted here (cluster.ca-file)")
+    case let error as HTTPClientError: self.init("breaks the connection (\(error.shortDescription))")
+    case is NIOTooManyBytesError: self.init("sends too much")
+    default: self.init("breaks the connection")
+    }
+  }
+}

@@ -1,0 +1,212 @@
+// Streams of other nodes' cameras. Clients that ask for the same view and words share one stream, which is a source of the session.
+internal import Hummingbird
+internal import Logging
+internal import ServiceLifecycle
+internal import Synchronization
+
+package final class PeerStreams: Service, PeerViews, CustomStringConvertible {
+  private let registry: CameraRegistry
+  private let streams: StreamRegistry
+  private let videos: VideoStreams
+  private let catalogue: PeerCatalogue
+  private let certificates: String?
+  package let changes = Watched(0)
+  /// Each holds a source, a connection and a place.
+  private let gate = AdmissionLimit(capacity: 256, subject: "streams of other nodes")
+  private let sources = Mutex<[Key: Source]>([:])
+
+  /// A view with words, at its node.
+  private struct Key: Hashable {
+    let kind: StreamKind
+    let peer: String
+    let camera: String
+    let view: String
+    /// In one order, so that equal ones are equal.
+    let words: String
+
+    /// `/api/stream` leaves locked views as they are, as streams of several views need it.
+    var url: String {
+      let rest = words.isEmpty ? "" : "&\(words)"
+      return switch kind {
+      case .jpegs: "\(peer)/api/stream?view=\(camera)/\(view)\(rest)"
+      case .video: "\(peer)/api/stream.mp4?src=\(camera)/\(view)\(rest)"
+      }
+    }
+  }
+
+  private struct Source {
+    let target: ServedPreview
+    let guest: Guest
+    /// The token that it was asked with.
+    let token: String?
+    let permit: AdmissionPermit
+    var usedAt: CaptureInstant
+    /// Whether the node was asked, and does not refuse the words. It leaves out those that one of several views does not take.
+    var isAccepted = false
+  }
+
+  private static let looksEvery = Duration.seconds(1)
+  private static let longestWords = 2048
+  /// The parameters that are of this connection alone.
+  private static let others: Set<String> = [
+    "view", "src", "key", "token", "extra_headers", "advance_headers", "dual_final_frames", "zero_data",
+  ]
+  /// Of video, also these.
+  private static let othersOfVideo = others.union(["duration", "download"])
+
+  init(
+    _ registry: CameraRegistry, _ streams: StreamRegistry, _ videos: VideoStreams, _ catalogue: PeerCatalogue,
+    certificates: String?
+  ) {
+    self.registry = registry
+    self.streams = streams
+    self.videos = videos
+    self.catalogue = catalogue
+    self.certificates = certificates
+  }
+
+  package var count: Int { sources.withLock { $0.count } }
+
+  /// A view of another node's camera; nil if the camera is this node's own, or unknown.
+  ///
+  /// - Throws: `Problem`: 404 if the node has no such view, 409 if it is switched off, 503 and 429 if too much is read from
+  ///   other nodes.
+  package func view(_ address: ViewAddress) throws -> ServedPreview? {
+    guard let camera = address.camera, let route = catalogue.route(to: camera) else { return nil }
+    let view = address.view ?? route.camera.views.first?.name ?? ""
+    guard let known = route.camera.views.first(where: { $0.name == view }) else {
+      let names = route.camera.views.map(\.name).joined(separator: ", ")
+      throw Problem.notFound("camera '\(camera)' has no view '\(view)' (it has: \(names))")
+    }
+    guard known.isEnabled else {
+      throw Problem(.conflict, "view '\(view)' of '\(camera)' is switched off")
+    }
+    return try source(try key(route, view, address), isAccepted: address.isAccepted)
+  }
+
+  package func moves(_ camera: String) -> Bool { catalogue.moves(camera) }
+
+  package func isExpected(_ camera: String) -> Bool { catalogue.isExpected(camera) }
+
+  package func isBetweenNodes(_ camera: String) -> Bool { catalogue.isBetweenNodes(camera) }
+
+  package func awaitOwner(of camera: String, within limit: Duration) async throws {
+    try await catalogue.awaitOwner(of: camera, within: limit)
+  }
+
+  /// Whether a client watches a view with these parameters already, and its node has accepted them.
+  package func isAccepted(_ address: ViewAddress, at route: PeerRoute) throws -> Bool {
+    let key = try key(route, address.view ?? "", address)
+    return sources.withLock { $0[key].map { $0.isAccepted && !$0.guest.isOver } ?? false }
+  }
+
+  private func key(_ route: PeerRoute, _ view: String, _ address: ViewAddress) throws -> Key {
+    let words = Self.words(in: address.parameters, of: address.kind)
+    guard words.utf8.count <= Self.longestWords else {
+      throw Problem(.uriTooLong, "the parameters are too long")
+    }
+    return Key(kind: address.kind, peer: route.url, camera: route.camera.name, view: view, words: words)
+  }
+
+  /// The parameters that the peer gets, in one order.
+  static func words(in query: String, of kind: StreamKind = .jpegs) -> String {
+    let others = kind == .video ? othersOfVideo : others
+    return CacheBuster.removed(from: query).filter { word in
+      !others.contains(String(word.prefix { $0 != "=" }).percentDecoded)
+    }.sorted().joined(separator: "&")
+  }
+
+  private func source(_ key: Key, isAccepted: Bool) throws -> ServedPreview {
+    try sources.withLock { sources in
+      defer { if isAccepted { sources[key]?.isAccepted = true } }
+      if let known = sources[key], !known.guest.isOver {
+        sources[key]?.usedAt = CaptureClock.now
+        return known.target
+      }
+      let permit = try gate.enter()
+      let guest = Guest { [catalogue] in
+        guard let route = catalogue.route(to: key.camera), route.url == key.peer, route.outage == nil,
+          route.camera.state.isTrouble
+        else { return nil }
+        return route.camera.state
+      }
+      let target = try registry.addGuest(key.camera, key.view, at: key.url, options(key.kind), guest)
+      if let old = sources[key] { registry.remove(guest: old.target) }
+      sources[key] = Source(
+        target: target, guest: guest, token: catalogue.client.token, permit: permit, usedAt: CaptureClock.now)
+      return target
+    }
+  }
+
+  private func options(_ kind: StreamKind) -> SourceOptions {
+    var options = CameraConfiguration.usualOptions
+    options.takesVideo = kind == .video
+    options.live = registry.patience.peerStream
+    // What the node has hidden meanwhile is for nobody who comes later.
+    options.endedConnections = EndedConnections()
+    options.headers = catalogue.client.fields(for: .read).map { .init(name: $0.name, value: $0.value) }
+    options.redirects = .none
+    options.trustedCertificates = certificates
+    return options
+  }
+
+  /// Ends streams whose camera another node answers for now, or this one, and of views that are no more or are switched
+  /// off; with another token, all. Those of a camera that is between two owners stay.
+  func followPeers() {
+    let token = catalogue.client.token
+    let ended = sources.withLock { sources in
+      sources.filter { !$1.guest.isOver && ($1.token != token || !isOffered($0)) }.map(\.value.guest)
+    }
+    for guest in ended { guest.end() }
+    if !ended.isEmpty { registry.grants.revokeLost() }
+    changes.update { $0 += 1 }
+  }
+
+  private func isOffered(_ key: Key) -> Bool {
+    if let route = catalogue.route(to: key.camera), route.url != key.peer { return false }
+    return catalogue.offers(key.view, of: key.camera)
+  }
+
+  /// Follows what is served here and what peers tell, and removes sources that have not been watched for a while.
+  package func run() async throws {
+    try? await cancelWhenGracefulShutdown { [self] in
+      try await withThrowingDiscardingTaskGroup { group in
+        group.addTask { [self] in
+          while true {
+            let known = registry.served.changes
+            followPeers()
+            try await registry.served(after: known)
+          }
+        }
+        group.addTask { [self] in
+          while true {
+            let known = catalogue.changes
+            followPeers()
+            try await catalogue.change(after: known)
+          }
+        }
+        while true {
+          try await Task.sleep(for: Self.looksEvery)
+          removeUnwatched(at: CaptureClock.now)
+        }
+      }
+    }
+  }
+
+  func removeUnwatched(at now: CaptureInstant) {
+    let unwatched = sources.withLock { sources -> [ServedPreview] in
+      var unwatched: [ServedPreview] = []
+      for (key, source) in sources {
+        let preview = source.target.preview
+        if streams.clientCount(of: preview) + videos.clientCount(of: preview) > 0 {
+          sources[key]?.usedAt = now
+        } else if now - source.usedAt >= registry.patience.peerStreamLingers {
+          sources[key] = nil
+          unwatched.append(source.target)
+        }
+      }
+      return unwatched
+    }
+    for target in unwatched { registry.remove(guest: target) }
+  }
+}

@@ -1,0 +1,163 @@
+// The URLs of ustreamer, mjpg-streamer and go2rtc, for compatibility with their clients.
+internal import HTTPTypes
+package import Hummingbird
+internal import NIOCore
+internal import Synchronization
+
+/// Routes for other programs' clients. They take `src=CAMERA` or `src=CAMERA/VIEW`; without, they use the first camera and its
+/// first view.
+package struct CompatibilityRoutes: Sendable {
+  let registry: CameraRegistry
+  let watch: CameraWatch
+  let snapshots: SnapshotRoutes
+  let streams: StreamRoutes
+  let videos: VideoRoutes
+  let registeredStreams: StreamRegistry
+
+  private static let pictures = RouteRule(takesURLToken: true, parameters: known(SnapshotQuery.keys))
+  private static let jpegs = RouteRule(
+    takesURLToken: true, parameters: known(StreamRoutes.keys), ofOtherNodes: .jpegs)
+  private static let files = RouteRule(
+    takesURLToken: true, parameters: known(VideoRoutes.keys + VideoRoutes.clipKeys), ofOtherNodes: .video)
+
+  /// The parameters that a URL of another program takes: ours, and that program's names for them.
+  static func known(_ keys: [String]) -> Set<String> { Set(keys + ["w", "h", "q", "src", "action"]) }
+
+  /// The parameters of a URL with `action=`; nil without.
+  static func keys(ofAction words: [Substring]) -> Set<String>? {
+    let action = words.first { $0.hasPrefix("action=") }
+    return action.flatMap { ($0.hasPrefix("action=stream") ? jpegs : pictures).parameters }
+  }
+
+  private static let snapshots = ["/snapshot", "/snapshot.jpg", "/api/frame.jpeg"]
+  private static let streams = ["/stream", "/stream.mjpg", "/stream.mjpeg", "/api/stream.mjpeg"]
+
+  func add(to group: ServiceRoutes) {
+    for path in Self.snapshots {
+      group.get(RouterPath(path), Self.pictures) { request, context in
+        try await snapshot(request, context)
+      }
+    }
+    for path in Self.streams {
+      group.get(RouterPath(path), Self.jpegs) { request, context in
+        try await stream(request, context)
+      }
+    }
+    group.get("state", RouteRule(parameters: ["src"])) { request, _ in
+      try Response(json: state(of: registry.source(request).0))
+    }
+    group.get("api/stream.mp4", Self.files) { request, context in
+      let (target, request) = try registry.source(request)
+      return try await videos.mp4(target, request, context)
+    }
+  }
+
+  private func snapshot(_ request: Request, _ context: ServiceContext) async throws -> Response {
+    let (target, request) = try registry.source(request)
+    return try await snapshots.snapshot(target, .jpeg, request, context)
+  }
+
+  private func stream(_ request: Request, _ context: ServiceContext) async throws -> Response {
+    let (target, request) = try registry.source(request)
+    return try await streams.stream(target, request, context)
+  }
+
+  /// mjpg-streamer's `/?action=snapshot` and `/?action=stream`, with `_N` for camera N from 0; nil without an action.
+  package func action(_ request: Request, _ context: ServiceContext) async throws -> Response? {
+    // With a name where the camera was a peer's and has just come here.
+    if Self.snapshots.contains(request.uri.path) { return try await snapshot(request, context) }
+    if Self.streams.contains(request.uri.path) { return try await stream(request, context) }
+    guard let action = try Action(request) else { return nil }
+    let cameras = registry.cameras
+    guard cameras.indices.contains(action.number) else { throw action.namesNoCamera(of: cameras.count) }
+    let named = request.without("action").adding("src=\(cameras[action.number].configuration.name)")
+    return try await action.isStream ? stream(named, context) : snapshot(named, context)
+  }
+
+  /// What `action` says.
+  private struct Action {
+    let word: Substring
+    let isStream: Bool
+    let number: Int
+
+    /// Nil if there is none.
+    ///
+    /// - Throws: `Problem` 400.
+    init?(_ request: Request) throws(Problem) {
+      guard request.uri.path == "/", let word = request.uri.queryParameters["action"] else { return nil }
+      let parts = word.split(separator: "_", maxSplits: 1)
+      guard let kind = parts.first, ["snapshot", "stream"].contains(kind) else {
+        throw Problem.badParameter("action", "'\(word)' is neither snapshot nor stream")
+      }
+      (self.word, isStream) = (word, kind == "stream")
+      number = parts.count == 2 ? Int(parts[1]) ?? -1 : 0
+    }
+
+    func namesNoCamera(of count: Int) -> Problem {
+      .badParameter("action", "'\(word)' names no camera: there are \(count), counted from 0")
+    }
+  }
+
+  // MARK: Other nodes
+
+  /// Gives a request whose URL means a camera of another node without its name that name: the first where this node has no
+  /// camera of its own, and those that `_N` counts after its own. Other requests stay as they are.
+  ///
+  /// - Throws: `Problem` 400 for an action that names no camera.
+  package func name(
+    cameraOf catalogue: PeerCatalogue, _ request: inout Request, _ rule: inout RouteRule
+  ) throws(Problem) {
+    let action = try Action(request)
+    let names = rule.parameters != nil
+    guard action != nil || names && request.uri.queryParameters["src"] == nil else { return }
+    let own = registry.cameras.count
+    let number = action?.number ?? 0
+    guard !(0..<own).contains(number) else { return }
+    let others = catalogue.cameras.filter { $0.camera.members["kind"] != "scene" }
+    guard number >= own, others.indices.contains(number - own) else {
+      if let action { throw action.namesNoCamera(of: own + others.count) }
+      return
+    }
+    request = request.without("action").adding("src=\(others[number - own].camera.name)")
+    guard let action else { return }
+    let path = action.isStream ? "/api/stream.mjpeg" : "/api/frame.jpeg"
+    (request, rule) = (
+      request.at(path, with: request.uri.query ?? ""), action.isStream ? Self.jpegs : Self.pictures
+    )
+  }
+
+  // MARK: ustreamer's state
+
+  private func state(of target: ServedPreview) -> [String: JSONValue] {
+    let report = watch.report(of: target.camera)
+    let hubs = registeredStreams.all.filter { $0.camera == target.camera && $0.view == target.name }
+    let (size, view) = (hubs.compactMap(\.newest?.size).first, target.served.view)
+    let width: Int = size?.width ?? view.width ?? report.mode?.size?.width ?? 0
+    let height: Int = size?.height ?? view.height ?? report.mode?.size?.height ?? 0
+    let isOnline = report.state == .live || report.state == .idle && report.isProven
+    let wantedRate = target.served.framesPerSecond ?? report.mode?.framesPerSecond ?? 0
+    var clients: [String: JSONValue] = [:]
+    for subscription in hubs.flatMap(\.subscriptions) {
+      clients["\(ObjectIdentifier(subscription).hashValue & 0xffff_ffff)-\(subscription.id)"] = [
+        "fps": .integer(subscription.framesPerSecond.load(ordering: .relaxed)),
+        "key": .string(subscription.key ?? ""), "extra_headers": false, "advance_headers": true,
+        "dual_final_frames": false, "zero_data": false,
+      ]
+    }
+    let source: JSONValue = [
+      "resolution": ["width": .integer(width), "height": .integer(height)], "online": .bool(isOnline),
+      "desired_fps": Self.whole(wantedRate), "captured_fps": Self.whole(report.framesPerSecond),
+    ]
+    let stream: JSONValue = [
+      "queued_fps": Self.whole(hubs.map(\.framesPerSecond).max() ?? 0), "clients": .integer(clients.count),
+      "clients_stat": .object(clients),
+    ]
+    let encoder: JSONValue = ["type": "CPU", "quality": .integer(target.served.encodedQuality)]
+    return [
+      "ok": true, "result": ["instance_id": "", "encoder": encoder, "source": source, "stream": stream],
+    ]
+  }
+
+  /// A rounded rate; 0 for values that are not finite, since cameras may report anything.
+  private static func whole(_ rate: Double) -> JSONValue { .integer(Int(exactly: rate.rounded()) ?? 0) }
+}

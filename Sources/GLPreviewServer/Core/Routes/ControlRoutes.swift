@@ -1,0 +1,66 @@
+// `/api/cameras/{camera}/controls`: a camera's controls, such as exposure, and PATCH, which sets them.
+internal import FoundationEssentials
+internal import HTTPTypes
+internal import Hummingbird
+internal import Logging
+internal import NIOCore
+
+/// A camera's own controls.
+struct ControlRoutes: Sendable {
+  let registry: CameraRegistry
+  let logger: Logger
+
+  func add(to group: ServiceRoutes) {
+    group.get("api/cameras/:camera/controls") { _, context in
+      try await answer(V4L2Camera.controls(of: camera(context).source))
+    }
+    group.patch("api/cameras/:camera/controls") { request, context in try await set(request, context) }
+  }
+
+  private func camera(_ context: ServiceContext) throws -> CameraConfiguration {
+    let name = try context.parameters.require("camera")
+    guard let camera = registry.served[camera: name]?.configuration else {
+      throw Problem.notFound("there is no camera '\(name)'")
+    }
+    guard V4L2Camera.isNamed(by: camera.source) else {
+      throw Problem(.conflict, "'\(name)' is not a camera of this machine, so it has no controls")
+    }
+    return camera
+  }
+
+  /// Values stay until the camera is unplugged, or opened with a configuration that sets them.
+  private func set(_ request: Request, _ context: ServiceContext) async throws -> Response {
+    let camera = try camera(context)
+    let body = try await request.body.collect(upTo: context.maxUploadSize)
+    let members: [String: JSONScalar]
+    do {
+      members = try JSONDecoder().decode([String: JSONScalar].self, from: Data(body.readableBytesView))
+    } catch {
+      throw Problem(.badRequest, "the body must be a JSON object of control names and values")
+    }
+    // Controls that enable manual mode must be set before those that depend on it.
+    let settings = members.sorted { ($0.key.isSwitch ? 0 : 1, $0.key) < ($1.key.isSwitch ? 0 : 1, $1.key) }
+      .map { CameraControl.Setting(name: $0.key, value: "\($0.value)") }
+    do {
+      let controls = try await V4L2Camera.set(settings, of: camera.source)
+      logger.info(
+        "camera controls set",
+        metadata: [
+          "camera": "\(camera.name)",
+          "controls": "\(settings.map { "\($0.name)=\($0.value)" }.joined(separator: ","))",
+        ])
+      return try answer(controls)
+    } catch let error as SourceError where error.kind == .badRequest {
+      throw Problem(.badRequest, error.reason)
+    }
+  }
+
+  private func answer(_ controls: [CameraControl]) throws -> Response {
+    try Response(json: ["controls": controls])
+  }
+}
+
+extension String {
+  /// Whether other controls depend on it: `auto_exposure`, `white_balance_automatic`.
+  fileprivate var isSwitch: Bool { contains("auto") }
+}

@@ -1,0 +1,215 @@
+// `/cameras/{camera}/{view}.mjpeg`, and `/api/stream`, which sends several views over one connection.
+internal import HTTPTypes
+package import Hummingbird
+internal import NIOCore
+
+package struct StreamRoutes: Sendable {
+  let registry: CameraRegistry
+  let streams: StreamRegistry
+  let directory: ViewDirectory
+
+  static let keys =
+    ViewConfiguration.keys + [
+      "quality", "fps", "key", "extra_headers", "advance_headers", "dual_final_frames", "zero_data",
+    ]
+
+  func add(to group: ServiceRoutes) {
+    group.get("api/stream", .pictures) { request, context in try await several(request, context) }
+  }
+
+  package func stream(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws
+    -> Response
+  {
+    // Another node has checked the parameters.
+    if target.guest == nil {
+      var words = try QueryWords(request)
+      let (wanted, _, _) = try takeStream(from: &words, over: Self.base(of: target))
+      try words.finish(known: Self.keys)
+      try await check(wanted, target)
+    }
+    let names = ["view", "src"]
+    let request = names.reduce(request.withoutBody) { $0.without($1) }
+    let joined = try goingOn(target, request, context) { target in
+      var words = try QueryWords(request)
+      guard target.guest == nil else {
+        return try join(target, as: target.served, every: .zero, key: words.take("key"), context)
+      }
+      let (wanted, interval, key) = try takeStream(from: &words, over: Self.base(of: target))
+      return try join(target, as: wanted, every: interval, key: key, context)
+    }
+    return try await response(joined, of: target, context)
+  }
+
+  /// A scene shows several cameras and has no parameters of its own.
+  private static func base(of target: ServedPreview) -> ServedView {
+    var base = target.served
+    if target.isScene { base.isLocked = true }
+    return base
+  }
+
+  /// Joins a view, and goes on at the camera's next node.
+  func goingOn(
+    _ target: ServedPreview, _ request: Request, _ context: ServiceContext,
+    _ join: @escaping @Sendable (ServedPreview) throws -> JoinedStream
+  ) throws -> JoinedStream {
+    let address = request.address(of: target.name, target.camera, as: .jpegs)
+    var joined = try join(target)
+    let client = RequestClient.current
+    joined.next = {
+      await RequestClient.$current.withValue(client) {
+        // No write meanwhile tells that the client has left.
+        try? await context.whileClientStays {
+          await directory.next(address) { try goingOn($0, request, context, join) }
+        }
+      }
+    }
+    return joined
+  }
+
+  /// Waits for the first picture.
+  private func response(
+    _ joined: JoinedStream, of target: ServedPreview, _ context: ServiceContext
+  ) async throws -> Response {
+    let limit = context.rest(of: registry.patience.firstPicture)
+    do {
+      let subscription = joined.subscription
+      _ = try await beforeShutdown {
+        try await subscription.hub.firstPart(since: subscription.since, within: limit)
+      }
+    } catch is StreamEnded {
+      throw Problem.switchedOff(target)
+    } catch is StreamTimeout {
+      throw Problem(.gatewayTimeout, "no picture came within \(limit.components.seconds) s")
+    }
+    return try response([joined], context)
+  }
+
+  /// Several views, named by `view=CAMERA/VIEW`, in one stream whose parts name their view. Other parameters apply to
+  /// all views, except locked ones and scenes.
+  private func several(_ request: Request, _ context: ServiceContext) async throws -> Response {
+    var words = try QueryWords(request)
+    let names = words.takeAll("view")
+    guard !names.isEmpty else {
+      throw Problem.badParameter("view", "give at least one view=CAMERA/VIEW")
+    }
+    guard names.count <= Self.mostViews else {
+      throw Problem.badParameter("view", "\(names.count) views; one stream has at most \(Self.mostViews)")
+    }
+    // The same for all views; locked ones and scenes have no use for them.
+    let parameters = words
+    _ = try takeStream(from: &words, over: ServedView())
+    try words.finish(known: Self.keys + ["view"])
+    var subscriptions: [JoinedStream] = []
+    for name in names {
+      let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
+      guard parts.count == 2 else { throw Problem.badParameter("view", "'\(name)' is not CAMERA/VIEW") }
+      do {
+        let target = try await directory.awaited(request.address(of: parts[1], parts[0], as: .jpegs))
+        guard target.served.isEnabled else { continue }
+        // Alone it is refused what it does not take, as by its own URL. Another node asks as for one of several.
+        if target.guest == nil, names.count == 1, !request.isFromPeer {
+          var rest = parameters
+          _ = try takeStream(from: &rest, over: Self.base(of: target))
+        }
+        if target.guest == nil { try await check(asOneOfSeveral(target, parameters).wanted, target) }
+        subscriptions.append(
+          try goingOn(target, request.withoutBody, context) { try joinOneOfSeveral($0, parameters, context) })
+      } catch let problem as Problem where problem.status == .conflict {
+        // It is switched off.
+      }
+    }
+    // A connection that nothing is ever written to would never be detected as dead.
+    guard !subscriptions.isEmpty else { throw Problem(.conflict, "all of these views are switched off") }
+    return try response(subscriptions, context)
+  }
+
+  private static let mostViews = 64
+
+  /// Scenes and locked views keep their own size, whatever the URL requests for the others.
+  private func asOneOfSeveral(
+    _ target: ServedPreview, _ words: QueryWords
+  ) throws -> (wanted: ServedView, interval: Duration) {
+    let isAsItIs = target.isScene || target.served.isLocked
+    var (base, rest) = (target.served, words)
+    base.isLocked = false
+    let (changed, interval, _) = try takeStream(from: &rest, over: base)
+    return (isAsItIs ? target.served : changed, interval)
+  }
+
+  /// If too many views are drawn for URLs already, the view is sent as it is served.
+  private func joinOneOfSeveral(
+    _ target: ServedPreview, _ words: QueryWords, _ context: ServiceContext
+  ) throws -> JoinedStream {
+    guard target.guest == nil else {
+      return try join(target, as: target.served, every: .zero, key: nil, context)
+    }
+    let (wanted, interval) = try asOneOfSeveral(target, words)
+    do {
+      return try join(target, as: wanted, every: interval, key: nil, context)
+    } catch let problem as Problem
+      where problem.status == .serviceUnavailable || problem.status == .tooManyRequests
+    {
+      return try join(target, as: target.served, every: interval, key: nil, context)
+    }
+  }
+
+  private func join(
+    _ target: ServedPreview, as wanted: ServedView, every interval: Duration, key: String?,
+    _ context: ServiceContext
+  ) throws -> JoinedStream {
+    let subscription = try streams.join(target, as: wanted, every: interval)
+    subscription.name(address: context.clientAddress, key: key)
+    return JoinedStream(subscription: subscription, interval: interval)
+  }
+
+  /// The view, the pace, and the client's name for itself.
+  private func takeStream(from words: inout QueryWords, over served: ServedView) throws -> (
+    ServedView, Duration, String?
+  ) {
+    let fps = try words.takeNumber("fps", in: 0.01...1000)
+    // ustreamer's parameters: accepted, because parts already behave so, or because nothing is lost without them.
+    let key = words.take("key")
+    for name in ["extra_headers", "advance_headers", "dual_final_frames", "zero_data"] {
+      _ = words.take(name)
+    }
+    let wanted = try words.takeView(over: served)
+    return (wanted, fps.map { .seconds(1 / $0) } ?? .zero, key)
+  }
+
+  /// Rejects views that can't be drawn or are too large, before the stream begins.
+  private func check(_ wanted: ServedView, _ target: ServedPreview) async throws {
+    guard wanted.view != target.served.view else { return }
+    try await registry.check(wanted.view, of: target)
+  }
+
+  /// An answer whose body the stream connection then writes itself.
+  private func response(
+    _ subscriptions: [JoinedStream], _ context: ServiceContext
+  ) throws(Problem) -> Response {
+    var headers: HTTPFields = [
+      .contentType: "multipart/x-mixed-replace; boundary=\(StreamPart.boundary)",
+      .cacheControl:
+        "no-store, no-cache, must-revalidate, proxy-revalidate, pre-check=0, post-check=0, max-age=0",
+      .expires: "Mon, 3 Jan 2000 12:34:56 GMT",
+    ]
+    headers[named: "Pragma"] = "no-cache"
+    // Tells nginx not to buffer.
+    headers[named: "X-Accel-Buffering"] = "no"
+    let channel = try context.connection()
+    return Response(
+      status: .ok, headers: headers,
+      body: ResponseBody { writer in
+        let finished = channel.eventLoop.makePromise(of: Void.self)
+        channel.eventLoop.execute {
+          do {
+            try channel.pipeline.syncOperations.handler(type: StreamConnection.self)
+              .begin(subscriptions, finished: finished)
+          } catch {
+            finished.fail(error)
+          }
+        }
+        try await finished.futureResult.get()
+        try await writer.finish(nil)
+      })
+  }
+}

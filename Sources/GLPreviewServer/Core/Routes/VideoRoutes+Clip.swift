@@ -1,0 +1,150 @@
+// `/cameras/{camera}/{view}.mp4?before=5s&after=5s`, and `.webp`: the kept pictures of a time as a video with an end.
+internal import HTTPTypes
+package import Hummingbird
+internal import NIOCore
+internal import ServiceLifecycle
+
+extension VideoRoutes {
+  private static let timeKeys = ["at", "before", "after", "download"]
+  static let clipKeys = ViewConfiguration.keys + ["quality", "bitrate", "keyframe"] + timeKeys
+  private static let webPKeys = ViewConfiguration.keys + ["quality", "fps"] + timeKeys
+
+  /// Whether a request is for a clip of kept pictures, which has an end.
+  package static func isClip(_ request: Request) -> Bool {
+    ["at", "before", "after"].contains { request.uri.queryParameters[Substring($0)] != nil }
+  }
+
+  /// The time of a clip that a URL asks for; nil if it asks for none. A trigger that is late asks for an earlier one.
+  func clipTime(from words: inout QueryWords, of target: ServedPreview) throws
+    -> ClosedRange<CaptureInstant>?
+  {
+    let (before, after) = (words.take("before"), words.take("after"))
+    guard before != nil || after != nil else { return nil }
+    if target.isScene { throw Problem.momentOfScene() }
+    let now = CaptureClock.now
+    let moment = try words.take("at").map { try SnapshotMoment(parsing: $0, key: "at") }
+    let middle = moment?.instant(at: now, delay: target.triggerDelay) ?? now - target.triggerDelay
+    let first = try before.map { try middle - SnapshotMoment.duration($0, key: "before") }
+    let last = try after.map { try middle + SnapshotMoment.duration($0, key: "after") } ?? middle
+    guard last - now <= Self.longestWait else {
+      throw Problem.badParameter(
+        "after", "a clip ends at most \(Self.longestWait.components.seconds) s from now")
+    }
+    return (first ?? middle)...last
+  }
+
+  private static let longestWait = Duration.seconds(600)
+
+  /// Sends each picture of `times` that is kept, once, and ends; those that are still to come are waited for.
+  func clip(
+    _ target: ServedPreview, _ times: ClosedRange<CaptureInstant>, as wanted: ServedView,
+    _ configuration: VideoConfiguration, headers: HTTPFields, _ context: ServiceContext
+  ) async throws -> Response {
+    let (clip, grant) = try clip(of: target, as: wanted.view, times, configuration)
+    let all = clip.samples.makeAsyncIterator()
+    let places = try ClipPlaces(clips, times, isCaughtUp: all.isCaughtUp)
+    // It tells whether there is anything, and an encoder.
+    let (first, started) = try await context.whileClientStays {
+      let limit = registry.patience.firstPicture
+      let found = try await withDeadline(limit) {
+        var samples = all
+        return (try await samples.next(), samples)
+      }
+      guard let (sample, samples) = found else {
+        throw Problem(.gatewayTimeout, "no picture came within \(limit.components.seconds) s")
+      }
+      guard let sample else { throw clip.notKept }
+      return (sample, samples)
+    }
+    var headers = headers
+    headers[.contentType] = first.format.mediaType
+    // Players follow an edit list in files without fragments, for which all samples have to be there.
+    if first.format.encoder == nil, times.upperBound <= CaptureClock.now {
+      let lease = try registry.budget.reserve(0)
+      let parts = try await context.whileClientStays {
+        try await Clip.file(first, started, holding: lease)
+      }
+      try grant.check()
+      return Response(
+        status: .ok, headers: headers,
+        body: ResponseBody(contentLength: parts.reduce(0) { $0 + $1.count }) { writer in
+          defer { withExtendedLifetime((places, lease)) {} }
+          for part in parts {
+            try grant.check()
+            try await writer.write(ByteBuffer(bytes: part))
+          }
+          try await writer.finish(nil)
+        })
+    }
+    let body = ResponseBody { writer in
+      defer { withExtendedLifetime(places) {} }
+      var (samples, next) = (started, Optional(first))
+      var mp4 = FragmentedMP4(beginningAt: started.begin ?? first.timestamp)
+      while let sample = next {
+        try await writer.write(ByteBuffer(bytes: mp4.append(sample)))
+        if samples.isCaughtUp { places.caughtUp() }
+        (next, samples) = try await context.whileClientStays { [samples] in
+          var samples = samples
+          return (try await samples.next(), samples)
+        }
+      }
+      try await writer.finish(nil)
+    }
+    return Response(status: .ok, headers: headers, body: body)
+  }
+
+  /// Sends the kept pictures of a time as an animation.
+  func webP(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws -> Response {
+    var words = try QueryWords(request)
+    let isDownload = try words.takeFlag("download") ?? false
+    let rate = try words.takeNumber("fps", in: 0.1...60) ?? 5
+    var base = target.served
+    if target.isScene { base.isLocked = true }
+    let wanted = try words.takeView(over: base)
+    guard let times = try clipTime(from: &words, of: target) else {
+      throw Problem.badParameter(
+        "before", "a WebP shows the pictures of a time: give before or after, as before=3s")
+    }
+    try words.finish(known: Self.webPKeys)
+    let count = (times.upperBound - times.lowerBound) / .seconds(1) * rate
+    guard count <= Double(Clip.mostAnimated.pictures) else {
+      throw Problem.badParameter(
+        "fps", "an animation has at most \(Clip.mostAnimated.pictures) pictures: lower its time or fps")
+    }
+    guard target.served.isEnabled else { throw Problem.switchedOff(target) }
+    if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
+    let (clip, grant) = try clip(of: target, as: wanted.view, times, target.served.video)
+    let isCaughtUp = clip.samples.makeAsyncIterator().isCaughtUp
+    let places = try ClipPlaces(clips, times, isCaughtUp: isCaughtUp)
+    let lease = try registry.budget.reserve(0)
+    let body = try await context.whileClientStays {
+      let file = try await clip.webP(
+        framesPerSecond: rate, quality: wanted.encodedQuality, holding: lease, whenCaughtUp: places.caughtUp)
+      // The size of a buffer is a power of two.
+      try lease.resize(to: file.capacity + 2 * file.count)
+      return ByteBuffer(bytes: file)
+    }
+    withExtendedLifetime(places) {}
+    try grant.check()
+    try lease.resize(to: body.storageCapacity)
+    var headers: HTTPFields = [.contentType: "image/webp", .cacheControl: "no-store"]
+    if isDownload {
+      headers[.contentDisposition] = "attachment; filename=\"\(target.camera)-\(target.name).webp\""
+    }
+    return Response(
+      status: .ok, headers: headers,
+      body: ResponseBody(body, holding: lease, on: context.channel))
+  }
+
+  /// A clip that ends by its grant: a reload or a PATCH may hide, lock or change the view.
+  private func clip(
+    of target: ServedPreview, as view: ViewConfiguration, _ times: ClosedRange<CaptureInstant>,
+    _ configuration: VideoConfiguration
+  ) throws -> (Clip, Grant<ViewRight>) {
+    let grant = try registry.grants.grant(ViewRight(target, .kept(view)))
+    let clip = try Clip(of: target.preview, as: view, times, configuration) {
+      !Task.isShuttingDownGracefully && grant.isValid
+    }
+    return (clip, grant)
+  }
+}

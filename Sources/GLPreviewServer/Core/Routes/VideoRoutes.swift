@@ -1,0 +1,137 @@
+// `/cameras/{camera}/{view}.mp4`: a view as H.264, in fragments of MP4, without an end unless one is asked for.
+internal import HTTPTypes
+package import Hummingbird
+internal import NIOCore
+internal import ServiceLifecycle
+
+package struct VideoRoutes: Sendable {
+  package let registry: CameraRegistry
+  package let streams: VideoStreams
+  let clips: ClipGates
+  let directory: ViewDirectory
+
+  /// What only video has.
+  static let encodingKeys = ["bitrate", "keyframe", "duration", "download"]
+  static let keys = ViewConfiguration.keys + ["quality"] + encodingKeys
+  package static let socketKeys = ViewConfiguration.keys + ["quality", "bitrate", "keyframe"]
+
+  package func mp4(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws
+    -> Response
+  {
+    var words = try QueryWords(request)
+    let file = try File(&words)
+    // Another node has checked the other parameters.
+    if target.guest == nil {
+      let (wanted, configuration) = try take(from: &words, over: target)
+      let times = try file.duration == nil ? clipTime(from: &words, of: target) : nil
+      try words.finish(known: times == nil ? Self.keys : Self.clipKeys)
+      if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
+      if let times {
+        return try await clip(
+          target, times, as: wanted, configuration, headers: Self.headers(of: target, file), context)
+      }
+    }
+    return try await response(try begin(target, request, context), of: target, file, context)
+  }
+
+  /// Begins the view of a request, which goes on at the camera's next node.
+  func begin(
+    _ target: ServedPreview, _ request: Request, _ context: ServiceContext, passes: Bool = true
+  ) throws -> VideoStream {
+    let address = request.address(of: target.name, target.camera, as: .video)
+    let request = request.withoutBody
+    let asked = { @Sendable (target: ServedPreview) throws -> VideoRequest in
+      guard target.guest == nil else { return VideoRequest(target) }
+      var words = try QueryWords(request)
+      let (wanted, configuration) = try take(from: &words, over: target)
+      return VideoRequest(target, as: wanted, configuration, passes: passes)
+    }
+    let next = directory.nextVideo(address, asked)
+    return try streams.begin(try asked(target)) { begin in
+      // No write meanwhile tells that the client has left.
+      (try? await context.whileClientStays { await next(begin) }) ?? false
+    }
+  }
+
+  /// What a URL says of the file, whatever it shows.
+  private struct File {
+    let duration: Duration?
+    let isDownload: Bool
+
+    init(_ words: inout QueryWords) throws {
+      duration = try words.takeNumber("duration", in: 0.1...86_400).map { Duration.seconds($0) }
+      isDownload = try words.takeFlag("download") ?? false
+    }
+  }
+
+  private static func headers(of target: ServedPreview, _ file: File) -> HTTPFields {
+    var headers: HTTPFields = [.cacheControl: "no-store"]
+    // Tells nginx not to buffer.
+    headers[named: "X-Accel-Buffering"] = "no"
+    if file.isDownload {
+      headers[.contentDisposition] = "attachment; filename=\"\(target.camera)-\(target.name).mp4\""
+    }
+    return headers
+  }
+
+  private func response(
+    _ stream: VideoStream, of target: ServedPreview, _ file: File, _ context: ServiceContext
+  ) async throws -> Response {
+    let first = try await first(of: stream, target, context)
+    var headers = Self.headers(of: target, file)
+    headers[.contentType] = first.format.mediaType
+    let channel = try context.connection()
+    let body = ResponseBody { writer in
+      // Of video at a low bit rate, what is little for pictures would be seconds.
+      channel.keepLittleUnsent(16 << 10)
+      // While no pictures come, only this tells that the client has left.
+      channel.closeFuture.whenComplete { [weak stream] _ in stream?.end() }
+      var (mp4, next) = (FragmentedMP4(), VideoSample?.some(first))
+      // The server waits for its clients before other services end.
+      try await withGracefulShutdownHandler {
+        while let sample = next {
+          if let duration = file.duration, sample.timestamp - first.timestamp >= duration { break }
+          try await writer.write(ByteBuffer(bytes: mp4.append(sample)))
+          // A write only waits if the event loop knows that the socket is full: it has to see this one first.
+          try await channel.eventLoop.submit {}.get()
+          next = try await stream.next()
+        }
+      } onGracefulShutdown: {
+        stream.end()
+      }
+      try await writer.finish(nil)
+    }
+    return Response(status: .ok, headers: headers, body: body)
+  }
+
+  /// What a URL makes of a view, and how it is encoded.
+  package func take(from words: inout QueryWords, over target: ServedPreview) throws -> (
+    ServedView, VideoConfiguration
+  ) {
+    var configuration = target.served.video
+    if let bitrate = try words.takeInteger("bitrate", in: 16_000...100_000_000) {
+      configuration.bitrate = bitrate
+    }
+    if let interval = try words.takeNumber("keyframe", in: 0.1...60) {
+      configuration.keyframeInterval = .seconds(interval)
+    }
+    if let quality = try words.takeInteger("quality", "q", in: 1...100) { configuration.quality = quality }
+    // A scene shows several cameras and has no parameters of its own.
+    var base = target.served
+    if target.isScene { base.isLocked = true }
+    return (try words.takeView(over: base), configuration)
+  }
+
+  /// The first picture, which tells whether there is a camera and an encoder.
+  private func first(
+    of stream: VideoStream, _ target: ServedPreview, _ context: ServiceContext
+  ) async throws -> VideoSample {
+    let limit = context.rest(of: registry.patience.firstPicture)
+    let first = try await beforeShutdown { try await withDeadline(limit) { try await stream.next() } }
+    guard let first else {
+      throw Problem(.gatewayTimeout, "no picture came within \(limit.components.seconds) s")
+    }
+    guard let sample = first else { throw Problem.switchedOff(target) }
+    return sample
+  }
+}

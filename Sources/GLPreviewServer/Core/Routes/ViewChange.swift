@@ -1,0 +1,62 @@
+// The change of a view in a PATCH: view keys, frame rate, quality, and whether it is enabled.
+internal import FoundationEssentials
+internal import HTTPTypes
+
+/// A change of a view, parsed from a JSON object.
+struct ViewChange {
+  private let members: [String: JSONScalar]
+
+  private static let keys = ViewConfiguration.keys + ["fps", "enabled", "quality"]
+
+  /// - Throws: `Problem` 400 if it is not an object of scalars, or is empty.
+  init(json: [UInt8]) throws(Problem) {
+    do {
+      members = try JSONDecoder().decode([String: JSONScalar].self, from: Data(json))
+    } catch {
+      throw Problem(.badRequest, "the body must be a JSON object of strings, numbers, true, false and null")
+    }
+    guard !members.isEmpty else {
+      throw Problem(.badRequest, "the body is empty (there are: \(Self.keys.joined(separator: ", ")))")
+    }
+  }
+
+  /// - Throws: `Problem` 400 that names the error.
+  func apply(to served: inout ServedView) throws(Problem) {
+    for (key, value) in members.sorted(by: { $0.key < $1.key }) { try apply(key, value, to: &served) }
+  }
+
+  private func apply(_ key: String, _ value: JSONScalar, to served: inout ServedView) throws(Problem) {
+    switch (key, value) {
+    case ("fps", .null): served.framesPerSecond = nil
+    case ("fps", _):
+      guard let rate = value.number, (0.01...1000).contains(rate) else {
+        throw .badParameter("fps", "'\(value)' is neither null nor a number from 0.01 to 1000")
+      }
+      served.framesPerSecond = rate
+    case ("enabled", .bool(let isEnabled)): served.isEnabled = isEnabled
+    case ("enabled", _): throw .badParameter("enabled", "'\(value)' is neither true nor false")
+    case ("quality", .null): served.quality = nil
+    case ("quality", _):
+      guard let quality = value.number.flatMap(Int.init(exactly:)), (1...100).contains(quality) else {
+        throw .badParameter("quality", "'\(value)' is neither null nor a whole number from 1 to 100")
+      }
+      served.quality = quality
+    case ("crop", .null): served.view.crop = nil
+    case ("width", .null): served.view.width = nil
+    case ("height", .null): served.view.height = nil
+    case ("size", .null): (served.view.width, served.view.height) = (nil, nil)
+    case (_, .null): throw .badParameter(key, "'\(key)' can't be null")
+    default:
+      do throws(WordError) {
+        try served.view.set(key, to: "\(value)")
+      } catch {
+        let isUnknown = !Self.keys.contains(key)
+        throw .badParameter(
+          isUnknown ? key : error.key,
+          isUnknown
+            ? "unknown key '\(key)' (there are: \(Self.keys.joined(separator: ", ")))"
+            : error.reason)
+      }
+    }
+  }
+}

@@ -1,0 +1,245 @@
+// go2rtc's `/api/ws`: MSE, MJPEG and WebRTC by one WebSocket, as `video-rtc.js` and Home Assistant's cards ask for them.
+internal import FoundationEssentials
+package import Hummingbird
+internal import NIOCore
+
+package struct WebSocketRoutes: Sendable {
+  let registry: CameraRegistry
+  let joined: StreamRoutes
+  let videos: VideoRoutes
+  package let offers: any OfferAnswering
+  let stalledAfter: Duration
+  let metrics: ServiceMetrics
+
+  /// What a WebSocket plays.
+  package struct Show: Sendable {
+    let name: String
+    /// As H.264: with `isOwn`, a camera's own will do, whose key pictures may be far apart.
+    let video: @Sendable (_ isOwn: Bool) throws -> VideoStream
+    let jpegs: @Sendable () throws -> JoinedStream
+    /// The answer to an offer of WebRTC.
+    let answer: @Sendable (_ offer: String) async throws -> String
+  }
+
+  func add(to group: ServiceRoutes) {
+    let rule = RouteRule(
+      takesURLToken: true, parameters: CompatibilityRoutes.known(VideoRoutes.socketKeys),
+      ofOtherNodes: .socket)
+    group.get("api/ws", rule) { request, context in
+      let (target, request) = try registry.source(request)
+      var words = try QueryWords(request)
+      let (wanted, _) = try videos.take(from: &words, over: target)
+      try words.finish(known: VideoRoutes.keys)
+      if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
+      let show = show(target.name, of: target.camera, request, context) {
+        try await offers.begin(target, offer: $0, context)
+      }
+      return try await response(show, to: request, context)
+    }
+  }
+
+  /// The answers for a view, wherever its camera is when it is asked for. `isAccepted` says that the camera's node accepts the
+  /// parameters.
+  package func show(
+    _ view: String, of camera: String, _ request: Request, isAccepted: Bool = false,
+    _ context: ServiceContext,
+    answer: @escaping @Sendable (_ offer: String) async throws -> String
+  ) -> Show {
+    let request = request.withoutBody
+    @Sendable func find(_ request: Request, _ kind: StreamKind) throws -> ServedPreview {
+      var address = request.address(of: view, camera, as: kind)
+      address.isAccepted = isAccepted
+      return try videos.directory.find(address)
+    }
+    return Show(
+      name: "'\(view)' of '\(camera)'",
+      video: { isOwn in
+        // Of another node's camera, the first parameter counts.
+        let frequent = request.without("keyframe").adding(StreamKind.frequentKeys)
+        let target = try find(isOwn ? request : frequent, .video)
+        return try videos.begin(
+          target, target.guest != nil && !isOwn ? frequent : request, context, passes: isOwn)
+      },
+      jpegs: {
+        let pictures = VideoRoutes.encodingKeys.reduce(request) { $0.without($1) }
+        return try joined.goingOn(find(pictures, .jpegs), pictures, context) { target in
+          var (wanted, words) = (target.served, try QueryWords(pictures))
+          if target.guest == nil { (wanted, _) = try videos.take(from: &words, over: target) }
+          let subscription = try joined.streams.join(target, as: wanted, every: .zero)
+          subscription.name(address: context.clientAddress, key: nil)
+          return JoinedStream(subscription: subscription)
+        }
+      }, answer: answer)
+  }
+
+  /// The upgrade to a WebSocket that plays `show`.
+  package func response(_ show: Show, to request: Request, _ context: ServiceContext) async throws -> Response
+  {
+    let client = RequestClient.current
+    return try await WebSocket.response(
+      to: request, context, cutOffAfter: stalledAfter, onCutOff: metrics.countCutOff
+    ) { socket in
+      await RequestClient.$current.withValue(client) {
+        await Player(show: show).serve(socket)
+      }
+    }
+  }
+}
+
+/// What one WebSocket plays.
+private struct Player: Sendable {
+  let show: WebSocketRoutes.Show
+
+  /// A message either way.
+  private struct Message: Codable {
+    let type: String
+    var value: Value?
+  }
+
+  private enum Value: Codable {
+    case text(String)
+    case description(OfferDescription)
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      if let text = try? container.decode(String.self) {
+        self = .text(text)
+      } else {
+        self = .description(try container.decode(OfferDescription.self))
+      }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      switch self {
+      case .text(let text): try container.encode(text)
+      case .description(let description): try container.encode(description)
+      }
+    }
+  }
+
+  /// The longest time between key pictures by MSE. `video-rtc.js` keeps 5 seconds, and browsers that remove what is older
+  /// remove all up to the next key picture (Media Source Extensions, 3.5.9): without one in these 5 seconds it stands still.
+  private static let keysEvery = Duration.seconds(2)
+  /// A camera's own H.264 is no longer passed on where its key pictures are further apart.
+  private static let longestWait = Duration.seconds(4)
+
+  /// More offers of one connection are no player's.
+  private static let mostOffers = 8
+  private static let mostRefusals = 4
+  /// How much of a client's own words an answer to it repeats, in characters.
+  private static let longestQuote = 32
+
+  /// Answers until the client leaves.
+  func serve(_ socket: WebSocket) async {
+    await withDiscardingTaskGroup { group in
+      var (playing, offers, refusals): (Set<String>, Int, Int) = ([], 0, 0)
+      for await text in socket.messages {
+        guard let message = try? JSONDecoder().decode(Message.self, from: Data(text.utf8)) else { break }
+        switch message.type {
+        case "mse" where playing.insert("mse").inserted:
+          group.addTask { await told(message.type, socket) { try await playMSE(message.value, on: socket) } }
+        case "mjpeg" where playing.insert("mjpeg").inserted:
+          group.addTask { await told(message.type, socket) { try await playMJPEG(on: socket) } }
+        case "webrtc" where offers < Self.mostOffers, "webrtc/offer" where offers < Self.mostOffers:
+          offers += 1
+          group.addTask { await told(message.type, socket) { try await answer(message, on: socket) } }
+        // Addresses are learnt from connection checks; those of ours are in the answer.
+        case "webrtc/candidate": break
+        // A player tries other kinds. Answers to one that never stops are not kept.
+        case _ where refusals == Self.mostRefusals: socket.end(1008)
+        default:
+          refusals += 1
+          group.addTask {
+            await told(message.type, socket) {
+              throw Problem(.badRequest, "is not offered, or plays already")
+            }
+          }
+        }
+      }
+      group.cancelAll()
+    }
+  }
+
+  /// Tells the client of an error, by which players fall back to another kind.
+  private func told(_ type: String, _ socket: WebSocket, _ play: () async throws -> Void) async {
+    do {
+      try await play()
+    } catch is CancellationError {
+      return
+    } catch {
+      let reason = Problem(error)?.detail ?? "the service has an error"
+      try? await send(
+        Message(type: "error", value: .text("\(type.prefix(Self.longestQuote)): \(reason)")), on: socket)
+    }
+  }
+
+  private func send(_ message: Message, on socket: WebSocket) async throws {
+    try await socket.send(String(decoding: try JSONEncoder().encode(message), as: UTF8.self))
+  }
+
+  private func playMSE(_ codecs: Value?, on socket: WebSocket) async throws {
+    if case .text(let codecs) = codecs, !codecs.isEmpty, !codecs.contains("avc1") {
+      throw Problem(.notAcceptable, "the client takes no H.264")
+    }
+    var stream = try show.video(true)
+    var (mp4, isFirst, askedAt) = (FragmentedMP4(), true, CaptureInstant?.none)
+    while let sample = try await stream.next() {
+      let isPassed = sample.format.encoder == nil
+      if sample.isKey { askedAt = sample.timestamp }
+      if let last = askedAt, sample.timestamp - last >= (isPassed ? Self.longestWait : Self.keysEvery) {
+        askedAt = sample.timestamp
+        if isPassed {
+          stream = try show.video(false)
+        } else {
+          stream.askForKey()
+        }
+      }
+      if isFirst { try await send(Message(type: "mse", value: .text(sample.format.mediaType)), on: socket) }
+      isFirst = false
+      try await socket.send(ByteBuffer(bytes: mp4.append(sample)))
+    }
+    throw Problem(.conflict, "view \(show.name) is switched off")
+  }
+
+  private func playMJPEG(on socket: WebSocket) async throws {
+    var joined = try show.jpegs()
+    try await send(Message(type: "mjpeg"), on: socket)
+    var last: StreamPart?
+    while true {
+      let subscription = joined.subscription
+      do {
+        let part = try await subscription.hub.part(after: last, since: subscription.since)
+        try await socket.send(part.jpeg)
+        last = part
+      } catch is StreamEnded {
+        guard let next = await joined.next?() else {
+          throw Problem(.conflict, "view \(show.name) is switched off")
+        }
+        joined = next
+      }
+    }
+  }
+
+  private func answer(_ message: Message, on socket: WebSocket) async throws {
+    switch message.value {
+    case .text(let offer):
+      try await send(
+        Message(type: "webrtc/answer", value: .text(try await show.answer(offer))), on: socket)
+    case .description(let offer) where offer.type == "offer":
+      let answer = OfferDescription(type: "answer", sdp: try await show.answer(offer.sdp))
+      try await send(Message(type: "webrtc", value: .description(answer)), on: socket)
+    case .description, nil: throw Problem(.badRequest, "the value is no offer")
+    }
+  }
+}
+
+extension CameraRegistry {
+  /// go2rtc's `src=CAMERA`, or `src=CAMERA/VIEW`, and the request without it.
+  package func source(_ request: Request) throws(Problem) -> (ServedPreview, Request) {
+    let names = (request.uri.queryParameters["src"] ?? "").split(separator: "/", maxSplits: 1).map(
+      String.init)
+    let target = try view(names.count > 1 ? names[1] : nil, of: names.first)
+    return (target, request.without("src"))
+  }
+}

@@ -1,0 +1,83 @@
+// The core of the service: what its features share.
+package import Logging
+package import ServiceLifecycle
+
+/// The parts that all features of the service share: cameras, streams, snapshots, events, and access control.
+package struct ServiceCore: Sendable {
+  /// The configuration at the start.
+  package let configuration: ValidatedConfiguration
+  /// Of the service.
+  package let version: String
+  package let logger: Logger
+  package let metrics = ServiceMetrics()
+  package let registry: CameraRegistry
+  package let assignment: CameraAssignment
+  package let watch: CameraWatch
+  package let renderer: RendererWatch
+  let streams: StreamRegistry
+  package let videos: VideoStreams
+  let clips = ClipGates()
+  package let snapshots: Snapshots
+  package let events: ServiceEvents
+  /// The cameras of other nodes, and streams from them.
+  package let peers: PeerCatalogue
+  package let peerStreams: PeerStreams
+  /// Finds views for all protocols, on any node.
+  package let directory: ViewDirectory
+  package let access: AccessControl
+  /// Counts all requests, by HTTP and RTSP.
+  package let limiter: RateLimiter
+
+  /// - Throws: errors of source names, fallback pictures and certificates.
+  package init(
+    _ configuration: ValidatedConfiguration, version: String, logger: Logger, options: PreviewSession.Options,
+    makeSource: @escaping CameraRegistry.SourceMaker
+  ) async throws {
+    (self.configuration, self.version, self.logger) = (configuration, version, logger)
+    let (limits, metrics, name) = (configuration.limits, metrics, configuration.nodeName)
+    var options = options
+    options.onRender = { metrics.measured(.render, $0) }
+    options.onEncode = { metrics.measured(.encode, $0) }
+    // Cameras that move come with their leases.
+    let registry = try await CameraRegistry(
+      configuration.configuration.served(at: name, holding: []), logger: logger, options: options,
+      makeSource: makeSource)
+    self.registry = registry
+    assignment = CameraAssignment(configuration.configuration, name: name, registry, logger: logger)
+    let events = ServiceEvents(configuration.snapshots, metrics: metrics, logger: logger)
+    self.events = events
+    watch = CameraWatch(registry, logger: logger) { events.cameraChanged($0, $1) }
+    renderer = RendererWatch(
+      requiresHardware: configuration.requiresHardware, logger: logger,
+      device: { try await registry.session.device }, isNeeded: { registry.needsRenderer },
+      onChange: { events.rendererChanged($0) })
+    let views = AdmissionLimit(capacity: limits.adHocViews)
+    streams = StreamRegistry(registry, gate: views, counting: metrics, logger: logger)
+    videos = VideoStreams(
+      registry, gate: views, counting: VideoCounters { logger.warning("\($0)") }, logger: logger)
+    snapshots = Snapshots(
+      registry, events, gate: AdmissionLimit(capacity: limits.adHocViews), counting: metrics)
+    peers = try PeerCatalogue(
+      configuration.cluster, name: name, patience: configuration.patience, logger: logger
+    ) { registry.served.names }
+    peerStreams = PeerStreams(
+      registry, streams, videos, peers, certificates: configuration.cluster.certificates)
+    directory = ViewDirectory(registry: registry, peers: peerStreams)
+    access = AccessControl(configuration.access, at: HostRule(configuration.bind), logger: logger)
+    limiter = RateLimiter(requestsPerSecond: limits.requestsPerSecond)
+  }
+
+  /// The services that run until the server has ended.
+  package var services: [any Service] {
+    events.services + [access, watch, renderer, videos, MemoryMonitor(budget: registry.budget)]
+  }
+}
+
+extension ValidatedConfiguration {
+  /// What other nodes call this one.
+  package var nodeName: String {
+    if let name = configuration.cluster.name { return name }
+    let machine = HostRule.machineName ?? ""
+    return (try? ViewConfiguration.check(name: machine)).map { machine } ?? "glpreview"
+  }
+}

@@ -1,0 +1,111 @@
+// Coalesces equal concurrent work, and caches the latest results as far as there is room.
+internal import NIOCore
+internal import Synchronization
+
+/// Values by key. Each is made once for all concurrent requests; the newest are cached.
+package final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  private let state = Mutex(State())
+  private let capacity: Int
+  private let cost: @Sendable (Value) -> Int
+
+  private struct State {
+    var flights: [Key: Flight] = [:]
+    var values: [Key: (value: Value, bytes: Int)] = [:]
+    var order = CircularBuffer<Key>()
+    var bytes = 0
+  }
+
+  /// A value that is being made. A finished task would hold more memory than its value.
+  private struct Flight {
+    let result: Outcome
+    let task: Task<Void, Never>
+    var waiters = 1
+  }
+
+  private typealias Outcome = Watched<Result<Value, any Error>?>
+
+  private enum Found {
+    case value(Value)
+    case outcome(Outcome)
+  }
+
+  /// The cost of a value besides its bytes.
+  private static var overhead: Int { 1024 }
+
+  /// Caches `capacity` bytes of values, each of which takes `cost` bytes.
+  package init(capacity: Int, cost: @escaping @Sendable (Value) -> Int) {
+    self.capacity = capacity
+    self.cost = cost
+  }
+
+  /// The value of `key`: cached, being made, or made now by `make`, while the permit of `admission` is held, if it
+  /// gives one. Failures are not cached. When all waiting tasks are cancelled, `make` is cancelled too.
+  package func value(
+    _ key: Key, _ admission: () throws -> AdmissionPermit?,
+    _ make: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    let found = try state.withLock { state -> Found in
+      if let known = state.values[key] { return .value(known.value) }
+      if let flight = state.flights[key] {
+        state.flights[key]?.waiters += 1
+        return .outcome(flight.result)
+      }
+      let permit = Watched(try admission())
+      let result = Outcome(nil)
+      // Not the task of the first client: it may disconnect while others wait.
+      let task = Task {
+        let made: Result<Value, any Error>
+        do { made = .success(try await make()) } catch { made = .failure(error) }
+        // Before the result: whoever has that may ask for another one at once.
+        permit.withLock { $0 = nil }
+        land(made, of: key, result)
+      }
+      state.flights[key] = Flight(result: result, task: task)
+      return .outcome(result)
+    }
+    switch found {
+    case .value(let value): return value
+    case .outcome(let result):
+      guard let made = try? await result.first({ $0 }) else {
+        leave(key, result)
+        throw CancellationError()
+      }
+      return try made.get()
+    }
+  }
+
+  private func leave(_ key: Key, _ result: Outcome) {
+    let task = state.withLock { state -> Task<Void, Never>? in
+      guard var flight = state.flights[key], flight.result === result else { return nil }
+      flight.waiters -= 1
+      state.flights[key] = flight.waiters > 0 ? flight : nil
+      return flight.waiters > 0 ? nil : flight.task
+    }
+    task?.cancel()
+  }
+
+  private func land(_ made: Result<Value, any Error>, of key: Key, _ result: Outcome) {
+    state.withLock { state in
+      // Nobody waits for it any more, or for another one.
+      guard state.flights[key]?.result === result else { return }
+      state.flights[key] = nil
+      if case .success(let value) = made { keep(value, of: key, in: &state) }
+    }
+    result.update { $0 = made }
+  }
+
+  private func keep(_ value: Value, of key: Key, in state: inout State) {
+    let bytes = cost(value) + Self.overhead
+    state.values[key] = (value, bytes)
+    state.order.append(key)
+    state.bytes += bytes
+    while state.bytes > capacity, let oldest = state.order.popFirst() {
+      state.bytes -= state.values.removeValue(forKey: oldest)?.bytes ?? 0
+    }
+  }
+
+  /// How many tasks wait for the value of `key`.
+  func waiters(for key: Key) -> Int { state.withLock { $0.flights[key]?.waiters ?? 0 } }
+
+  var byteCount: Int { state.withLock { $0.bytes } }
+}

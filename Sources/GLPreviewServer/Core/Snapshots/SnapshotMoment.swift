@@ -1,0 +1,54 @@
+// The moment of a snapshot as requests name it.
+
+/// Which of several kept pictures is the best.
+enum SnapshotBest: String, CaseIterable, Sendable {
+  case sharpest
+}
+
+/// A time before a request, or a time of day.
+package enum SnapshotMoment: Sendable, Hashable {
+  /// So long before.
+  case before(Duration)
+  case at(WallTime)
+
+  /// Parses `-2s`, or seconds since 1970 as in `X-Timestamp`.
+  init(parsing text: String, key: String) throws(WordError) {
+    if text.first == "-", let duration = try? Self.duration(String(text.dropFirst()), key: key) {
+      self = .before(duration)
+    } else if let seconds = Double(text), (0...1e11).contains(seconds), text.first != "-" {
+      self = .at(WallTime(sinceEpoch: .seconds(seconds)))
+    } else {
+      throw WordError(key, "'\(text)' is neither a time before now, as -2s, nor one in seconds since 1970")
+    }
+  }
+
+  /// Parses `3s`, `500ms`.
+  package static func duration(_ text: String, key: String) throws(WordError) -> Duration {
+    do { return try ConfigurationWord<Duration>.time.read(text, "") } catch {
+      throw WordError(key, "'\(text)' is not a time above 0, as 500ms or 3s")
+    }
+  }
+
+  /// How far two clocks may drift between the answer that names a time of day, and the request for it. No camera takes
+  /// two pictures within it.
+  private static let drift = Duration.milliseconds(2)
+
+  /// The same by the clock of captures, for a request at `now` whose trigger was `delay` late.
+  func instant(at now: CaptureInstant, delay: Duration) -> CaptureInstant {
+    switch self {
+    case .before(let duration): now - duration - delay
+    case .at(let time): CaptureClock.instant(at: time) + Self.drift
+    }
+  }
+
+  /// The time that `best` chooses from, which ends at `end`: `within`, by default two seconds; nil if nothing is chosen.
+  static func span(
+    _ best: SnapshotBest?, within text: String?
+  ) throws(WordError) -> Duration? {
+    let span = try text.map { text throws(WordError) in try duration(text, key: "within") }
+    guard best != nil || span == nil else {
+      throw WordError("within", "a time to choose from needs best=sharpest")
+    }
+    return best.map { _ in span ?? .seconds(2) }
+  }
+}

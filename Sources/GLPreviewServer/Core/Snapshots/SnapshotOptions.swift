@@ -1,0 +1,164 @@
+// The body of a POST that takes snapshots: which views, of which moments, how encoded.
+internal import FoundationEssentials
+internal import HTTPTypes
+
+/// The options in a POST; an empty body means the defaults.
+package struct SnapshotOptions: Sendable {
+  /// View names; nil for all enabled views.
+  var views: [String]?
+  /// The JPEG quality; nil for the view's own.
+  var quality: Int?
+  /// The size limit of each JPEG, in bytes.
+  var maximumBytes: Int?
+  /// What to return if the camera delivers nothing; nil for the camera's own policy.
+  var offline: SnapshotRequest.FallbackPolicy?
+  /// The moment, or the end of a burst; nil for now.
+  private var moment: SnapshotMoment?
+  /// How long before it a burst begins, and of how many pictures it is; nil for one picture.
+  private var burst: (duration: Duration, count: Int)?
+  /// The time before the moment from which the best picture is chosen; nil for the picture of the moment.
+  private var span: Duration?
+  private var request = SnapshotRequest()
+  /// Whether nothing says which frame.
+  private var isPlain = true
+
+  /// Whether there may be several snapshots.
+  var isBurst: Bool { burst != nil }
+
+  /// Whether it asks for pictures of before.
+  var asksForKept: Bool { moment != nil || burst != nil || span != nil }
+
+  /// The kept pictures that were asked for at `now`, by a trigger that is `delay` late; empty for one of the present.
+  func kept(at now: CaptureInstant, delay: Duration) -> [SnapshotRequest.Mode] {
+    guard asksForKept || isPlain && delay > .zero else { return [] }
+    let end = moment?.instant(at: now, delay: delay) ?? now - delay
+    if let span { return [.sharpest(end - span...end)] }
+    return [CaptureInstant](before: end, burst?.duration ?? .zero, count: burst?.count ?? 1).map { .at($0) }
+  }
+
+  /// The session's request for it; `offline` is the camera's policy.
+  func request(offline: SnapshotRequest.FallbackPolicy) -> SnapshotRequest {
+    var request = request
+    request.fallback = self.offline ?? offline
+    return request
+  }
+
+  private struct Body: Decodable {
+    var views: [String]?
+    var quality: Int?
+    var maximumBytes: Int?
+    var maximumAge: Int?
+    var timeout: Int?
+    var still: Bool?
+    var settle: Int?
+    var offline: String?
+    var at: TimeText?
+    var before: TimeText?
+    var count: Int?
+    var best: String?
+    var within: TimeText?
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+      case views, quality
+      case maximumBytes = "max_bytes"
+      case maximumAge = "max_age"
+      case timeout, still, settle, offline, at, before, count, best, within
+    }
+  }
+
+  /// Parses a body; `timeout` is the default.
+  ///
+  /// - Throws: `Problem` 400 that names the error; `WordError`.
+  package init(json: [UInt8], timeout: Duration) throws {
+    request.timeout = timeout
+    guard !json.isEmpty else { return }
+    let body: Body
+    do {
+      let keys = try JSONDecoder().decode([String: AnyValue].self, from: Data(json)).keys
+      let known = Body.CodingKeys.allCases.map(\.rawValue)
+      if let unknown = keys.sorted().first(where: { !known.contains($0) }) {
+        throw Problem.badParameter(
+          unknown, "unknown key '\(unknown)' (there are: \(known.joined(separator: ", ")))")
+      }
+      body = try JSONDecoder().decode(Body.self, from: Data(json))
+    } catch let error as DecodingError {
+      throw Problem(.badRequest, "the body can't be read: \(error.place)")
+    }
+    views = body.views
+    quality = try Self.checked("quality", body.quality, 1...100)
+    maximumBytes = try Self.checked("max_bytes", body.maximumBytes, 1...1_000_000_000)
+    let age = try Self.checked("max_age", body.maximumAge, 0...86_400_000)
+    let timeout = try Self.checked("timeout", body.timeout, 1...60_000)
+    let settle = try Self.checked("settle", body.settle, 0...100)
+    if let word = body.offline {
+      offline = try Words.word("offline", word, as: SnapshotRequest.FallbackPolicy.self)
+    }
+    request.timeout = timeout.map { .milliseconds($0) } ?? request.timeout
+    moment = try body.at.map { try SnapshotMoment(parsing: $0.text, key: "at") }
+    let count = try Self.checked("count", body.count, 1...Self.mostOfBurst)
+    burst = try body.before.map { (try SnapshotMoment.duration($0.text, key: "before"), count ?? 6) }
+    if count != nil, burst == nil {
+      throw Problem.badParameter("count", "a count of pictures needs 'before', the time that they are of")
+    }
+    let best = try body.best.map { try Words.word("best", $0, as: SnapshotBest.self) }
+    span = try SnapshotMoment.span(best, within: body.within?.text)
+    guard span == nil || burst == nil else {
+      throw Problem.badParameter("best", "'before' asks for several pictures, not for the best one")
+    }
+    isPlain = body.still == nil && age == nil
+    guard isPlain || moment == nil && burst == nil && span == nil else {
+      throw Problem.badParameter(
+        moment != nil ? "at" : burst != nil ? "before" : "best",
+        "max_age and still ask for a picture of the present")
+    }
+    request.mode =
+      switch (body.still ?? false, age) {
+      case (true, _): .still(settling: settle ?? 2)
+      case (false, 0): .next
+      case (false, let age): .newest(maxAge: age.map { .milliseconds($0) } ?? .seconds(1))
+      }
+  }
+
+  private static let mostOfBurst = 20
+
+  private static func checked(_ key: String, _ number: Int?, _ range: ClosedRange<Int>) throws(Problem)
+    -> Int?
+  {
+    guard let number, !range.contains(number) else { return number }
+    throw .badParameter(key, "\(number) is not from \(range.lowerBound) to \(range.upperBound)")
+  }
+}
+
+/// A text, or a number as one.
+private struct TimeText: Decodable {
+  let text: String
+
+  init(from decoder: any Decoder) throws {
+    let value = try decoder.singleValueContainer()
+    if let text = try? value.decode(String.self) {
+      self.text = text
+    } else {
+      text = "\(try value.decode(Double.self))"
+    }
+  }
+}
+
+/// A JSON value of any type.
+private struct AnyValue: Decodable {
+  init(from decoder: any Decoder) throws {}
+}
+
+extension DecodingError {
+  /// The place of a decoding error, and its kind, in a few words.
+  fileprivate var place: String {
+    let context: Context? =
+      switch self {
+      case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context),
+        .dataCorrupted(let context):
+        context
+      @unknown default: nil
+      }
+    let path = context?.codingPath.map(\.stringValue).joined(separator: ".") ?? ""
+    return path.isEmpty ? "it is not a JSON object" : "'\(path)' has the wrong type"
+  }
+}

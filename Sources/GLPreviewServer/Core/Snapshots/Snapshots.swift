@@ -1,0 +1,174 @@
+// Takes snapshots of views as they may be shown, for URLs, POST and MQTT alike.
+internal import HTTPTypes
+
+/// The door to snapshots. Views are checked again when their pictures are ready, because a configuration may have changed.
+package struct Snapshots: Sendable {
+  private let registry: CameraRegistry
+  let provider: SnapshotProvider
+  private let events: ServiceEvents
+  private let metrics: ServiceMetrics
+  /// Limits concurrent snapshots of several views; further requests are rejected.
+  private let gate = AdmissionLimit(capacity: 4, subject: "snapshots being taken")
+
+  init(
+    _ registry: CameraRegistry, _ events: ServiceEvents, gate: AdmissionLimit,
+    counting metrics: ServiceMetrics
+  ) {
+    (self.registry, self.events, self.metrics) = (registry, events, metrics)
+    provider = SnapshotProvider(gate: gate, within: registry.budget, counting: metrics)
+  }
+
+  /// Counts a failure of `work`, which counts what it has taken.
+  package func counting<Value>(_ work: () async throws -> Value) async throws -> Value {
+    do { return try await work() } catch {
+      metrics.count(.snapshot(.failed))
+      throw error
+    }
+  }
+
+  private func count(_ state: SourceState) {
+    metrics.count(.snapshot(state == .live ? .taken : .placeholder))
+  }
+
+  // MARK: One picture
+
+  /// The picture that `query` asks of a view; no answer if the client knows its entity tag.
+  ///
+  /// - Throws: a `Problem`.
+  func picture(
+    of target: ServedPreview, _ query: SnapshotQuery, knows: @escaping @Sendable (_ tag: String) -> Bool
+  ) async throws -> (SnapshotSubject, SnapshotAnswer?) {
+    let (subject, answer) =
+      try await target.isScene
+      ? scene(target, query, knows)
+      : provider.inTurn(query.request, of: target, query) { try await picture(target, query, knows) }
+    if answer == nil { metrics.count(.snapshot(.cached)) } else { count(subject.state) }
+    return (subject, answer)
+  }
+
+  private func scene(
+    _ target: ServedPreview, _ query: SnapshotQuery, _ knows: (String) -> Bool
+  ) async throws -> (SnapshotSubject, SnapshotAnswer?) {
+    if query.request.mode.isKept { throw Problem.momentOfScene() }
+    let (subject, answer) = try await provider.scene(target, query)
+    try registry.check(ViewRight(target, .drawn(query.served.view)))
+    return (subject, knows(subject.entityTag) ? nil : answer)
+  }
+
+  private func picture(
+    _ target: ServedPreview, _ query: SnapshotQuery, _ knows: (String) -> Bool
+  ) async throws -> (SnapshotSubject, SnapshotAnswer?) {
+    let moment = try await provider.moment(of: target, query.request)
+    try check(target, query, at: moment)
+    let subject = provider.subject(moment, query, target)
+    if knows(subject.entityTag) { return (subject, nil) }
+    let answer = try await provider.picture(subject, at: moment, query, of: target)
+    try check(target, query, at: moment)
+    return (subject, answer)
+  }
+
+  /// Throws unless the view may still be shown as `query` asks.
+  private func check(_ target: ServedPreview, _ query: SnapshotQuery, at moment: SourceMoment) throws {
+    let view = query.served.view
+    try registry.check(ViewRight(target, query.request.mode.isKept ? .kept(view) : .drawn(view)))
+    if view != target.served.view { try registry.check(view, at: moment) }
+  }
+
+  // MARK: Several views of one frame
+
+  /// Whether snapshots are also stored or sent elsewhere.
+  var areSent: Bool { events.sendsSnapshots }
+
+  /// Takes snapshots of a camera, and publishes them once each has an `answer`. That is made again if its snapshot may not be shown
+  /// any more when it is ready. The time for all of it began at `start`.
+  package func take<Answer>(
+    _ options: SnapshotOptions, of camera: String, since start: CaptureInstant = CaptureClock.now,
+    _ answer: (TakenSnapshot) async throws -> Answer
+  ) async throws -> [Answer] {
+    let permit = try gate.enter()
+    defer { _ = consume permit }
+    let now = CaptureClock.now
+    let (taken, answers) = try await registry.consistently {
+      let views = try wanted(options, of: camera)
+      let taken = try await take(views, options, of: camera, at: now, since: start).map {
+        TakenSnapshot(snapshot: $0, views: views)
+      }
+      var answers: [Answer] = []
+      for snapshot in taken { answers.append(try await answer(snapshot)) }
+      try check(views)
+      return (taken, answers)
+    }
+    for taken in taken {
+      events.took(taken.snapshot, of: taken.views)
+      count(taken.snapshot.sourceState)
+    }
+    return answers
+  }
+
+  /// The requested views; by default all enabled ones.
+  private func wanted(_ options: SnapshotOptions, of camera: String) throws(Problem) -> [ServedPreview] {
+    let served = registry.served
+    let views = try served.views(of: camera)
+    guard let names = options.views else { return views.filter(\.served.isEnabled) }
+    guard !names.isEmpty else { throw .badParameter("views", "name at least one view, or leave 'views' out") }
+    var wanted: [ServedPreview] = []
+    for name in names {
+      let view = try served.view(name, of: camera)
+      guard view.served.isEnabled else { throw .switchedOff(view) }
+      guard !wanted.contains(where: { $0.name == name }) else {
+        throw .badParameter("views", "'\(name)' is given twice")
+      }
+      wanted.append(view)
+    }
+    return wanted
+  }
+
+  /// Throws if one of the views may not be shown any more as it was when it was looked up.
+  private func check(_ views: [ServedPreview]) throws(Problem) {
+    let served = registry.served
+    for view in views { try served.check(ViewRight(view, .drawn(view.served.view))) }
+  }
+
+  /// One snapshot, or those of a burst.
+  private func take(
+    _ views: [ServedPreview], _ options: SnapshotOptions, of camera: String, at now: CaptureInstant,
+    since start: CaptureInstant
+  ) async throws -> [Snapshot] {
+    guard let first = views.first else {
+      throw Problem(.conflict, "'\(camera)' has no view that is switched on")
+    }
+    var request = options.request(offline: first.offline)
+    request.timeout = max(request.timeout - (CaptureClock.now - start), .milliseconds(1))
+    let kept = options.kept(at: now, delay: first.triggerDelay)
+    if first.isScene {
+      guard kept.isEmpty else { throw Problem.momentOfScene() }
+      let picture = try await first.preview.drawScene(within: request.timeout)
+      return [
+        Snapshot(
+          camera: camera, sequence: picture.sequence, timestamp: picture.timestamp,
+          pictures: [picture.named(first.name)])
+      ]
+    }
+    guard !kept.isEmpty else { return [try await take(views, request)] }
+    return try await kept.eachKept { mode in
+      request.mode = mode
+      return try await take(views, request)
+    }
+  }
+
+  /// A snapshot of views of one camera.
+  package func take(_ views: [ServedPreview], _ wanted: SnapshotRequest) async throws -> Snapshot {
+    var request = wanted
+    request.isCropped = views.contains(where: \.served.view.isCropped)
+    return try await provider.inTurn(request, of: views[0]) { [request] in
+      let moment = try await provider.moment(of: views[0], request)
+      try check(views)
+      let pictures = try await moment.draw(views.map(\.preview))
+      try check(views)
+      return Snapshot(
+        camera: views[0].camera, sequence: moment.sequence, timestamp: moment.timestamp, time: moment.time,
+        sourceState: moment.sourceState, replay: moment.replay,
+        pictures: zip(views, pictures).map { $1.named($0.name) })
+    }
+  }
+}

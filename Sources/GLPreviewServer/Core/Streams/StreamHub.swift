@@ -1,0 +1,332 @@
+// One stream for any number of clients: each picture is drawn and encoded once and passed to every connection.
+internal import Logging
+internal import NIOCore
+internal import Synchronization
+
+/// Reads a preview while there are clients, and passes each JPEG to all of them.
+final class StreamHub: Sendable {
+  let preview: Preview
+  /// The right to show the view.
+  private let grant: Grant<ViewRight>
+  /// The quality of the view; nil if the camera's own JPEGs will do.
+  private let quality: @Sendable () -> Int?
+  /// Whether a client has asked for a quality: then the camera's own JPEGs won't do.
+  private let isEncoded = Atomic(false)
+  private let metrics: ServiceMetrics
+  private let logger: Logger
+  /// The permit of a stream with limited admission.
+  private let permit: AdmissionPermit?
+  private let budget: MemoryBudget
+  private let state = Watched(State())
+  /// Called when the last client has left.
+  private let onEnd: (@Sendable () -> Void)?
+
+  private struct State {
+    var newest: StreamPart?
+    /// What `newest` is of.
+    var subject: PreviewSubject?
+    /// When `newest` arrived from another node; nil for other pictures, and for one that stands in for the camera.
+    var arrivedAt: CaptureInstant?
+    /// When `newest` was last passed on.
+    var publishedAt = CaptureInstant.start
+    var failure: (any Error)?
+    var loops: [ObjectIdentifier: LoopWatchers] = [:]
+    /// The minimum time between pictures, by client.
+    var intervals: [Int: Duration] = [:]
+    var subscriptions: [Int: WeakSubscription] = [:]
+    var nextID = 0
+    /// Reads the preview, and repeats the last picture; only while there are clients.
+    var pump: Task<Void, Never>?
+    var rate = RateMeter()
+    var hasNewcomer = false
+    var isOver = false
+  }
+
+  /// If nothing newer arrives for this long, the last picture is sent again, so that nothing on the path times out.
+  private static let repeatsAfter = Duration.seconds(1)
+  /// The largest age of a new client's first picture, if a newer one is expected soon.
+  private static let freshFor = Duration.seconds(1)
+  private static let freshWithin = Duration.milliseconds(200)
+  /// The delay before a failure is retried.
+  private static let retriesAfter = Duration.seconds(1)
+  /// How soon a client with a higher rate gets it.
+  private static let paceStep = Duration.milliseconds(100)
+
+  init(
+    _ grant: Grant<ViewRight>, _ preview: Preview, quality: @escaping @Sendable () -> Int?,
+    counting metrics: ServiceMetrics, logger: Logger, holding permit: AdmissionPermit?,
+    within budget: MemoryBudget, onEnd: (@Sendable () -> Void)?
+  ) {
+    self.grant = grant
+    self.permit = permit
+    self.budget = budget
+    self.preview = preview
+    self.quality = quality
+    self.metrics = metrics
+    self.logger = logger
+    self.onEnd = onEnd
+  }
+
+  deinit { onEnd?() }
+
+  /// The view as it was looked up.
+  private var target: ServedPreview { grant.subject.target }
+  var camera: String { target.camera }
+  var view: String { target.name }
+
+  /// Encodes every picture from now on, because a client has asked for the view's quality.
+  func encodeAll() { isEncoded.store(true, ordering: .relaxed) }
+
+  // MARK: Clients
+
+  /// Adds a client for as long as it holds the subscription; nil if the hub has ended. Zero is every picture.
+  func join(every interval: Duration) -> StreamSubscription? {
+    let id = state.withLock { state -> Int? in
+      guard !state.isOver else { return nil }
+      state.nextID += 1
+      state.intervals[state.nextID] = interval
+      state.hasNewcomer = true
+      if state.pump == nil {
+        (state.newest, state.failure) = (nil, nil)
+        state.pump = Task {
+          await withDiscardingTaskGroup { group in
+            group.addTask { await self.run() }
+            group.addTask { await self.repeatStale() }
+          }
+        }
+      }
+      return state.nextID
+    }
+    guard let id else { return nil }
+    let subscription = StreamSubscription(self, id)
+    state.withLock { $0.subscriptions[id] = WeakSubscription(subscription: subscription) }
+    return subscription
+  }
+
+  func leave(_ id: Int) {
+    let pump = state.withLock { state -> Task<Void, Never>? in
+      (state.intervals[id], state.subscriptions[id]) = (nil, nil)
+      guard state.intervals.isEmpty else { return nil }
+      defer { (state.pump, state.newest) = (nil, nil) }
+      return state.pump
+    }
+    pump?.cancel()
+  }
+
+  /// Ends the stream: all clients are disconnected, and nobody can join again.
+  func end() {
+    let (pump, loops) = state.update { state in
+      state.isOver = true
+      state.failure = StreamEnded()
+      defer { (state.pump, state.newest, state.loops) = (nil, nil, [:]) }
+      return (state.pump, Array(state.loops.values))
+    }
+    pump?.cancel()
+    for watchers in loops { watchers.end() }
+  }
+
+  var subscriptions: [StreamSubscription] {
+    state.withLock { $0.subscriptions.values.compactMap(\.subscription) }
+  }
+
+  var clientCount: Int { state.withLock { $0.intervals.count } }
+
+  /// The current frame rate in pictures per second; 0 without clients.
+  var framesPerSecond: Double {
+    state.withLock { $0.pump == nil ? 0 : $0.rate.perSecond(at: CaptureClock.now) }
+  }
+
+  var newest: StreamPart? { state.withLock { shown($0) } }
+
+  /// The newest picture, unless it is from before the view has changed, or another node's stream has ended: it may show what is
+  /// hidden now.
+  private func shown(_ state: State) -> StreamPart? { state.subject == preview.subject ? state.newest : nil }
+
+  /// The newest picture for a client that joined at `start`. One of another node must have arrived later: that node may have hidden
+  /// meanwhile what an older one shows.
+  private func shown(_ state: State, since start: CaptureInstant) -> StreamPart? {
+    state.arrivedAt.map { $0 >= start } ?? true ? shown(state) : nil
+  }
+
+  /// The first picture of a client that joined at `start`, if it has come.
+  func newest(since start: CaptureInstant) -> StreamPart? { state.withLock { shown($0, since: start) } }
+
+  /// Waits for the newest picture for a client that has just joined.
+  ///
+  /// - Throws: the errors of drawing it; `StreamTimeout` after `limit`; `StreamEnded`.
+  func firstPart(since joined: CaptureInstant, within limit: Duration) async throws -> StreamPart {
+    let start = CaptureClock.now
+    let fresh = try await state.first(until: start + min(limit, Self.freshWithin)) { state in
+      if let newest = shown(state, since: joined), newest.timestamp >= start - Self.freshFor { return newest }
+      if let failure = state.failure { throw failure }
+      return nil
+    }
+    if let fresh { return fresh }
+    // An older picture is better than none.
+    let newest = try await state.first(until: start + limit) { state in
+      if let newest = shown(state, since: joined) { return newest }
+      if let failure = state.failure { throw failure }
+      return nil
+    }
+    guard let newest else { throw StreamTimeout() }
+    return newest
+  }
+
+  /// Waits for a picture after `last`, or for the first one of a client that joined at `start`; those that come meanwhile are left out.
+  ///
+  /// - Throws: `StreamEnded`; `CancellationError`.
+  func part(after last: StreamPart?, since start: CaptureInstant) async throws -> StreamPart {
+    let part = try await state.first { state in
+      guard !state.isOver else { throw StreamEnded() }
+      return shown(state, since: start).flatMap { $0.timestamp == last?.timestamp ? nil : $0 }
+    }
+    guard let part else { throw CancellationError() }
+    return part
+  }
+
+  /// Adds a connection that receives parts; false if the stream has ended. Must be called on its event loop.
+  func add(_ watcher: StreamWatcher, on loop: any EventLoop) -> Bool {
+    let added = state.withLock { state -> (LoopWatchers, StreamPart?)? in
+      guard !state.isOver else { return nil }
+      let watchers = state.loops[ObjectIdentifier(loop)] ?? LoopWatchers(loop)
+      state.loops[ObjectIdentifier(loop)] = watchers
+      return (watchers, shown(state, since: watcher.since))
+    }
+    guard let (watchers, newest) = added else { return false }
+    watchers.add(watcher)
+    // The first part is sent at once.
+    if let newest, watcher.offer(newest, at: CaptureClock.now) == .sent {
+      metrics.countParts(sent: 1, skipped: 0, bytes: newest.bytes.readableBytes)
+    }
+    return true
+  }
+
+  /// Removes a connection. Must be called on its event loop.
+  func remove(_ watcher: StreamWatcher, on loop: any EventLoop) {
+    state.withLock { $0.loops[ObjectIdentifier(loop)] }?.remove(watcher)
+  }
+
+  // MARK: Pictures
+
+  private func run() async {
+    var pace = Pace()
+    while !Task.isCancelled {
+      do {
+        var frames = preview.jpegs().makeAsyncIterator()
+        while !Task.isCancelled {
+          try await waitUntilDue(pace)
+          let passes = quality() == nil && !isEncoded.load(ordering: .relaxed)
+          let before = preview.subject
+          guard let picture = try await frames.nextPicture(passes: passes) else { break }
+          // What stands in for a camera shows nothing of the connection before.
+          let subject = picture.sourceState == .live ? before : preview.subject
+          let now = CaptureClock.now
+          pace.took(at: now, every: interval)
+          let jpeg = try await picture.jpeg(quality: quality() ?? ServedView().encodedQuality)
+          let state = picture.sourceState == .live ? target.guest?.trouble() : nil
+          publish(
+            try StreamPart(
+              jpeg, picture, camera: camera, view: view, state: state ?? picture.sourceState, budget: budget),
+            of: subject.of(picture), isLive: picture.sourceState == .live)
+        }
+        // A failure that lasts is retried, in case something changes.
+        try await Task.sleep(for: Self.retriesAfter)
+      } catch is CancellationError {
+        return
+      } catch {
+        failed(error)
+        try? await Task.sleep(for: Self.retriesAfter)
+      }
+    }
+  }
+
+  /// The time between pictures for the client with the highest rate.
+  private var interval: Duration { state.withLock { $0.intervals.values.min() ?? .zero } }
+
+  private func waitUntilDue(_ pace: Pace) async throws {
+    while true {
+      let wait = pace.wait(at: CaptureClock.now, every: interval)
+      guard wait > .zero, !takeNewcomer() else { return }
+      try await Task.sleep(for: min(wait, Self.paceStep))
+    }
+  }
+
+  /// Whether a client has joined since the last picture. Its first picture must not be delayed by the others' pace.
+  private func takeNewcomer() -> Bool {
+    state.withLock { state in
+      defer { state.hasNewcomer = false }
+      return state.hasNewcomer
+    }
+  }
+
+  private func publish(_ part: StreamPart, of subject: PreviewSubject, isLive: Bool) {
+    let now = CaptureClock.now
+    let loops = state.update { state -> [LoopWatchers] in
+      // Discard a picture that was under way when the stream ended.
+      guard !state.isOver else { return [] }
+      (state.newest, state.subject) = (part, subject)
+      state.arrivedAt = isLive && preview.isOfAnotherNode ? now : nil
+      state.failure = nil
+      state.publishedAt = now
+      state.rate.count(at: now)
+      return Array(state.loops.values)
+    }
+    metrics.measured(.deliver, now - part.timestamp)
+    for watchers in loops { watchers.offer(part, metrics) }
+  }
+
+  /// Passes the last picture on again when nothing newer has come for a while.
+  private func repeatStale() async {
+    while !Task.isCancelled {
+      try? await Task.sleep(for: Self.repeatsAfter / 4)
+      let now = CaptureClock.now
+      let (part, loops) = state.withLock { state -> (StreamPart?, [LoopWatchers]) in
+        guard let newest = shown(state), now - state.publishedAt >= Self.repeatsAfter else {
+          return (nil, [])
+        }
+        state.publishedAt = now
+        return (newest, Array(state.loops.values))
+      }
+      if let part { for watchers in loops { watchers.offer(part, metrics) } }
+    }
+  }
+
+  private func failed(_ error: any Error) {
+    let isNew = state.update { state in
+      let isNew = state.failure == nil
+      guard !state.isOver else { return false }
+      state.failure = error
+      return isNew
+    }
+    if isNew {
+      logger.warning(
+        "stream has no pictures",
+        metadata: ["camera": "\(camera)", "view": "\(view)", "reason": "\(error)"])
+    }
+  }
+}
+
+struct StreamEnded: Error {}
+
+/// No picture arrived in time.
+struct StreamTimeout: Error {}
+
+/// Counts events over the last seconds.
+struct RateMeter: Sendable {
+  private var times: [CaptureInstant] = []
+  private static let window = Duration.seconds(3)
+
+  mutating func count(at time: CaptureInstant) {
+    times.append(time)
+    if times.count > 512 || times.first.map({ $0 < time - Self.window * 2 }) == true {
+      times.removeAll { $0 < time - Self.window }
+    }
+  }
+
+  /// The rate over the last three seconds; 0 if there were fewer than two events.
+  func perSecond(at now: CaptureInstant) -> Double {
+    let recent = times.filter { $0 >= now - Self.window }
+    guard let first = recent.first, let last = recent.last, last > first else { return 0 }
+    return Double(recent.count - 1) / ((last - first) / .seconds(1))
+  }
+}

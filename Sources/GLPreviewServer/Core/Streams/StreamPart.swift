@@ -1,0 +1,51 @@
+// One picture of a stream as a part of `multipart/x-mixed-replace`, made once and shared by all connections.
+internal import NIOCore
+
+/// A part as it is sent.
+///
+/// It includes the boundary that ends it, because browsers only show a picture when they have seen its end.
+struct StreamPart: Sendable {
+  /// The boundary of all streams; the same as ustreamer's and mjpg-streamer's.
+  static let boundary = "boundarydonotcross"
+  /// The beginning of a stream.
+  static let opening = ByteBuffer(string: "--\(boundary)\r\n")
+
+  /// Headers, JPEG and the final boundary.
+  let bytes: ByteBuffer
+  /// The JPEG alone.
+  var jpeg: ByteBuffer {
+    bytes.getSlice(at: bytes.readerIndex + jpegStart, length: jpegCount) ?? ByteBuffer()
+  }
+  private let jpegStart: Int
+  private let jpegCount: Int
+  /// When the frame was captured.
+  let timestamp: CaptureInstant
+  let size: Size
+  /// Its share of the memory budget.
+  let lease: MemoryLease
+
+  /// A JPEG of `view` of `camera`.
+  ///
+  /// - Throws: `MemoryBudget.Exceeded` if `budget` has no room.
+  init(
+    _ jpeg: EncodedPicture, _ picture: PreviewPicture, camera: String, view: String, state: SourceState,
+    budget: MemoryBudget
+  ) throws(MemoryBudget.Exceeded) {
+    lease = try budget.reserve(jpeg.bytes.count)
+    timestamp = picture.timestamp
+    size = jpeg.size
+    let header =
+      "Content-Type: image/jpeg\r\nContent-Length: \(jpeg.bytes.count)\r\n"
+      + "X-Timestamp: \(WallTime(capturedAt: picture.timestamp).secondsText)\r\n"
+      + "X-Frame-Sequence: \(picture.sequence)\r\nX-Source-State: \(state.rawValue)\r\n"
+      + "X-Camera: \(camera)\r\nX-View: \(view)\r\n\r\n"
+    let footer = "\r\n--\(Self.boundary)\r\n"
+    var buffer = ByteBufferAllocator().buffer(
+      capacity: header.utf8.count + jpeg.bytes.count + footer.utf8.count)
+    buffer.writeString(header)
+    buffer.writeBytes(jpeg.bytes)
+    buffer.writeString(footer)
+    bytes = buffer
+    (jpegStart, jpegCount) = (header.utf8.count, jpeg.bytes.count)
+  }
+}

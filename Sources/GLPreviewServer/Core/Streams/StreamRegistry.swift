@@ -1,0 +1,130 @@
+// Finds or creates the hub of a stream: equal streams share one.
+internal import HTTPTypes
+internal import Logging
+internal import Synchronization
+
+final class StreamRegistry: Sendable {
+  private let metrics: ServiceMetrics
+  private let registry: CameraRegistry
+  private let gate: AdmissionLimit
+  private let logger: Logger
+  private let hubs = Mutex<[Key: WeakHub]>([:])
+
+  /// The identity of a stream.
+  private enum Key: Hashable {
+    /// A served view, which stays the same when it is changed. A different quality is another stream.
+    case served(ObjectIdentifier, quality: Int?)
+    /// Any other view; without a quality, it may be the camera's own JPEGs.
+    case adHoc(ObjectIdentifier, ViewConfiguration, quality: Int?)
+  }
+
+  /// A hub lives while someone holds a subscription for it.
+  private struct WeakHub {
+    weak var hub: StreamHub?
+  }
+
+  init(_ registry: CameraRegistry, gate: AdmissionLimit, counting metrics: ServiceMetrics, logger: Logger) {
+    self.registry = registry
+    self.gate = gate
+    self.metrics = metrics
+    self.logger = logger
+  }
+
+  /// Joins the stream of a view, as served or with changed parameters, with a minimum time between pictures. The
+  /// subscription is to be held while watching.
+  ///
+  /// - Throws: `Problem`: 503 if too many other views are being drawn, 409 if the view is switched off.
+  func join(_ target: ServedPreview, as wanted: ServedView, every interval: Duration) throws
+    -> StreamSubscription
+  {
+    let isServed = wanted.view == target.served.view
+    let mayPass = target.preview.mayPass(wanted.view)
+    let followsQuality =
+      isServed
+      && (wanted.quality == target.served.quality
+        || !mayPass && wanted.encodedQuality == target.served.encodedQuality)
+    let key: Key =
+      isServed
+      ? .served(ObjectIdentifier(target.preview), quality: followsQuality ? nil : wanted.encodedQuality)
+      : .adHoc(
+        ObjectIdentifier(target.preview), wanted.view,
+        quality: mayPass ? wanted.quality : wanted.encodedQuality)
+    let right = ViewRight(target, isServed: isServed)
+    try registry.check(right)
+    return try hubs.withLock { hubs in
+      var subscription = hubs[key]?.hub?.join(every: interval)
+      if subscription == nil {
+        hubs = hubs.filter { $0.value.hub != nil }
+        let hub = try makeHub(right, wanted, followsQuality: followsQuality)
+        hubs[key] = WeakHub(hub: hub)
+        subscription = hub.join(every: interval)
+      }
+      guard let subscription else { throw Problem.reconfigured(target) }
+      if wanted.quality != nil, target.served.quality == nil { subscription.hub.encodeAll() }
+      return subscription
+    }
+  }
+
+  /// A stream that ends by a grant of its own.
+  private func makeHub(_ right: ViewRight, _ wanted: ServedView, followsQuality: Bool) throws -> StreamHub {
+    let (target, registry) = (right.target, registry)
+    // A served view is drawn anyway, but another quality must be encoded once more.
+    let permit = try followsQuality ? nil : gate.enter()
+    let grant = try registry.grants.grant(right)
+    var (preview, onEnd) = (target.preview, (@Sendable () -> Void)?.none)
+    if case .withParameters = right.terms {
+      let adHoc = try registry.makeAdHocPreview(wanted.view, of: target)
+      (preview, onEnd) = (adHoc, { registry.session.remove(adHoc) })
+    }
+    var quality: (@Sendable () -> Int?)?
+    if followsQuality, target.guest == nil {
+      quality = { ((try? registry.view(target.name, of: target.camera)) ?? target).served.quality }
+    }
+    let hub = StreamHub(
+      grant, preview, quality: quality ?? { wanted.quality }, counting: metrics, logger: logger,
+      holding: permit, within: registry.budget, onEnd: onEnd)
+    grant.whenRevoked { [weak hub] in hub?.end() }
+    return hub
+  }
+
+  /// The streams with clients.
+  var all: [StreamHub] { hubs.withLock { $0.values.compactMap(\.hub) } }
+
+  /// The number of clients of one preview.
+  func clientCount(of preview: Preview) -> Int {
+    all.reduce(0) { $0 + ($1.preview === preview ? $1.clientCount : 0) }
+  }
+
+  /// The number of clients of a view and its frame rate, over all of its streams.
+  func use(of camera: String, _ view: String) -> (clients: Int, framesPerSecond: Double) {
+    let hubs = all.filter { $0.camera == camera && $0.view == view }
+    return (hubs.reduce(0) { $0 + $1.clientCount }, hubs.map(\.framesPerSecond).max() ?? 0)
+  }
+}
+
+/// Keeps a client in a stream while this object exists.
+final class StreamSubscription: Sendable {
+  let hub: StreamHub
+  let id: Int
+  let since = CaptureClock.now
+  /// Parts sent to the client in the last whole second.
+  let framesPerSecond = Atomic(0)
+  private let names = Mutex<(address: String, key: String?)>(("", nil))
+
+  init(_ hub: StreamHub, _ id: Int) {
+    self.hub = hub
+    self.id = id
+  }
+
+  deinit { hub.leave(id) }
+
+  /// Sets the client's address and its name for itself.
+  func name(address: String, key: String?) { names.withLock { $0 = (address, key) } }
+
+  var address: String { names.withLock { $0.address } }
+  var key: String? { names.withLock { $0.key } }
+}
+
+struct WeakSubscription: Sendable {
+  weak var subscription: StreamSubscription?
+}

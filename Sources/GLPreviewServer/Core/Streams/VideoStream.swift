@@ -1,0 +1,235 @@
+// A client's H.264: which encoding of a view it gets, and what it goes on with when the view's camera moves to another node.
+internal import HTTPTypes
+internal import Synchronization
+
+/// The source of a client's pictures now, and the grant to show them.
+struct ShownVideo: Sendable {
+  let source: VideoSource
+  let grant: Grant<ViewRight>
+  let passes: Bool
+}
+
+/// A client's pictures. A client that can't follow the view gets the rung below for a while (`VideoRung`). Where the view's camera moves
+/// to another node, the pictures go on from there.
+package final class VideoStream: Sendable {
+  /// Finds what a stream goes on with when its view has ended, and begins it; nil at the end.
+  package typealias Next =
+    @Sendable (_ begin: @escaping @Sendable (VideoRequest) throws -> Void) async -> Bool
+
+  private let streams: VideoStreams
+  let isPatient: Bool
+  private let nextView: Next?
+  private let state: Mutex<State>
+
+  private struct State {
+    var shown: ShownVideo
+    var watch: VideoWatch
+    /// The smaller encoding that it watches in place of the source, until the view changes.
+    var lower: (source: VideoSource, grant: Grant<ViewRight>)?
+    var rung: VideoRung
+    /// The time of the last picture.
+    var last: CaptureInstant?
+    var isEncoded = false
+    var clients = 1
+    /// How often it has gone on with another view.
+    var moves = 0
+    /// The task that looks for the next view.
+    var finding: Task<Void, Never>?
+    var isOver = false
+
+    /// Whether encoded pictures begin with a sample, where a camera's own would have done.
+    mutating func takes(_ sample: VideoSample?) -> Bool {
+      let was = isEncoded
+      isEncoded = sample?.format.encoder != nil
+      return shown.passes && isEncoded && !was
+    }
+  }
+
+  init(_ shown: ShownVideo, _ streams: VideoStreams, isPatient: Bool, next: Next?) {
+    (self.streams, self.isPatient, nextView) = (streams, isPatient, next)
+    let watch = Self.watch(shown, streams, isPatient: isPatient)
+    state = Mutex(State(shown: shown, watch: watch, rung: streams.rung))
+    follow(shown.grant)
+  }
+
+  var source: VideoSource { state.withLock { $0.shown.source } }
+
+  private static func watch(_ shown: ShownVideo, _ streams: VideoStreams, isPatient: Bool) -> VideoWatch {
+    shown.source.preview.watchVideo(
+      shown.source.configuration, passes: shown.passes, patiently: isPatient, counting: streams.counters,
+      control: streams.control)
+  }
+
+  /// Ends what is watched with its grant.
+  private func follow(_ grant: Grant<ViewRight>) {
+    grant.whenRevoked { [weak self, weak grant] in
+      self?.state.withLock { $0.shown.grant === grant ? $0.watch : nil }?.end()
+    }
+  }
+
+  /// Why the view may not be shown any more; nil while it may.
+  package var revocation: Problem? {
+    let grant = state.withLock { $0.shown.grant }
+    do throws(Problem) { try grant.check() } catch { return error }
+    return nil
+  }
+
+  /// Counts the views that it went on with.
+  package var moves: Int { state.withLock { $0.moves } }
+
+  /// Waits for all pictures since the last call, of a patient stream; none where the camera has stopped showing anything, nil
+  /// at the end.
+  package func nextSamples() async throws -> [VideoSample]? {
+    let samples = try await state.withLock { $0.watch }.nextSamples()
+    let (ends, beginsEncoding) = state.withLock { state in
+      let ends = state.isOver || !state.shown.grant.isValid
+      guard !ends, let last = samples?.last else { return (ends, false) }
+      return (false, state.takes(last))
+    }
+    if beginsEncoding { await streams.logEncoding(of: source) }
+    return ends ? nil : samples
+  }
+
+  /// Waits for the next picture; nil at the end. One that is not asked for in time is left out, and those after it up to
+  /// the next key picture. Another size than before begins with a key picture.
+  package func next() async throws -> VideoSample? {
+    while true {
+      choose(at: CaptureClock.now)
+      let (watch, isLower) = state.withLock { ($0.watch, $0.lower != nil) }
+      let sample: VideoSample?
+      do {
+        sample = try await watch.next()
+      } catch let error where isLower && (error is VideoError || error.isOutOfMemory) {
+        watchSource { $0.refuse(at: CaptureClock.now) }
+        continue
+      }
+      let (step, next, beginsEncoding) = state.withLock { state -> (Step, VideoSample?, Bool) in
+        guard !state.isOver else { return (.end, nil, false) }
+        guard state.watch === watch else { return (.again, nil, false) }
+        guard state.shown.grant.isValid else { return (.move, nil, false) }
+        let begins = state.takes(sample)
+        // Two encoders have times of their own.
+        let next = state.last.flatMap { sample?.later(than: $0) } ?? sample
+        state.last = next?.timestamp ?? state.last
+        return (.give, next, begins)
+      }
+      switch step {
+      case .again: continue
+      case .move: guard await move() else { return nil }
+      case .end, .give:
+        if beginsEncoding { await streams.logEncoding(of: source) }
+        return next
+      }
+    }
+  }
+
+  private enum Step { case give, again, move, end }
+
+  /// Goes on with the next view, if there is one.
+  private func move() async -> Bool {
+    guard let find = nextView else {
+      end()
+      return false
+    }
+    let finding = Task { [self] in
+      let isFound = await find { [self] request in adopt(try streams.shown(request)) }
+      if !isFound { end() }
+    }
+    let isOver = state.withLock { state in
+      state.finding = finding
+      return state.isOver
+    }
+    if isOver { finding.cancel() }
+    await withTaskCancellationHandler {
+      await finding.value
+    } onCancel: {
+      finding.cancel()
+    }
+    return state.withLock { state in
+      state.finding = nil
+      return !state.isOver
+    }
+  }
+
+  private func adopt(_ shown: ShownVideo) {
+    let watch = Self.watch(shown, streams, isPatient: isPatient)
+    replace(with: watch, nil) { state in
+      (state.shown, state.isEncoded) = (shown, false)
+      state.moves += 1
+      state.rung.forget()
+    }
+    follow(shown.grant)
+  }
+
+  /// Pictures were lost on their way to the client: the next one is a key picture.
+  package func lost() { state.withLock { $0.watch }.lost() }
+
+  /// A key picture comes soon; nothing is lost.
+  package func askForKey() { state.withLock { $0.watch }.askForKey() }
+
+  /// Whether new watchers may get kept pictures, from the last key picture on.
+  package var showsPast: Bool {
+    let (watch, grant) = state.withLock { ($0.watch, $0.shown.grant) }
+    return grant.isValid && watch.showsPast
+  }
+
+  /// How many clients its pictures are for; 1 unless it is told otherwise.
+  var clients: Int { state.withLock { $0.clients } }
+
+  package func stand(for clients: Int) {
+    state.withLock { state in
+      state.clients = clients
+      state.watch.stand(for: clients)
+    }
+  }
+
+  package func end() {
+    let (watch, finding) = state.withLock { state in
+      state.isOver = true
+      return (state.watch, state.finding)
+    }
+    watch.end()
+    finding?.cancel()
+  }
+
+  // MARK: Rungs
+
+  package var isReduced: Bool { state.withLock { $0.lower != nil } }
+
+  private func choose(at now: CaptureInstant) {
+    let standing = state.withLock { $0.watch }.standing(at: now)
+    let move = state.withLock { state in
+      state.rung.move(isLeftBehind: standing.isLeftBehind, lastDrop: standing.lastDrop, at: now)
+    }
+    switch move {
+    case .up: watchSource { _ in }
+    case .down:
+      if let (lower, grant) = try? streams.lower(source, standing) {
+        let shown = ShownVideo(source: lower, grant: grant, passes: false)
+        replace(with: Self.watch(shown, streams, isPatient: false), (lower, grant)) { _ in }
+        grant.whenRevoked { [weak self] in self?.watchSource { $0.forget() } }
+      } else {
+        state.withLock { $0.rung.refuse(at: now) }
+      }
+    case nil: break
+    }
+  }
+
+  private func watchSource(_ change: (inout VideoRung) -> Void) {
+    let shown = state.withLock { $0.shown }
+    replace(with: Self.watch(shown, streams, isPatient: isPatient), nil) { change(&$0.rung) }
+  }
+
+  private func replace(
+    with watch: VideoWatch, _ lower: (VideoSource, Grant<ViewRight>)?, _ change: (inout State) -> Void
+  ) {
+    let old = state.withLock { state -> (VideoWatch, (VideoSource, Grant<ViewRight>)?) in
+      defer { (state.watch, state.lower) = (watch, lower) }
+      watch.stand(for: state.clients)
+      change(&state)
+      return (state.watch, state.lower)
+    }
+    old.0.end()
+    if state.withLock({ $0.isOver || !$0.shown.grant.isValid }) { watch.end() }
+  }
+}

@@ -1,0 +1,148 @@
+// The other nodes whose cameras are served here too.
+
+package struct ClusterConfiguration: Sendable, Hashable, CustomStringConvertible {
+  /// What others call this node; nil for the name of the machine.
+  package var name: String?
+  /// The addresses of the other nodes, without a slash at the end.
+  package var peers: [String] = []
+  /// What they are sent as `Authorization: Bearer`.
+  package var token: String?
+  /// The path of further certificates that TLS trusts, PEM.
+  package var certificates: String?
+
+  /// Without the token.
+  package var description: String { "\(name ?? "unnamed") with \(peers.count) peers" }
+
+  /// The address at which other nodes reach this one, without a slash at the end; nil for that of `bind`.
+  package var url: String?
+  /// Where nodes share cameras that move; nil if they don't.
+  package var broker: BrokerConfiguration?
+  /// How many cameras that move this node takes.
+  package var slots = 16
+
+  /// Whether there are other nodes.
+  var hasOthers: Bool { !peers.isEmpty || broker != nil }
+
+  static let mostPeers = 64
+  package static let mostSlots = 1000
+}
+
+extension ConfigurationKeys {
+  static let cluster: [ConfigurationKey<ClusterConfiguration>] =
+    [
+      .init("name", .nodeName, \.name, "the machine's name", "what other nodes call this one"),
+      .init(
+        "peers", listOf: .peer, \.peers, "none",
+        "other services whose cameras are served here too, at most 64 ([cluster.md](cluster.md))"),
+    ]
+    + [
+      .init(
+        "slots", .whole(0...ClusterConfiguration.mostSlots), \.slots, "`16`",
+        "how many cameras that move this node takes, with `cluster.nats`"),
+      .init(
+        "url", .peer, \.url, "that of `bind`",
+        "the address at which other nodes reach this one, with `cluster.nats`"
+      ).atStart,
+      .init("nats", broker, \.broker, new: BrokerConfiguration()) { isThere("servers", &$0, $1) }.atStart,
+    ]
+    + ConfigurationKey<ClusterConfiguration>.secret(
+      "token", .token, \.token, "none",
+      "a token that the peers accept; its role there limits what can be changed from here")
+    + [
+      .init(
+        "ca-file", .file, \.certificates, "the system's",
+        "certificates that peers at `https://` are checked against, besides the system's, PEM"
+      ).atStart
+    ]
+}
+
+extension ServerConfiguration {
+  var clusterProblems: [ConfigurationProblem] {
+    let (peers, path) = (cluster.peers, ["cluster", "peers"])
+    guard peers.count <= ClusterConfiguration.mostPeers else {
+      return [
+        ConfigurationProblem(
+          path: path, "\(peers.count) peers; there are at most \(ClusterConfiguration.mostPeers)")
+      ]
+    }
+    guard Set(peers).count == peers.count else {
+      return [ConfigurationProblem(path: path, "has a peer twice")]
+    }
+    return homeProblems + brokerProblems
+  }
+
+  private var homeProblems: [ConfigurationProblem] {
+    var problems: [ConfigurationProblem] = []
+    for camera in cameras where camera.home == .any && camera.isDevice {
+      problems.append(
+        ConfigurationProblem(
+          path: ["cameras", camera.name, "node"], "a camera of this machine can't move: name its node"))
+    }
+    guard cluster.broker != nil else { return problems }
+    let movable = movableCameras
+    for name in movable.sorted() where name.contains("..") || name.hasSuffix(".") {
+      problems.append(
+        ConfigurationProblem(
+          path: ["cameras", name], "the name of a camera that moves neither ends in '.' nor has two in a row")
+      )
+    }
+    for scene in scenes {
+      for tile in scene.scene.sourceNames where movable.contains(tile) {
+        problems.append(
+          ConfigurationProblem(
+            path: ["scenes", scene.name, "tiles"],
+            "camera '\(tile)' moves, and scenes show cameras of one node: give it a node"))
+      }
+    }
+    return problems
+  }
+
+  private var brokerProblems: [ConfigurationProblem] {
+    guard let broker = cluster.broker else { return [] }
+    var problems = broker.problems.map { ConfigurationProblem(path: ["cluster", "nats"], $0) }
+    if cluster.url == nil, bind.url(isSecure: tls != nil) == nil {
+      problems.append(
+        ConfigurationProblem(
+          path: ["cluster", "url"],
+          "other nodes can't reach \(bind): give the address at which they reach this one, as http://10.0.0.7:8080"
+        ))
+    }
+    if let name = cluster.name, name.contains("..") || name.hasSuffix(".") {
+      problems.append(
+        ConfigurationProblem(
+          path: ["cluster", "name"], "neither ends in '.' nor has two in a row, with cluster.nats"))
+    }
+    return problems
+  }
+}
+
+extension ConfigurationWord<CameraHome> {
+  static var home: Self {
+    Self("`any` or a node's name") { text in
+      if text == "any" { return .any }
+      try ViewConfiguration.check(name: text)
+      return .node(text)
+    }
+  }
+}
+
+extension ConfigurationWord<String> {
+  fileprivate static var nodeName: Self {
+    Self("a name") { text in
+      try ViewConfiguration.check(name: text)
+      return text
+    }
+  }
+
+  /// An address without credentials, query and fragment. Slashes at its end are removed, so that equal ones are equal.
+  fileprivate static var peer: Self {
+    Self("`http://HOST:PORT`, `https://HOST`", isSecret: true) { text, folder in
+      var address = try ConfigurationWord.webAddress.read(text, folder)
+      guard !address.contains(where: { "@?#".contains($0) }) else {
+        throw WordError("is an address without credentials, '?' and '#', as https://shed.local:8080")
+      }
+      while address.hasSuffix("/") { address.removeLast() }
+      return address
+    }
+  }
+}

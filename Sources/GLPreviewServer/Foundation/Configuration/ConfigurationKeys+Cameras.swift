@@ -1,0 +1,178 @@
+// The configuration keys of cameras, their views, and scenes.
+
+extension ConfigurationKeys {
+  static let camera: [ConfigurationKey<CameraConfiguration>] = [
+    .init(
+      "source", .source, \.source, "required",
+      """
+      the camera, as for `glpreview render`: `/dev/video0`, `rtsp://...`, `http://...`, `exec:COMMAND`, a file, `pattern:NAME`
+      """),
+    .init(
+      "node", .home, \.home, "any for network cameras with `cluster.nats`, else this one",
+      "the node that serves the camera ([cluster.md](cluster.md)); a camera of another node is served from there"
+    ),
+    .init(
+      "size", .size, \.options.demand.minimumSize, "as the views need",
+      "the capture size requested from the camera"),
+    .init(
+      "fps", rate, "as the views need",
+      "the frame rate requested from the camera, or the rate of a file that has none"
+    ) {
+      ($0.options.demand.framesPerSecond, $0.options.framesPerSecond) = ($1, $1)
+    },
+    .init("input-format", .choice, \.options.inputFormat, "", "the pixel format of raw frames"),
+    .init("input-size", .size, \.options.inputSize, "", "the size of raw frames"),
+    .init(
+      "matrix", ConfigurationWord<ColorDescription.Matrix>.choice, "as the source declares",
+      "the colour matrix, for a source that declares a wrong one"
+    ) { $0.options.color = ColorDescription.Override(matrix: $1, range: $0.options.color.range) },
+    .init(
+      "range", ConfigurationWord<ColorDescription.QuantizationRange>.choice, "as the source declares",
+      "the range of the codes, for a source that declares a wrong one"
+    ) { $0.options.color = ColorDescription.Override(matrix: $0.options.color.matrix, range: $1) },
+    .init(
+      "controls", listOf: .pair("NAME=VALUE", at: "=") { .init(name: $0, value: $1) }, joinedBy: "=",
+      \.options.controls, "none",
+      "camera controls to set when it opens, also as `{exposure_auto: 1}`; `glpreview devices --controls` lists them"
+    ),
+    .init(
+      "headers", listOf: .pair("'NAME: VALUE'", at: ":", isSecret: true) { .init(name: $0, value: $1) },
+      joinedBy: ": ", \.options.headers, "none",
+      "headers of HTTP requests, also as `{Authorization: Bearer x}`"),
+    .init("transport", .choice, \.options.streamTransport, "`automatic`", "the transport of RTSP"),
+    .init(
+      "redirects", .choice, \.options.redirects, "`same-host`",
+      "the redirects of HTTP and RTSP servers to follow"
+    ),
+    .init(
+      "certificate", .certificate, \.options.certificate,
+      "`system` for `https://`; for `rtsps://` `any`, until version 0.3",
+      "the certificate that an `https://` or `rtsps://` camera may show ([http.md](http.md#certificates))"),
+    .init(
+      "masks", listOf: .init("`WxH+X+Y`, `X,Y X,Y X,Y`") { try PrivacyMask(parsing: $0) },
+      \.options.masks, "none",
+      "privacy masks in every frame; each may end in `:fill=#RRGGBB`, `:pixelate=N` or `:blur=N`"),
+    .init(
+      "reference", .size, \.options.referenceSize,
+      "`size`, else the largest; of a network camera the size of its first frame",
+      "the size of the upright source in whose pixels masks and crops are given ([below](#the-reference-size))"
+    ),
+    .init(
+      "timeout", .time, "`10s`",
+      "the time limit for a connection, for the next picture, and for decoding it"
+    ) {
+      ($0.options.live.connectsWithin, $0.options.live.reconnectsAfter) = ($1, $1)
+      $0.options.live.stallsAfter = min($0.options.live.stallsAfter, $1)
+    },
+    .init(
+      "max-megapixels", .number(0.001...1000), "`50`",
+      "the largest picture; larger ones are refused before memory is allocated"
+    ) { $0.options.maximumPixels = Int($1 * 1_000_000) },
+    .init(
+      "max-picture-bytes", .bytes(1024...1 << 30), \.options.maximumPictureBytes, "`32MiB`",
+      "the largest compressed picture of a stream; larger ones count as damaged"),
+    .init(
+      "stalls-after", .time, \.options.live.stallsAfter, "`2s`",
+      "the time without a picture after which the camera is stalled"),
+    .init("keep-warm", .flag, \.keepsWarm, "`false`", "keep the camera open without viewers"),
+    .init(
+      "replay", .time, \.replayDuration, "nothing",
+      "how long the camera's last pictures are kept, for snapshots of an earlier moment ([replay.md](replay.md)); the camera stays open"
+    ),
+    .init(
+      "replay-bytes", .bytes(1_000_000...1 << 40), \.replayBytes, "`64MB`",
+      "the most memory of those pictures"),
+    .init(
+      "trigger-delay", .time, \.triggerDelay, "none",
+      "how late triggers of snapshots are: they get the picture of that much earlier"),
+    .init(
+      "warmup", .init("frames (`10`) or seconds (`0.5s`)") { try Warmup(parsing: $0) }, \.warmup, "nothing",
+      "what is left out each time that the camera was opened, until its exposure has settled"),
+    .init(
+      "motion", switching: motion, \.motion, new: MotionSettings(),
+      "watch the camera for motion, which keeps it open; or keys as below ([motion.md](motion.md))"),
+    .init("required", .flag, \.isRequired, "`true`", "whether `/readyz` waits for this camera"),
+    .init("avatar", .file, \.avatar, "NO SIGNAL", "a picture to show while the camera delivers none"),
+    .init(
+      "offline", .choice, \.offline, "`placeholder`", "the snapshot of a camera that delivers no frames"),
+    .init("record", record, \.record, needsKeys: true),
+    .init(
+      "views", .named, view, \.views, new: { name, _ in ServedView(ViewConfiguration(name: name)) },
+      finish: checkSizes),
+  ]
+
+  private static let rate = ConfigurationWord<Double>.number(0.001...1000)
+
+  // MARK: Views
+
+  /// The keys of a view, in the order in which they are set: a width overrides a size from another layer.
+  static let view: [ConfigurationKey<ServedView>] =
+    ViewConfiguration.keys.map { key in
+      let form = "as of `glpreview render --view`"
+      return ConfigurationKey<ServedView>(key, form: form, "", "the view ([render.md](render.md))") {
+        reading, above, served in
+        let word = ConfigurationWord<ViewConfiguration>(form) { [view = served.view] text in
+          var view = view
+          try view.set(key, to: text)
+          return view
+        }
+        if let view = reading.value(of: above[key], word) { served.view = view }
+      }
+    } + [
+      .init("fps", rate, \.framesPerSecond, "every frame", "the maximum frame rate"),
+      .init(
+        "quality", .whole(1...100), \.quality, "the camera's, or 80",
+        "the quality of JPEGs; if set, an MJPEG camera's own are never sent"),
+      .init("enabled", .flag, \.isEnabled, "`true`", "whether the view delivers pictures"),
+      .init(
+        "locked", .flag, \.isLocked, "`false`",
+        "whether the view ignores queries that would show another part of the camera"),
+      .init("video", video, \.video),
+    ]
+
+  /// Rejects a size together with a width or height from the same layer, because they contradict each other.
+  @Sendable private static func checkSizes(
+    _ reading: inout ConfigurationReader, _ place: ConfigurationPlace, _: inout ServedView
+  ) {
+    guard let layer = reading.valueOrigin(of: place["size"])?.layer else { return }
+    for key in ["width", "height"] where reading.valueOrigin(of: place[key])?.layer == layer {
+      reading.refuse(place[key], "says the same as size; one of them is enough")
+    }
+  }
+
+  // MARK: Scenes
+
+  static let scene: [ConfigurationKey<SceneConfiguration>] = [
+    .init(
+      "layout", ConfigurationWord("a layout") { try Scene(parsing: $0) }, "`grid`",
+      "as of `glpreview render --scene`, such as `grid:size=1280x720,gap=8`"
+    ) {
+      let tiles = $0.scene.tiles
+      $0.scene = $1
+      $0.scene.tiles = tiles
+    },
+    .init(
+      "tiles", listOf: .init("tiles") { try Tile(parsing: $0) }, joinedBy: ":", \.scene.tiles, "all cameras",
+      "cameras, each alone or with the words of `--tile`: `[door, yard: \"mode=fit\"]`"),
+    .init("labels", ConfigurationWord<SceneLabels>.choice, "`none`", "text in the scene") {
+      $1.add(to: &$0.scene)
+    },
+    .init("fps", rate, \.framesPerSecond, "30", "the maximum frame rate"),
+    .init("quality", .whole(1...100), \.quality, "`80`", "the quality of JPEGs"),
+    .init("video", video, \.video),
+  ]
+}
+
+extension CameraConfiguration {
+  /// The camera with its configured size and rate added to the source. Without them, a session requests what
+  /// its views need.
+  var asking: CameraConfiguration {
+    guard SourceLocator(source).kind.takesMode else { return self }
+    var camera = self
+    if let size = options.demand.minimumSize, !source.contains(",size=") { camera.source += ",size=\(size)" }
+    if let rate = options.demand.framesPerSecond, !source.contains(",fps=") {
+      camera.source += ",fps=\(rate)"
+    }
+    return camera
+  }
+}

@@ -1,0 +1,191 @@
+// The configuration keys in the order of docs/configuration.md: those of the service, except for cameras and scenes.
+
+/// All configuration keys, for reading files, variables and options. `make api` writes their documentation.
+package enum ConfigurationKeys {
+  static let service: [ConfigurationKey<ServerConfiguration>] = [
+    .init(
+      "bind", .address, \.bind, "`127.0.0.1:8080`", "the address to listen on; port 0 takes a free one"
+    ).atStart,
+    .init("tls", tls, \.tls, new: TLSFiles(certificateChain: "", privateKey: "")) { reading, place in
+      let keys = ["certificate", "key"]
+      let missing = keys.filter { !reading.isSet(place[$0]) }
+      guard place.isNamed || missing.count < keys.count else { return false }
+      for key in missing {
+        reading.refuse(place[key], "is missing: TLS takes a certificate and its key")
+      }
+      return missing.isEmpty
+    }.atStart,
+    .init("access", access, \.access),
+    // For containers, and for setups without a file. These credentials have the role `control`.
+    .init(outsideFiles: "token", .token) { $0.access.tokens.append(.init(secret: $1, role: .control)) },
+    .init(outsideFiles: "user", user) { $0.access.users.append($1) },
+    .init("limits", limits, \.limits).atStart,
+    .init("webrtc", webRTC, \.webRTC),
+    .init("rtsp", rtsp, \.rtsp, needsKeys: true).atStart,
+    .init("cluster", cluster, \.cluster, needsKeys: true).checked(\.clusterProblems),
+    .init("mqtt", mqtt, \.mqtt, new: MQTTConfiguration()) { isThere("server", &$0, $1) }
+      .atStart.checked(\.mqttProblems),
+    .init("gpu", .gpu, \.gpu, "`auto`", "the GPU to draw with").atStart,
+    .init("require-hardware", .flag, \.requiresHardware, "`false`", "refuse to render in software").atStart,
+    .init("cameras", .named, camera, \.cameras, new: { name, _ in .init(name: name, source: "") }) {
+      $0.needs("source", at: $1)
+      $2 = $2.asking
+    },
+    .init(
+      "scenes", .named, scene, \.scenes,
+      new: { name, service in
+        var scene = Scene(size: Size(width: 1280, height: 720))
+        scene.tiles = service.cameras.map { Tile($0.name) }
+        return SceneConfiguration(name: name, scene: scene)
+      }),
+    .init("snapshots", snapshots, \.snapshots).atStart,
+    .init("recordings", folder(of: "recordings"), \.recordings, new: .init(path: "")) {
+      isThere("path", &$0, $1)
+    }.atStart,
+  ]
+
+  /// The keys that differ from those at the start and wait for the next one, such as `mqtt.server`.
+  package static func waitingForRestart(_ start: ValidatedConfiguration, _ now: ValidatedConfiguration)
+    -> [String]
+  {
+    service.flatMap { $0.differences(start.configuration, now.configuration) }
+      .filter(\.waitsForRestart).map { $0.path.joined(separator: ".") }
+  }
+
+  private static let tls: [ConfigurationKey<TLSFiles>] = [
+    .init("certificate", .file, \.certificateChain, "", "the certificate chain for HTTPS, PEM"),
+    .init("key", .file, \.privateKey, "", "its private key, PEM"),
+  ]
+
+  // MARK: Access
+
+  private static let access: [ConfigurationKey<AccessConfiguration>] = [
+    .init("insecure", .flag, \.isInsecure, "`false`", "allow access without authentication on any address"),
+    .init("tokens", .listed, token, \.tokens, new: { _, _ in .init(secret: "", role: .read) }) {
+      reading, place, _ in
+      needsSecret("token", &reading, place)
+    },
+    .init("users", .listed, person, \.users, new: { _, _ in .init(name: "", password: "", role: .read) }) {
+      reading, place, _ in
+      reading.needs("name", at: place)
+      needsSecret("password", &reading, place)
+    },
+    .init(
+      "origins", listOf: .origin, \.allowedOrigins, "none",
+      "web origins whose scripts may read answers; listed ones may also send changes"),
+    .init(
+      "hosts", listOf: .hostName, \.allowedHosts, "none",
+      "further host names of the service, besides addresses, `localhost` and its own; `*` allows all"),
+  ]
+
+  private typealias TokenKey = ConfigurationKey<AccessConfiguration.Token>
+  private typealias UserKey = ConfigurationKey<AccessConfiguration.User>
+
+  private static let token: [TokenKey] =
+    TokenKey.secret("token", .token, "", "a secret that grants access") { $0.secret = $1 }
+    + [.init("role", .choice, \.role, "`read`", roles)]
+
+  private static let person: [UserKey] =
+    [.init("name", .userName, \.name, "", "the name for basic authentication and the dashboard's login")]
+    + UserKey.secret("password", .password, "", "the password in plain text") { $0.password = $1 }
+    + [.init("role", .choice, \.role, "`read`", roles)]
+
+  private static let roles = "`read` may look, `control` may also change everything"
+
+  private static let user = ConfigurationWord<AccessConfiguration.User>("`NAME:PASSWORD`", isSecret: true) {
+    guard let colon = $0.firstIndex(of: ":") else { throw WordError("is not NAME:PASSWORD") }
+    let name = try ConfigurationWord.userName.read(String($0[..<colon]), "")
+    let password = try ConfigurationWord.password.read(String($0[$0.index(after: colon)...]), "")
+    return AccessConfiguration.User(name: name, password: password, role: .control)
+  }
+
+  private static func needsSecret(
+    _ key: String, _ reading: inout ConfigurationReader, _ place: ConfigurationPlace
+  ) {
+    guard !reading.isSet(place[key]), !reading.isSet(place["\(key)-file"]) else { return }
+    reading.refuse(place, "has neither \(key) nor \(key)-file")
+  }
+
+  // MARK: Limits
+
+  private static let limits: [ConfigurationKey<ServiceLimits>] = [
+    .init(
+      "connections", .whole(1...1_000_000), \.connections, "`2000`",
+      "connections at a time; further ones wait"),
+    .init(
+      "connections-per-client", .whole(1...1_000_000), \.connectionsPerClient, "`1000`",
+      "connections from one address; further ones are closed"),
+    .init(
+      "requests-per-second", .number(0.01...1_000_000), \.requestsPerSecond, "`200`",
+      "requests a second from one address on average, by HTTP and RTSP; bursts may have twice as many; `/healthz` and `/readyz` are counted by themselves"
+    ),
+    .init(
+      "request-bytes", .bytes(1024...64 << 20), \.requestBytes, "`64KiB`", "the largest body of a request"),
+    .init(
+      "pixels", .whole(1...1_000_000_000), \.pixels, "`8294400`",
+      "the most pixels of a picture that a client requests"),
+    .init(
+      "ad-hoc-views", .whole(0...10_000), \.adHocViews, "`16`",
+      """
+      views requested by URL that are drawn at a time, for streams and for snapshots each; one client gets at most half \
+      of them, or a quarter if there are more than 32
+      """),
+    .init(
+      "webrtc-sessions", .whole(0...100_000), \.webRTCSessions, "`100`",
+      "clients that watch by WebRTC at a time; one client gets at most half of them, or a quarter if there are more than 32"
+    ),
+    .init(
+      "memory", .bytes(16 << 20...1 << 50), \.memory, "a quarter of the machine's, or of the control group's",
+      """
+      the memory of all pictures: decoded, drawn, encoded, cached, or waiting for clients; requests beyond it get 503
+      """),
+    .init(
+      "stalled-client", .time, \.stalledClient, "`30s`",
+      "the time after which a client that takes nothing of its answer is disconnected"),
+    .init(
+      "idle-connection", .time, \.idleConnection, "`75s`", "the time after which an idle connection is closed"
+    ),
+  ]
+
+  // MARK: Snapshots
+
+  private static let snapshots: [ConfigurationKey<SnapshotDestinations>] = [
+    .init("folder", folder(of: "snapshots"), \.folder, new: .init(path: "")) { isThere("path", &$0, $1) },
+    .init("webhook", webhook, \.webhook, new: .init(url: "")) { isThere("url", &$0, $1) },
+  ]
+
+  private static func folder(of files: String) -> [ConfigurationKey<FolderConfiguration>] {
+    [
+      .init("path", .path, \.path, "none", "a folder for \(files); created with mode 0750, files 0640"),
+      .init("max-age", .time, \.maximumAge, "no limit", "the age at which \(files) are removed"),
+      .init(
+        "max-count", .whole(1...1_000_000_000), \.maximumCount, "no limit",
+        "the most \(files) to keep; the oldest are removed first"),
+      .init(
+        "max-bytes", .bytes(1...1 << 50), \.maximumBytes, "no limit",
+        "the most bytes to keep; the oldest are removed first"
+      ),
+    ]
+  }
+
+  private static let webhook: [ConfigurationKey<WebhookConfiguration>] =
+    [.init("url", .webAddress, \.url, "none", "a server that receives each snapshot")]
+    + ConfigurationKey<WebhookConfiguration>.secret(
+      "secret", .password, \.secret, "no signature",
+      "the key of the HMAC-SHA256 in `X-GLPreview-Signature`")
+    + [
+      .init(
+        "max-event-bytes", .bytes(1000...1 << 30), \.maximumEventBytes, "`100kB`",
+        "the largest event, picture included"),
+      .init(
+        "attempts", .whole(1...100), \.attempts, "`5`", "how often an event is sent before it is dropped"),
+      .init(
+        "capacity", .whole(1...10_000), \.capacity, "`64`",
+        "the most waiting events; the oldest are dropped"),
+    ]
+
+  /// Whether a part is configured, be it without a value. Then `key` is required, and reported if it is missing.
+  static func isThere(
+    _ key: String, _ reading: inout ConfigurationReader, _ place: ConfigurationPlace
+  ) -> Bool { (place.isNamed || reading.isSet(place[key])) && reading.needs(key, at: place) }
+}

@@ -1,0 +1,230 @@
+// The kinds of configuration values: their documentation, and how they are parsed.
+
+/// A kind of configuration value.
+package struct ConfigurationWord<Value>: Sendable {
+  /// The accepted text, for documentation.
+  let form: String
+  /// Whether messages must not contain the value.
+  let isSecret: Bool
+  /// Parses a value. Relative paths refer to `folder`. Throws a `WordError` that says what is accepted.
+  package let read: @Sendable (_ text: String, _ folder: String) throws -> Value
+
+  init(
+    _ form: String, isSecret: Bool = false, in read: @escaping @Sendable (String, String) throws -> Value
+  ) { (self.form, self.isSecret, self.read) = (form, isSecret, read) }
+
+  init(_ form: String, isSecret: Bool = false, _ read: @escaping @Sendable (String) throws -> Value) {
+    self.init(form, isSecret: isSecret) { text, _ in try read(text) }
+  }
+}
+
+extension ConfigurationWord
+where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {
+  static var choice: Self {
+    Self(Value.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")) { try Words.word("", $0) }
+  }
+}
+
+extension ConfigurationWord<Bool> {
+  static var flag: Self { Self("`true`, `false`") { try Words.flag("", $0) } }
+}
+
+extension ConfigurationWord<Int> {
+  package static func whole(_ bounds: ClosedRange<Int>) -> Self {
+    Self("\(bounds.lowerBound)...\(bounds.upperBound)") { try Words.whole("", $0, in: bounds) }
+  }
+
+  /// A number of bytes: `100000`, `64kB`, `1.5GB`, `256MiB`.
+  static func bytes(_ bounds: ClosedRange<Int>) -> Self {
+    let units: [String: Double] = [
+      "": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 1024, "mib": 1_048_576,
+      "gib": 1_073_741_824, "tib": 1_099_511_627_776,
+    ]
+    let (lowest, highest) = (bounds.lowerBound, bounds.upperBound)
+    return Self("bytes, \(lowest)...\(highest)") { text in
+      guard let bytes = text.lowercased().amount(in: units), bytes >= Double(lowest), bytes <= Double(highest)
+      else {
+        throw WordError(
+          "'\(text)' is not an amount of bytes from \(lowest) to \(highest), as 100000, 64kB, 1GB or 256MiB")
+      }
+      return Int(bytes)
+    }
+  }
+}
+
+extension ConfigurationWord<Double> {
+  package static func number(_ bounds: ClosedRange<Double>) -> Self {
+    Self("\(bounds.lowerBound.shortText)...\(bounds.upperBound.shortText)") {
+      try Words.number("", $0, in: bounds)
+    }
+  }
+}
+
+extension ConfigurationWord<Duration> {
+  /// A time: `500ms`, `30s`, `5m`, `12h`, `7d`. The default unit is seconds.
+  package static var time: Self {
+    let units = ["ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "": 1]
+    return Self("time") { text in
+      // The limit is about a century, far below the range of Duration.
+      guard let seconds = text.amount(in: units), seconds > 0, seconds <= 3.2e9 else {
+        throw WordError("'\(text)' is not a time above 0, as 500ms, 30s, 5m, 12h or 7d")
+      }
+      return .milliseconds(max(1, Int64(seconds * 1000)))
+    }
+  }
+}
+
+extension ConfigurationWord<Size> {
+  static var size: Self { Self("`WxH`") { try Words.size("", $0) } }
+}
+
+extension ConfigurationWord<GPUDevice.Choice> {
+  static var gpu: Self {
+    Self("`auto`, `software`, a number of `glpreview devices`, `/dev/dri/renderD128`") { text in
+      if let choice = GPUDevice.Choice(text) { return choice }
+      throw WordError("'\(text)' is none of auto, software, a number, /dev/dri/renderD128")
+    }
+  }
+}
+
+extension ConfigurationWord<CertificateTrust> {
+  /// Which certificates are trusted. A file must have some.
+  static var certificate: Self {
+    Self("`system`, `any`, a SHA-256 fingerprint, or a PEM file") { text, folder in
+      var trust = try CertificateTrust(parsing: text)
+      if case .file(let path) = trust { trust = .file(try ConfigurationPaths.file(path, in: folder)) }
+      try trust.checkFile()
+      return trust
+    }
+  }
+}
+
+extension ConfigurationWord<ListenAddress> {
+  static var address: Self {
+    Self("`HOST:PORT`, `[ADDRESS]:PORT`, `HOST` (port 8080) or `unix:PATH`") { text, folder in
+      let address = try ListenAddress.parse(text)
+      guard case .unix(let said) = address else { return address }
+      let path = try ConfigurationPaths.resolved(said, in: folder)
+      guard path.utf8.count <= ListenAddress.longestPath else {
+        throw WordError(
+          "a socket's path has at most \(ListenAddress.longestPath) bytes, not \(path.utf8.count)")
+      }
+      return .unix(path: path)
+    }
+  }
+}
+
+extension ConfigurationWord {
+  /// A name and a value, separated by `sign`.
+  static func pair(
+    _ form: String, at sign: Character, isSecret: Bool = false,
+    _ make: @escaping @Sendable (String, String) -> Value
+  ) -> Self {
+    Self("`\(form)`", isSecret: isSecret) { text in
+      guard let index = text.firstIndex(of: sign), index > text.startIndex else {
+        throw WordError("is not \(form)")
+      }
+      return make(String(text[..<index]), String(text[text.index(after: index)...].drop { $0 == " " }))
+    }
+  }
+}
+
+extension ConfigurationWord<String> {
+  /// A path, which need not exist.
+  static var path: Self { Self("path") { text, folder in try ConfigurationPaths.resolved(text, in: folder) } }
+
+  /// The path of a readable file.
+  static var file: Self { Self("file") { text, folder in try ConfigurationPaths.file(text, in: folder) } }
+
+  /// The same value, read from a file.
+  var inFile: Self {
+    Self("file") { text, folder in try read(ConfigurationPaths.secret(text, in: folder), folder) }
+  }
+
+  /// A camera's source. File paths become absolute, `file:` URLs paths. Device paths keep their links, which follow the plugged-in device.
+  static var source: Self {
+    Self("a source", isSecret: true) { text, folder in
+      guard !text.isEmpty else { throw WordError("is empty") }
+      let text = SourceLocator(text).text
+      let scheme = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
+      let isAddress = scheme.count > 1 && text[scheme.endIndex...].first == ":"
+      let isText = [.command, .generated].contains(SourceLocator(text).kind.origin)
+      if isAddress, !isText, let problem = UnencodedPassword.problem(in: text) { throw WordError(problem) }
+      guard !isAddress, text != "-", !text.hasPrefix("/dev/") else { return text }
+      return try ConfigurationPaths.resolved(text, in: folder)
+    }
+  }
+
+  /// A token. It must be visible ASCII, because it is sent in a header field.
+  static var token: Self {
+    text(
+      "ASCII without spaces", isSecret: true, else: { _ in "a token has ASCII's signs alone, and no spaces" }
+    ) {
+      !$0.isEmpty && $0.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+  }
+
+  static var password: Self { text("text", isSecret: true, else: { _ in "is empty" }) { !$0.isEmpty } }
+
+  static var userName: Self {
+    text("text without `:`", else: { "'\($0)': a name is not empty and has no colon" }) {
+      !$0.isEmpty && !$0.contains { $0 == ":" || $0.isNewline }
+    }
+  }
+
+  /// An origin: scheme, host and port, as browsers send them.
+  static var origin: Self {
+    text(
+      "`https://home.example:8443`, or `*`",
+      else: { "'\($0)' is neither * nor an origin, as https://home.example:8443, without a path" }
+    ) { $0 == "*" || !($0.afterHTTP ?? "").isEmpty && !($0.afterHTTP ?? "").contains(where: endsHost) }
+    .lowercased
+  }
+
+  static var hostName: Self {
+    text("a host's name, or `*`", else: { "'\($0)' is neither * nor a host's name" }) {
+      !$0.isEmpty && !$0.contains(where: endsHost)
+    }.lowercased
+  }
+
+  static var webAddress: Self {
+    text(
+      "`http://...`, `https://...`", isSecret: true,
+      else: {
+        UnencodedPassword.problem(in: $0) ?? "is not an address that begins with http:// or https://"
+      }
+    ) {
+      $0.afterHTTP?.first.map { !"/?#:".contains($0) } == true && !$0.contains(where: \.isWhitespace)
+        && UnencodedPassword.problem(in: $0) == nil
+    }
+  }
+
+  /// Text that fulfils `isRight`, unchanged.
+  private static func text(
+    _ form: String, isSecret: Bool = false, else reason: @escaping @Sendable (String) -> String,
+    if isRight: @escaping @Sendable (String) -> Bool
+  ) -> Self {
+    Self(form, isSecret: isSecret) { text in
+      guard isRight(text) else { throw WordError(reason(text)) }
+      return text
+    }
+  }
+
+  private var lowercased: Self { Self(form) { text, folder in try read(text, folder).lowercased() } }
+
+  private static func endsHost(_ sign: Character) -> Bool { "/ ?#@".contains(sign) }
+}
+
+extension String {
+  /// The leading number times the unit after it; nil for anything else.
+  fileprivate func amount(in units: [String: Double]) -> Double? {
+    let number = prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+    guard let unit = units[String(self[number.endIndex...])] else { return nil }
+    return Double(number).map { $0 * unit }
+  }
+
+  /// The text after `https://` or `http://`; nil without such a scheme.
+  fileprivate var afterHTTP: Substring? {
+    ["https://", "http://"].first { hasPrefix($0) }.map { dropFirst($0.count) }
+  }
+}

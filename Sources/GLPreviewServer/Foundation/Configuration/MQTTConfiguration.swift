@@ -1,0 +1,163 @@
+// The MQTT server that is told of this node's cameras, and the configuration keys below `mqtt`.
+
+package struct MQTTConfiguration: Sendable, Hashable, CustomStringConvertible {
+  /// Where the server is.
+  package struct Server: Sendable, Hashable, CustomStringConvertible {
+    package var host = ""
+    package var port = 1883
+    /// Whether the connection is encrypted.
+    package var isSecure = false
+
+    package var description: String {
+      "\(isSecure ? "mqtts" : "mqtt")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+    }
+  }
+
+  package var server = Server()
+  package var user: String?
+  package var password: String?
+  /// The path of the authorities' certificates, PEM; nil for the system's.
+  package var authorities: String?
+  /// The paths of a client certificate and its key, PEM.
+  package var certificate: String?
+  package var key: String?
+  /// The first levels of all topics.
+  package var prefix = "glpreview"
+  /// The first levels of Home Assistant's discovery topics; nil for no discovery.
+  package var discovery: String? = "homeassistant"
+  /// How often each camera's picture is published; nil for once, and after each snapshot.
+  package var pictures: Duration?
+  /// The largest width of a published picture.
+  package var pictureWidth = 640
+
+  /// The server, without secrets.
+  package var description: String { "\(server)" }
+
+  /// The level of `PREFIX/events/TYPE`, which no camera can have as its name.
+  package static let events = "events"
+
+  /// What contradicts itself.
+  var problems: [(key: String, reason: String)] {
+    var problems: [(String, String)] = []
+    if password != nil, user == nil { problems.append(("password", "belongs to a user: give mqtt.user")) }
+    if (certificate == nil) != (key == nil) {
+      problems.append((key == nil ? "certificate" : "key", "certificate and key belong together"))
+    }
+    if !server.isSecure, authorities != nil || certificate != nil {
+      problems.append(("server", "certificates need mqtts://, not mqtt://"))
+    }
+    return problems
+  }
+}
+
+/// The times of the connection to an MQTT server.
+package struct MQTTTimes: Sendable, Hashable {
+  /// How long the server may take to let this client in.
+  package var answer = Duration.seconds(10)
+  /// How long nothing may be heard. A ping is sent as often.
+  package var silence = Duration.seconds(30)
+  /// The longest pause between two attempts to connect.
+  package var longestPause = Duration.seconds(30)
+}
+
+extension ConfigurationKeys {
+  static let mqtt: [ConfigurationKey<MQTTConfiguration>] =
+    [
+      .init(
+        "server", .mqttServer, \.server, "none",
+        "an MQTT server that is told of cameras, for Home Assistant and others ([integrations.md](integrations.md))"
+      ),
+      .init("user", .userName, \.user, "none", "a user of the server"),
+    ]
+    + ConfigurationKey<MQTTConfiguration>.secret(
+      "password", .password, \.password, "none", "its password")
+    + [
+      .init(
+        "ca-file", .file, \.authorities, "the system's",
+        "certificates that a server at `mqtts://` is checked against, PEM"),
+      .init("certificate", .file, \.certificate, "none", "a client certificate, PEM"),
+      .init("key", .file, \.key, "none", "the key of the certificate, PEM"),
+      .init("prefix", .topic, \.prefix, "`glpreview`", "the first level of all topics, or the first levels"),
+      .init(
+        "discovery", .discovery, \.discovery, "`homeassistant`",
+        "the prefix of Home Assistant's discovery topics; `false` for no discovery"),
+      .init(
+        "pictures", .pictureInterval, \.pictures, "`0`",
+        "how often each camera's picture is published, which opens the camera; 0 for once, and after each snapshot by POST"
+      ),
+      .init(
+        "picture-width", .whole(16...4096), \.pictureWidth, "`640`",
+        "the width that larger pictures are reduced to"),
+    ]
+}
+
+extension ServerConfiguration {
+  var mqttProblems: [ConfigurationProblem] {
+    guard let mqtt else { return [] }
+    let events = cameras.filter { $0.name == MQTTConfiguration.events }.map {
+      ConfigurationProblem(
+        path: ["cameras", $0.name], "is the name of the topics of events: give it another, or leave mqtt out")
+    }
+    return mqtt.problems.map { ConfigurationProblem(path: ["mqtt", $0.key], $0.reason) } + events
+  }
+}
+
+extension ConfigurationWord<MQTTConfiguration.Server> {
+  fileprivate static var mqttServer: Self {
+    Self("`mqtt://HOST:PORT`, `mqtts://HOST:PORT`", isSecret: true) { text in
+      let form = "an address is mqtt://HOST, mqtts://HOST or either with :PORT"
+      let scheme = ["mqtts://", "mqtt://"].first { text.hasPrefix($0) }
+      guard let scheme else { throw WordError(form) }
+      var rest = text.dropFirst(scheme.count)
+      guard !rest.contains("@") else {
+        throw WordError("the name and the password are not in the address: give mqtt.user and mqtt.password")
+      }
+      if rest.last == "/" { rest.removeLast() }
+      guard !rest.isEmpty, rest.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"/?#".utf8.contains($0) })
+      else { throw WordError(form) }
+      let isSecure = scheme == "mqtts://"
+      let hasPort = rest.last != "]" && rest.contains(":")
+      let address = hasPort ? String(rest) : "\(rest):\(isSecure ? 8883 : 1883)"
+      guard case .host(let host, let port) = try ListenAddress.parse(address), port > 0 else {
+        throw WordError(form)
+      }
+      return .init(host: host, port: port, isSecure: isSecure)
+    }
+  }
+}
+
+extension ConfigurationWord<String> {
+  /// Levels of a topic, without wildcards.
+  static var topic: Self {
+    Self("letters, digits, `-`, `_`, with `/` between levels") { text in
+      let levels = text.split(separator: "/", omittingEmptySubsequences: false)
+      let isRight = levels.allSatisfy { level in
+        !level.isEmpty
+          && level.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
+      }
+      guard isRight, text.utf8.count <= 64 else {
+        throw WordError("is 1 to 64 letters, digits, '-' and '_', with '/' between levels")
+      }
+      return text
+    }
+  }
+}
+
+extension ConfigurationWord<String?> {
+  fileprivate static var discovery: Self {
+    Self("\(ConfigurationWord<String>.topic.form); `false`") { text, folder in
+      text == "false" ? nil : try ConfigurationWord<String>.topic.read(text, folder)
+    }
+  }
+}
+
+extension ConfigurationWord<Duration?> {
+  fileprivate static var pictureInterval: Self {
+    Self("time of a second or more, `0`") { text, folder in
+      if text == "0" { return nil }
+      let time = try ConfigurationWord<Duration>.time.read(text, folder)
+      guard time >= .seconds(1) else { throw WordError("'\(text)' is less than a second") }
+      return time
+    }
+  }
+}

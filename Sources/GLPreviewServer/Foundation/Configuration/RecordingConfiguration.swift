@@ -1,0 +1,70 @@
+// What is recorded of a camera, and the keys below its `record`.
+
+/// When a camera is recorded, and how much of it. The folder is the service's.
+package struct RecordingConfiguration: Sendable, Hashable {
+  package enum Occasion: String, Sendable, Hashable, CaseIterable {
+    case never, always
+    /// From `before` a trigger on, until `after` its end.
+    case trigger
+    /// The same, where motion is a trigger too.
+    case motion
+  }
+
+  package var when = Occasion.never
+  /// The view that is recorded; nil for the camera's first.
+  package var view: String?
+  /// How much is recorded of the time before a trigger, and after its end.
+  package var before = Duration.seconds(5)
+  package var after = Duration.seconds(10)
+  /// The length of a file; it ends with the next key picture.
+  package var segment = Duration.seconds(60)
+}
+
+extension ConfigurationKeys {
+  static let record: [ConfigurationKey<RecordingConfiguration>] = [
+    .init(
+      "when", .choice, \.when, "`never`",
+      "when the camera is recorded ([recording.md](recording.md)); `motion` needs the camera's `motion`, and takes triggers too"
+    ),
+    .init(
+      "view", .viewName, \.view, "the first",
+      "the view that is recorded, as it is served: with masks, size and labels"),
+    .init(
+      "before", .time, \.before, "`5s`", "how much is recorded of the time before a trigger, at most a minute"
+    ),
+    .init("after", .time, \.after, "`10s`", "how much is recorded after a trigger's end"),
+    .init("segment", .time, \.segment, "`1m`", "the length of a file, which ends with the next key picture"),
+  ]
+}
+
+extension ServerConfiguration {
+  func recordProblems(_ camera: CameraConfiguration, _ path: [String]) -> [ConfigurationProblem] {
+    let record = camera.record
+    guard record.when != .never else { return [] }
+    let views = camera.views.map(\.view.name)
+    let (isKnown, known) = (record.view.map(views.contains) ?? true, views.joined(separator: ", "))
+    let reasons: [(String, String?)] = [
+      ("when", record.when == .motion && camera.motion == nil ? "needs the camera's motion" : nil),
+      ("when", recordings == nil ? "there is no folder for recordings: give recordings.path" : nil),
+      ("view", isKnown ? nil : "there is no view '\(record.view ?? "")' (there are: \(known))"),
+      (
+        "before",
+        record.before > .seconds(60) ? "is longer than a minute, all of which would be in memory" : nil
+      ),
+      (
+        "segment",
+        (.seconds(1)...(.seconds(86_400))).contains(record.segment) ? nil : "is not from 1 s to a day"
+      ),
+    ]
+    return reasons.compactMap { key, reason in
+      reason.map { ConfigurationProblem(path: path + [key], $0) }
+    }
+  }
+}
+
+extension ConfigurationWord<String> {
+  static let viewName = Self("a view's name") { text in
+    try ViewConfiguration.check(name: text)
+    return text
+  }
+}

@@ -1,0 +1,258 @@
+// The configuration of a service: address, access rules, limits, cameras and scenes. ConfigurationKeys has the keys.
+// Values print without their secrets, for example when a library logs a configuration at level `debug`.
+
+package struct ServerConfiguration: Sendable, Hashable {
+  package var bind = ListenAddress.loopback
+  /// The certificate and key for TLS; nil for no TLS.
+  package var tls: TLSFiles?
+  /// The access rules: tokens, users, origins and host names.
+  package var access = AccessConfiguration()
+  package var limits = ServiceLimits()
+  package var webRTC = WebRTCConfiguration()
+  /// The RTSP server.
+  package var rtsp = RTSPConfiguration()
+  /// The other nodes.
+  package var cluster = ClusterConfiguration()
+  /// The MQTT server that is told of the cameras; nil for none.
+  package var mqtt: MQTTConfiguration?
+  package var gpu = GPUDevice.Choice.automatic
+  /// Whether a software renderer is refused.
+  package var requiresHardware = false
+  /// The cameras, in order; none only beside peers. Names must be unique among cameras and scenes.
+  package var cameras: [CameraConfiguration]
+  /// The scenes, each of several cameras in one picture.
+  package var scenes: [SceneConfiguration] = []
+  /// Where snapshots are sent, in addition to the client that requested them.
+  package var snapshots = SnapshotDestinations()
+  /// Where cameras are recorded; nil for nowhere.
+  package var recordings: FolderConfiguration?
+  /// The timeouts that no key sets.
+  package var patience = ServicePatience()
+
+  /// Creates a service of `cameras` on loopback; by default of the test pattern.
+  package init(cameras: [CameraConfiguration] = [.testPattern]) { self.cameras = cameras }
+}
+
+/// The timeouts that no key sets. Tests make them longer, because they must pass on slow machines too.
+package struct ServicePatience: Sendable, Hashable {
+  /// How long a camera may take to open before a fallback is shown.
+  package var opening = Duration.seconds(1)
+  /// The timeout of a snapshot whose request sets none.
+  package var snapshot = Duration.seconds(5)
+  /// The timeout of a stream's first picture. A fallback is available earlier.
+  package var firstPicture = Duration.seconds(10)
+  /// The time limit of active responses at shutdown. Cameras and their commands then get another second, so that
+  /// shutdown takes at most five seconds.
+  package var shutdown = Duration.milliseconds(3500)
+  /// How long a client may read nothing at shutdown, before its connection is reset.
+  package var closing = Duration.seconds(1)
+  /// How long a client that has closed its half of the connection may wait for an answer.
+  package var halfClosed = Duration.seconds(1)
+  /// How often a peer is asked for its cameras, and how often at most one that does not answer.
+  package var peerPoll = Duration.seconds(2)
+  package var lostPeerPoll = Duration.seconds(10)
+  /// The time limit of that answer.
+  package var peerList = Duration.seconds(5)
+  /// When a stream from a peer counts as stalled, and as lost.
+  package var peerStream = LiveOptions()
+  /// How long a stream from a peer goes on without a watcher.
+  package var peerStreamLingers = Duration.seconds(5)
+  /// The times of leases.
+  package var leases = LeaseTimes()
+  /// The times of the connection to the MQTT server.
+  package var mqtt = MQTTTimes()
+  /// How long a connection to a peer may take, and how long the peer may be silent: longer than any snapshot may take.
+  package var peerConnects = Duration.seconds(3)
+  package var peerSilence = Duration.seconds(75)
+  /// The time limit of a peer's answer to a request, up to its first byte; snapshots may ask for more.
+  package var peerAnswer = Duration.seconds(15)
+  /// The time limit for a connection to a NATS server.
+  var brokerConnects = Duration.seconds(3)
+  /// How long a NATS server may be silent. Leases stand still meanwhile.
+  var brokerSilence = Duration.seconds(4)
+  /// How long a WebRTC client may take to connect, and how long the last connection check is good for (RFC 7675).
+  package var webRTCConsent = Duration.seconds(30)
+}
+
+/// The files for TLS, in PEM format. Their paths are resolved.
+package struct TLSFiles: Sendable, Hashable {
+  /// The path of the certificate, followed by the certificates of its issuers.
+  package var certificateChain: String
+  /// The path of the private key.
+  package var privateKey: String
+}
+
+/// What a client may do.
+package enum Role: String, Sendable, Hashable, CaseIterable {
+  /// View pages, streams, snapshots and events.
+  case read
+  /// Also change views, and trigger snapshots for all clients.
+  case control
+}
+
+/// The tokens, users, origins and host names that a service accepts.
+package struct AccessConfiguration: Sendable, Hashable {
+  package struct Token: Sendable, Hashable, CustomStringConvertible {
+    /// The text that clients send.
+    package var secret: String
+    package var role: Role
+
+    package var description: String { "*** (\(role.rawValue))" }
+  }
+
+  package struct User: Sendable, Hashable, CustomStringConvertible {
+    package var name: String
+    /// The password in plain text.
+    package var password: String
+    package var role: Role
+
+    package var description: String { "\(name):*** (\(role.rawValue))" }
+  }
+
+  package var tokens: [Token] = []
+  /// The users for basic authentication and the dashboard's login.
+  package var users: [User] = []
+  /// Whether every request is allowed without credentials, even on an address that other machines can reach.
+  package var isInsecure = false
+  /// Origins whose pages may read responses, such as `https://home.example`; `*` allows all. Default: none.
+  package var allowedOrigins: [String] = []
+  /// Accepted host names besides addresses, `localhost` and the name in `bind`; `*` allows all.
+  package var allowedHosts: [String] = []
+
+  /// Whether clients must authenticate.
+  package var asksForCredentials: Bool { !isInsecure && !(tokens.isEmpty && users.isEmpty) }
+}
+
+/// The resource limits of a service; `ConfigurationKeys` describes them.
+package struct ServiceLimits: Sendable, Hashable {
+  package var connections = 2000
+  package var connectionsPerClient = 1000
+  package var requestsPerSecond = 200.0
+  package var requestBytes = 64 << 10
+  package var pixels = 3840 * 2160
+  package var adHocViews = 16
+  package var webRTCSessions = 100
+  /// Nil for a quarter of the memory of the machine or the control group.
+  package var memory: Int?
+  package var stalledClient = Duration.seconds(30)
+  package var idleConnection = Duration.seconds(75)
+}
+
+package struct CameraConfiguration: Sendable, Hashable, CustomStringConvertible {
+  /// The name in URLs.
+  package var name: String
+  /// The source, as `SourceLocator` parses it.
+  package var source: String
+  /// How the source is read. By default, pictures have at most 50 megapixels, and 32 MiB compressed: cameras may be
+  /// hostile.
+  package var options = CameraConfiguration.usualOptions
+  /// The node that serves it; nil for this one, and for any if it is a network camera and there are leases.
+  package var home: CameraHome?
+  /// Whether the camera stays open while nobody is watching.
+  package var keepsWarm = false
+  /// What counts as motion; nil if it is not watched for any.
+  package var motion: MotionSettings?
+  /// How long its last pictures are kept; nil keeps none.
+  package var replayDuration: Duration?
+  /// The most bytes of those.
+  package var replayBytes = 64_000_000
+  /// How late triggers of snapshots are.
+  package var triggerDelay = Duration.zero
+  /// What nobody sees of its beginning.
+  package var warmup = Warmup.none
+  /// Whether the service is ready only while this camera delivers pictures.
+  package var isRequired = true
+  /// A picture file to show while the camera is off or lost; nil shows NO SIGNAL.
+  package var avatar: String?
+  /// What a snapshot shows while the camera delivers nothing.
+  package var offline = SnapshotRequest.FallbackPolicy.placeholder
+  /// When it is recorded.
+  package var record = RecordingConfiguration()
+  /// The views of the camera: at least one, with unique names.
+  package var views: [ServedView]
+
+  /// Creates a camera; by default with one view, `main`.
+  package init(name: String = "camera", source: String, views: [ServedView] = [ServedView()]) {
+    self.name = name
+    self.source = source
+    self.views = views
+  }
+
+  /// What is kept of its last pictures.
+  package var replay: Replay? { replayDuration.map { Replay($0, maximumBytes: replayBytes) } }
+
+  /// The name, and the source without its secrets.
+  package var description: String { "\(name): \(SourceLocator(source))" }
+
+  package static let usualOptions: SourceOptions = {
+    var options = SourceOptions(maximumPixels: 50_000_000)
+    options.maximumPictureBytes = 32 << 20
+    return options
+  }()
+
+  /// The embedded test pattern. Its counter shows that pictures are live.
+  package static let testPattern = CameraConfiguration(source: "pattern:counter,size=1280x720,fps=30")
+}
+
+/// The configuration of a view.
+package struct ServedView: Sendable, Hashable {
+  /// What the view shows. Its name is used in URLs.
+  package var view: ViewConfiguration
+  /// The maximum number of pictures per second; nil for every frame.
+  package var framesPerSecond: Double?
+  /// The JPEG quality, 1...100; nil if the camera's own JPEGs will do where the view shows just that.
+  package var quality: Int?
+  /// How it is encoded as H.264.
+  package var video = VideoConfiguration()
+  package var isEnabled = true
+  /// Whether URLs can't change the view, so that clients see nothing else of the camera.
+  package var isLocked = false
+
+  package init(_ view: ViewConfiguration = ViewConfiguration()) { self.view = view }
+
+  /// The quality of JPEGs that are encoded.
+  package var encodedQuality: Int { quality ?? 80 }
+}
+
+/// The configuration of a scene: several cameras in one picture.
+package struct SceneConfiguration: Sendable, Hashable {
+  /// The name in URLs, in place of a camera's. The only view of a scene is `main`.
+  package var name: String
+  /// What the scene shows. Its tiles refer to cameras by name.
+  package var scene: Scene
+  /// The maximum number of pictures per second; nil for 30.
+  package var framesPerSecond: Double?
+  /// The JPEG quality, 1...100.
+  package var quality = 80
+  /// How it is encoded as H.264.
+  package var video = VideoConfiguration()
+}
+
+/// Where snapshots are sent, in addition to the client that requested them.
+package struct SnapshotDestinations: Sendable, Hashable {
+  /// A folder that stores snapshots; nil for none.
+  package var folder: FolderConfiguration?
+  /// A server that is notified of snapshots; nil for none.
+  package var webhook: WebhookConfiguration?
+}
+
+/// A folder of snapshots or recordings, and its limits. Nil is no limit. The oldest files are removed first.
+package struct FolderConfiguration: Sendable, Hashable {
+  /// The absolute path.
+  package var path: String
+  package var maximumAge: Duration?
+  package var maximumCount: Int?
+  package var maximumBytes: Int?
+}
+
+/// A server that receives a POST request for each snapshot; `ConfigurationKeys` describes the values.
+package struct WebhookConfiguration: Sendable, Hashable, CustomStringConvertible {
+  package var url: String
+  package var secret: String?
+  package var maximumEventBytes = 100_000
+  package var attempts = 5
+  package var capacity = 64
+
+  /// The address without its secrets.
+  package var description: String { Redaction.source(url) }
+}

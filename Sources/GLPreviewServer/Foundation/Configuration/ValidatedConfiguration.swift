@@ -1,0 +1,143 @@
+// A checked configuration. Services accept no other, so that none is open to everyone by accident.
+
+/// A configuration that breaks no rule.
+///
+/// Names are valid in URLs and file names, and unique among cameras and scenes. Scenes show cameras that exist. On an
+/// address that other machines can reach, the service requires credentials, unless `access.isInsecure` is true.
+@dynamicMemberLookup
+package struct ValidatedConfiguration: Sendable, Hashable {
+  package let configuration: ServerConfiguration
+
+  /// Checks `configuration`.
+  ///
+  /// - Throws: `ConfigurationError` with all problems.
+  package init(_ configuration: ServerConfiguration) throws(ConfigurationError) {
+    let problems = configuration.problems
+    guard problems.isEmpty else { throw ConfigurationError(problems) }
+    self.configuration = configuration
+  }
+
+  package subscript<Value>(dynamicMember key: KeyPath<ServerConfiguration, Value>) -> Value {
+    configuration[keyPath: key]
+  }
+}
+
+extension ServerConfiguration {
+  fileprivate var problems: [ConfigurationProblem] {
+    accessProblems + cameraProblems + memoryProblems + sceneProblems
+      + ConfigurationKeys.service.flatMap { $0.problems(self) }
+  }
+
+  /// Other machines must not reach the service without credentials, unless `access.isInsecure` allows it.
+  private var accessProblems: [ConfigurationProblem] {
+    if access.asksForCredentials, rtsp.address != nil, access.users.isEmpty {
+      let reason = "RTSP clients have a name and a password, but no token: give access.users (GLPREVIEW_USER)"
+      return [ConfigurationProblem(path: ["rtsp", "listen"], reason)]
+    }
+    guard !access.isInsecure, !access.asksForCredentials else { return [] }
+    let addresses = [(["bind"], bind)] + [rtsp.address].compactMap { $0 }.map { (["rtsp", "listen"], $0) }
+    return addresses.filter { !$1.isLocal }.map { path, bind in
+      ConfigurationProblem(
+        path: path,
+        """
+        \(bind) can be reached from other machines, and everybody there could look: give access.tokens \
+        (GLPREVIEW_TOKEN), or access.users (GLPREVIEW_USER), or say access.insecure: true (--insecure)
+        """)
+    }
+  }
+
+  private var cameraProblems: [ConfigurationProblem] {
+    var problems =
+      cameras.isEmpty && !cluster.hasOthers
+      ? [ConfigurationProblem(path: ["cameras"], "there is none")] : []
+    problems += repeated(cameras.map(\.name), "cameras", ["cameras"])
+    problems += cameras.filter { $0.source == "-" }.dropFirst().prefix(1).map {
+      ConfigurationProblem(
+        path: ["cameras", $0.name, "source"], "standard input can be one source only")
+    }
+    for camera in cameras {
+      let path = ["cameras", camera.name]
+      let names = camera.views.map(\.view.name)
+      problems += invalid(camera.name, path)
+      if camera.triggerDelay > camera.replayDuration ?? .zero {
+        problems.append(
+          ConfigurationProblem(
+            path: path + ["trigger-delay"], "is longer than 'replay', which keeps the pictures"))
+      }
+      if let refusal = SourceLocator(camera.source).refusal(of: camera.options) {
+        problems.append(ConfigurationProblem(path: path + [refusal.option], refusal.reason))
+      }
+      if names.isEmpty { problems.append(ConfigurationProblem(path: path, "has no view")) }
+      for name in names { problems += invalid(name, path + ["views", name]) }
+      problems += repeated(names, "views", path + ["views"])
+      problems += recordProblems(camera, path + ["record"])
+      let zones = camera.motion?.zones.map(\.name) ?? []
+      problems += repeated(zones, "zones", path + ["motion", "zones"])
+      if zones.count > MotionSettings.mostZones {
+        problems.append(
+          ConfigurationProblem(
+            path: path + ["motion", "zones"],
+            "\(zones.count) zones; there are at most \(MotionSettings.mostZones)")
+        )
+      }
+    }
+    return problems
+  }
+
+  /// Half of the memory stays for drawing.
+  private var memoryProblems: [ConfigurationProblem] {
+    let kept = cameras.filter { $0.replay != nil }.map(\.replayBytes).reduce(0, +)
+    guard let memory = limits.memory, kept > memory / 2 else { return [] }
+    return [
+      ConfigurationProblem(
+        path: ["limits", "memory"],
+        "half of it may hold kept pictures, and the cameras' replay-bytes are \(kept) in sum")
+    ]
+  }
+
+  private var sceneProblems: [ConfigurationProblem] {
+    let names = cameras.map(\.name)
+    var problems = repeated(scenes.map(\.name), "scenes", ["scenes"])
+    for scene in scenes {
+      let path = ["scenes", scene.name]
+      problems += invalid(scene.name, path)
+      if names.contains(scene.name) {
+        problems.append(
+          ConfigurationProblem(path: path, "is a camera's name, and stands where that does in URLs"))
+      }
+      let missing = scene.scene.tiles.map(\.source).filter { !names.contains($0) }
+      guard missing.isEmpty else {
+        let known = names.joined(separator: ", ")
+        problems += missing.map {
+          ConfigurationProblem(path: path + ["tiles"], "there is no camera '\($0)' (there are: \(known))")
+        }
+        continue
+      }
+      do throws(WordError) {
+        _ = try scene.scene.composed(
+          Dictionary(names.map { ($0, .live) }) { $1 }, at: WallClockTime(secondsSince1970: 0), text: nil)
+      } catch {
+        problems.append(ConfigurationProblem(path: path, error.description))
+      }
+    }
+    return problems
+  }
+
+  private func invalid(_ name: String, _ path: [String]) -> [ConfigurationProblem] {
+    do throws(WordError) {
+      try ViewConfiguration.check(name: name)
+      return []
+    } catch {
+      return [ConfigurationProblem(path: path, error.reason)]
+    }
+  }
+
+  /// One problem for each name that two or more of `names` have.
+  private func repeated(_ names: [String], _ kind: String, _ path: [String]) -> [ConfigurationProblem] {
+    var counts: [String: Int] = [:]
+    return names.filter { name in
+      counts[name, default: 0] += 1
+      return counts[name] == 2
+    }.map { ConfigurationProblem(path: path + [$0], "is the name of two \(kind)") }
+  }
+}

@@ -1,0 +1,171 @@
+// Decides which files of a folder to keep, from what is known of them and without reading the folder again. The wall
+// clock may be wrong for a while, as on boards without a battery, and must not cause deletions then.
+internal import NIOCore
+
+/// The files of a folder in the order of deletion, and the limits.
+///
+/// Files found at the start with a time in the future are deleted first, because their clock was wrong. Then follow
+/// the other files found, by their times, and last those written since, in the order of writing. Ages grow by the
+/// monotonic clock. The wall clock only determines a found file's age at the start, and is trusted
+/// - after ten minutes, within which clocks are usually set over the network;
+/// - if it goes back, because it was ahead before;
+/// - if it jumps ahead, only if it was behind the newest file before.
+package struct RetainedFiles: Sendable {
+  package struct File: Sendable, Hashable {
+    package let name: StampedFileName
+    package let bytes: Int
+  }
+
+  private struct Entry: Sendable {
+    let file: File
+    /// By the monotonic clock; for files of this run.
+    let written: CaptureInstant
+  }
+
+  /// How long after the start the wall clock may be wrong.
+  static let settlesWithin = Duration.seconds(600)
+  /// The smallest change of the wall clock that is a step and not a correction of its speed.
+  private static let smallestJump = Duration.seconds(60)
+
+  private let limits: FolderConfiguration
+  /// What the files are, for messages.
+  private let kind: StampedFileName.Kind
+  /// When this run began, by both clocks. The wall-clock time is corrected if it turns out to be wrong.
+  private var start: WallTime
+  private let monotonicStart: CaptureInstant
+  private var ahead = CircularBuffer<Entry>()
+  private var found = CircularBuffer<Entry>()
+  private var written = CircularBuffer<Entry>()
+  private var bytes = 0
+  private var newestFound: Substring = ""
+  private var ignoredJump = false
+  private var removedSoon = false
+  /// Notices for the operator, each given once.
+  private(set) var notices: [String] = []
+
+  /// `now` and `time` are the wall clock and the monotonic one at the same moment.
+  init(
+    _ limits: FolderConfiguration, of kind: StampedFileName.Kind = .snapshot, now: WallTime,
+    at time: CaptureInstant
+  ) {
+    self.limits = limits
+    self.kind = kind
+    start = now
+    monotonicStart = time
+  }
+
+  /// Whether files may be removed: by a limit, or, recordings, because the disk is full.
+  var isLimited: Bool {
+    kind == .recording || limits.maximumAge != nil || limits.maximumCount != nil || limits.maximumBytes != nil
+  }
+
+  var count: Int { ahead.count + found.count + written.count }
+
+  private func isTooMuch(besides open: Int) -> Bool {
+    count > limits.maximumCount ?? .max || bytes + open > limits.maximumBytes ?? .max
+  }
+
+  /// Adds the files of earlier runs.
+  mutating func add(_ files: [File]) {
+    bytes += files.reduce(0) { $0 + $1.bytes }
+    sort(Array(ahead) + Array(found) + files.map { Entry(file: $0, written: .start) })
+    if ahead.count > 0 {
+      notices.append(
+        "\(ahead.count) files in the \(kind) folder have timestamps in the future; they count as the oldest")
+    }
+  }
+
+  /// Adds a file that was just written.
+  mutating func add(_ file: File, at time: CaptureInstant) {
+    guard isLimited else { return }
+    written.append(Entry(file: file, written: time))
+    bytes += file.bytes
+  }
+
+  /// Removes and returns the files that exceed the limits, in the order of deletion. Files that are being written
+  /// have `open` bytes more. There may be more to remove if there are `most`.
+  mutating func removeExcess(
+    now: WallTime, at time: CaptureInstant, besides open: Int = 0, atMost most: Int = .max
+  ) -> [File] {
+    follow(now, at: time)
+    let elapsed = time - monotonicStart
+    let age = limits.maximumAge
+    let oldest = age.map { StampedFileName.stamp(WallTime(sinceEpoch: start.sinceEpoch + elapsed - $0)) }
+    var removed: [File] = []
+    while !ahead.isEmpty, removed.count < most,
+      isTooMuch(besides: open) || age.map({ elapsed > $0 }) == true
+    {
+      removed.append(take(ahead.removeFirst()))
+    }
+    while let entry = found.first, removed.count < most,
+      isTooMuch(besides: open)
+        || elapsed >= Self.settlesWithin && oldest.map({ entry.file.name.stamp < $0 }) == true
+    {
+      removed.append(take(found.removeFirst()))
+    }
+    while let entry = written.first, removed.count < most,
+      isTooMuch(besides: open) || age.map({ time - entry.written > $0 }) == true
+    {
+      removed.append(take(written.removeFirst()))
+      if time - entry.written < .seconds(60), !removedSoon {
+        removedSoon = true
+        notices.append(
+          "a \(kind) was removed after less than a minute: max-count or max-bytes is too small for the rate of \(kind)s"
+        )
+      }
+    }
+    return removed
+  }
+
+  /// Removes and returns the file that is deleted first; nil if there is none.
+  mutating func removeOldest() -> File? {
+    if !ahead.isEmpty { return take(ahead.removeFirst()) }
+    if !found.isEmpty { return take(found.removeFirst()) }
+    return written.isEmpty ? nil : take(written.removeFirst())
+  }
+
+  /// Forgets a file that somebody has deleted.
+  mutating func forget(_ name: StampedFileName) {
+    for path in [\Self.ahead, \.found, \.written] {
+      guard let index = self[keyPath: path].firstIndex(where: { $0.file.name == name }) else { continue }
+      _ = take(self[keyPath: path].remove(at: index))
+    }
+  }
+
+  /// The notices since the last call.
+  mutating func takeNotices() -> [String] {
+    defer { notices = [] }
+    return notices
+  }
+
+  private mutating func take(_ entry: Entry) -> File {
+    bytes -= entry.file.bytes
+    return entry.file
+  }
+
+  /// Adopts the wall clock's time for the start of this run, if it can be trusted.
+  private mutating func follow(_ now: WallTime, at time: CaptureInstant) {
+    let believed = WallTime(sinceEpoch: now.sinceEpoch - (time - monotonicStart))
+    let jump = believed.sinceEpoch - start.sinceEpoch
+    guard jump < .zero - Self.smallestJump || jump > Self.smallestJump else { return }
+    let wasBehind = StampedFileName.stamp(start) < newestFound
+    guard jump < .zero || wasBehind else {
+      if !ignoredJump {
+        notices.append("the system clock jumped ahead; the ages of \(kind)s are computed from elapsed time")
+      }
+      ignoredJump = true
+      return
+    }
+    start = believed
+    ignoredJump = false
+    sort(Array(ahead) + Array(found))
+  }
+
+  private mutating func sort(_ entries: [Entry]) {
+    let sorted = entries.sorted { $0.file.name.stamp < $1.file.name.stamp }
+    let now = StampedFileName.stamp(WallTime(sinceEpoch: start.sinceEpoch + Self.smallestJump))
+    ahead = CircularBuffer(sorted.filter { $0.file.name.stamp > now })
+    found = CircularBuffer(sorted.filter { $0.file.name.stamp <= now })
+    newestFound = sorted.last?.file.name.stamp ?? ""
+  }
+}

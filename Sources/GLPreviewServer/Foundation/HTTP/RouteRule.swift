@@ -1,0 +1,113 @@
+// What a route says of itself beside its path, and how routes are added with it.
+internal import HTTPTypes
+package import Hummingbird
+package import HummingbirdCore
+internal import Synchronization
+
+/// The rule of a route. By default a request needs a role, has JSON as its body, and has no token in its URL.
+package struct RouteRule: Sendable {
+  /// The clients that may send a request; nil means role `read` for GET, HEAD and OPTIONS, and `control` for other methods.
+  package var access: Access?
+  /// Whether GET accepts a token in the URL. Only URLs of pictures and recordings do, because they get shared.
+  package var takesURLToken = false
+  /// The types of bodies that are accepted beside JSON.
+  package var bodyTypes: [String] = []
+  /// The parameters of a URL that clients of other programs use. They send further ones, which are left out; nil refuses those.
+  package var parameters: Set<String>?
+  /// How this node answers for a camera of another node.
+  package var ofOtherNodes = Forwarding.request
+
+  package init(
+    access: Access? = nil, takesURLToken: Bool = false, bodyTypes: [String] = [],
+    parameters: Set<String>? = nil, ofOtherNodes: Forwarding = Forwarding.request
+  ) {
+    (self.access, self.takesURLToken, self.bodyTypes, self.parameters, self.ofOtherNodes) = (
+      access, takesURLToken, bodyTypes, parameters, ofOtherNodes
+    )
+  }
+
+  package enum Access: Sendable {
+    /// Anyone: it shows nothing of a camera.
+    case everybody
+    /// Anyone, unless the URL has a query: then it may be for a picture.
+    case everybodyWithoutQuery
+    /// Clients with this role or a higher one.
+    case role(Role)
+  }
+
+  package enum Forwarding: Sendable {
+    /// Each request is forwarded.
+    case request
+    /// By one stream for all clients of JPEGs, or of video.
+    case jpegs, video
+    /// By such streams, over a WebSocket.
+    case socket
+    /// A session here, of one stream.
+    case offer
+  }
+
+  package static let open = RouteRule(access: .everybody)
+  package static let pictures = RouteRule(takesURLToken: true)
+}
+
+/// Adds routes, each with its rule. Middlewares find that in the context.
+package struct ServiceRoutes {
+  private let group: RouterGroup<ServiceContext>
+  private let rules: RouteRules
+
+  package typealias Handler = @Sendable (Request, ServiceContext) async throws -> Response
+
+  /// Routes of `router`. The middlewares that are added to it from now on find the rule of a request's route.
+  package init(_ router: Router<ServiceContext>) {
+    (rules, group) = (RouteRules(), router.group(""))
+    router.add(middleware: RuleMiddleware(rules: rules))
+  }
+
+  /// Adds a middleware of the routes that are added later.
+  package func add(middleware: any MiddlewareProtocol<Request, Response, ServiceContext>) {
+    group.add(middleware: middleware)
+  }
+
+  package func get(_ path: RouterPath, _ rule: RouteRule = RouteRule(), use handler: @escaping Handler) {
+    on(path, method: .get, rule, use: handler)
+  }
+
+  package func post(_ path: RouterPath, _ rule: RouteRule = RouteRule(), use handler: @escaping Handler) {
+    on(path, method: .post, rule, use: handler)
+  }
+
+  package func patch(_ path: RouterPath, _ rule: RouteRule = RouteRule(), use handler: @escaping Handler) {
+    on(path, method: .patch, rule, use: handler)
+  }
+
+  package func delete(_ path: RouterPath, _ rule: RouteRule = RouteRule(), use handler: @escaping Handler) {
+    on(path, method: .delete, rule, use: handler)
+  }
+
+  package func on(
+    _ path: RouterPath, method: HTTPRequest.Method, _ rule: RouteRule = RouteRule(),
+    use handler: @escaping Handler
+  ) {
+    rules.all.withLock { $0[path.description, default: [:]][method] = rule }
+    group.on(path, method: method, use: handler)
+  }
+}
+
+/// The rules of all routes, by their paths and methods.
+private final class RouteRules: Sendable {
+  let all = Mutex<[String: [HTTPRequest.Method: RouteRule]]>([:])
+}
+
+/// Stores the rule of a request's route in the context.
+private struct RuleMiddleware: ServiceMiddleware {
+  let rules: RouteRules
+
+  func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
+    var context = context
+    let method = request.method == .head ? .get : request.method
+    if let path = context.endpointPath, let rule = rules.all.withLock({ $0[path]?[method] }) {
+      context.rule = rule
+    }
+    return try await next(request, context)
+  }
+}

@@ -1,0 +1,64 @@
+// The dashboard's files, embedded in the binary.
+internal import CWeb
+internal import HTTPTypes
+package import Hummingbird
+internal import NIOCore
+
+/// A file of Resources/web. It is served without authentication, because the page itself contains no data.
+package struct WebFile: Sendable {
+  package let path: String
+  let mediaType: String
+  /// The file's bytes, shared by all answers.
+  let content: ByteBuffer
+  /// A hash of its bytes, in quotation marks.
+  let entityTag: String
+
+  /// The dashboard's files: the page at `/`, and the files that it loads.
+  package static let all: [WebFile] = unsafe [
+    WebFile("/", html, glp_index_html),
+    WebFile("/dashboard.css", css, glp_dashboard_css),
+    WebFile("/dashboard/theme.js", script, glp_theme_js),
+    WebFile("/dashboard.js", script, glp_dashboard_js),
+    WebFile("/dashboard/api.js", script, glp_api_js),
+    WebFile("/dashboard/words.js", script, glp_words_js),
+    WebFile("/dashboard/stream.js", script, glp_stream_js),
+    WebFile("/dashboard/video.js", script, glp_video_js),
+    WebFile("/dashboard/webrtc.js", script, glp_webrtc_js),
+    WebFile("/dashboard/tiles.js", script, glp_tiles_js),
+    WebFile("/dashboard/detail.js", script, glp_detail_js),
+    WebFile("/dashboard/crop.js", script, glp_crop_js),
+    WebFile("/dashboard/snapshots.js", script, glp_snapshots_js),
+    WebFile("/dashboard/recordings.js", script, glp_recordings_js),
+    WebFile("/dashboard/motion.js", script, glp_motion_js),
+  ]
+
+  private static let html = "text/html; charset=utf-8"
+  private static let css = "text/css; charset=utf-8"
+  private static let script = "text/javascript; charset=utf-8"
+
+  private init(_ path: String, _ mediaType: String, _ file: glp_web_file) {
+    let bytes = unsafe UnsafeRawBufferPointer(start: file.bytes, count: file.length)
+    self.path = path
+    self.mediaType = mediaType
+    content = unsafe ByteBuffer(bytes: bytes)
+    entityTag = unsafe "\"\(String(WebFile.fingerprint(bytes), radix: 16))\""
+  }
+
+  /// FNV-1a. It distinguishes versions, but is not cryptographic.
+  private static func fingerprint(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    unsafe bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+  }
+
+  /// 304 if the browser has this version, otherwise the file. Browsers revalidate each time, so a new binary takes
+  /// effect at once.
+  package func response(to request: Request) -> Response {
+    var fields = HTTPFields()
+    fields[.eTag] = entityTag
+    fields[.cacheControl] = "no-cache"
+    guard request.headers[.ifNoneMatch] != entityTag else {
+      return Response(status: .notModified, headers: fields)
+    }
+    fields[.contentType] = mediaType
+    return Response(status: .ok, headers: fields, body: ResponseBody(byteBuffer: content))
+  }
+}

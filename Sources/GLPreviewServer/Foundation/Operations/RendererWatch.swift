@@ -1,0 +1,126 @@
+// Opens the renderer when the service starts, and retries while it fails.
+package import Logging
+internal import ServiceLifecycle
+internal import Synchronization
+
+/// Monitors the renderer. It is opened in the background, so that the server can start meanwhile.
+package final class RendererWatch: Service {
+  package enum State: Sendable {
+    /// It is being opened for the first time.
+    case opening
+    /// Nothing that is served has to be drawn, so no driver is loaded, which would take tens of megabytes.
+    case notNeeded
+    case works(GPUDevice)
+    /// It can't be opened, or is not allowed by the configuration. All pictures are refused.
+    case fails(String)
+
+    /// Why pictures can't be rendered; nil if they can.
+    package var failure: String? {
+      switch self {
+      case .opening: "the renderer is being opened"
+      case .notNeeded, .works: nil
+      case .fails(let reason): reason
+      }
+    }
+
+    /// The problem; nil while the renderer is being opened for the first time.
+    package var problem: String? { if case .fails(let reason) = self { reason } else { nil } }
+
+    package var device: GPUDevice? { if case .works(let device) = self { device } else { nil } }
+  }
+
+  private let requiresHardware: Bool
+  private let logger: Logger
+  private let device: @Sendable () async throws -> GPUDevice
+  private let isNeeded: @Sendable () -> Bool
+  private let onChange: @Sendable (State) -> Void
+  private let now = Mutex(State.opening)
+
+  /// The interval for checking a working renderer. If its context was lost, it may have failed to reopen.
+  private static let looksEvery = Duration.seconds(5)
+
+  /// `device` opens the renderer if necessary, as soon as `isNeeded`. `onChange` is called when it starts or stops
+  /// working.
+  package init(
+    requiresHardware: Bool, logger: Logger, device: @escaping @Sendable () async throws -> GPUDevice,
+    isNeeded: @escaping @Sendable () -> Bool, onChange: @escaping @Sendable (State) -> Void
+  ) {
+    self.isNeeded = isNeeded
+    self.requiresHardware = requiresHardware
+    self.logger = logger
+    self.device = device
+    self.onChange = onChange
+  }
+
+  package var state: State { now.withLock { $0 } }
+
+  package func run() async throws {
+    await cancelWhenGracefulShutdown {
+      var failures = 0
+      while !Task.isCancelled {
+        let state = await self.look()
+        guard !Task.isCancelled else { return }
+        self.take(state)
+        failures = state.failure == nil ? 0 : failures + 1
+        try? await Task.sleep(for: failures == 0 ? Self.looksEvery : Self.pause(after: failures))
+      }
+    }
+  }
+
+  private static func pause(after failures: Int) -> Duration {
+    Backoff.pause(failures - 1, first: .seconds(1), longest: .seconds(15), jitter: .random(in: 0..<1))
+  }
+
+  private func look() async -> State {
+    guard requiresHardware || isNeeded() else {
+      if case .works = state { return state }
+      return .notNeeded
+    }
+    do {
+      let device = try await device()
+      guard !requiresHardware || !device.isSoftware else {
+        return .fails(SoftwareRendererRefused(device: device).description)
+      }
+      return .works(device)
+    } catch {
+      return .fails((error as? DeviceError)?.description ?? "\(error)")
+    }
+  }
+
+  private func take(_ state: State) {
+    let before = now.withLock { now in
+      defer { now = state }
+      return now
+    }
+    guard before.failure != state.failure else { return }
+    switch state {
+    case .opening, .notNeeded: return
+    case .works(let device):
+      let words: Logger.Message =
+        if case .fails = before { "the renderer works again" } else { "the renderer works" }
+      logger.notice(words, metadata: ["renderer": "\(device.name)"])
+    case .fails(let reason):
+      logger.error(
+        """
+        renderer failed: every picture is refused until a renderer can be opened, which is retried; \
+        `glpreview devices` lists the devices
+        """, metadata: ["reason": "\(reason)"])
+    }
+    onChange(state)
+  }
+}
+
+/// The error for a software renderer where hardware is required.
+package struct SoftwareRendererRefused: Error, CustomStringConvertible {
+  package let device: GPUDevice
+
+  package init(device: GPUDevice) {
+    self.device = device
+  }
+
+  /// The problem and the remedy.
+  package var description: String {
+    "hardware is required, but \(device.driver?.renderer ?? "the only device") is software; "
+      + "`glpreview devices` shows why"
+  }
+}

@@ -1,0 +1,167 @@
+// Recordings at other nodes: what they have goes into one list, and a file comes from the node that has it.
+internal import Cluster
+internal import FoundationEssentials
+internal import Hummingbird
+internal import HummingbirdCore
+internal import NIOHTTP1
+
+struct PeerRecordings: Sendable {
+  let catalogue: PeerCatalogue
+  let forwarder: PeerForwarder
+  /// The addresses of the nodes that have files. Other nodes may have others.
+  private let holders = SingleFlightCache<Place, String>(capacity: 1 << 20) { _ in 0 }
+  private let gate = AdmissionLimit(capacity: 16, subject: "recordings being looked for")
+
+  private struct Place: Hashable {
+    let path: String
+    let nodes: [String]
+  }
+
+  /// A node, and why its recordings are missing.
+  struct Node: Encodable, Sendable {
+    let name: String
+    let state: String
+    var reason: String?
+  }
+
+  /// The recordings of some nodes.
+  struct Found: Sendable {
+    var recordings: [Recording.Answer] = []
+    var nodes: [Node] = []
+  }
+
+  private static let largestList = 2 << 20
+
+  init(catalogue: PeerCatalogue, forwarder: PeerForwarder) {
+    (self.catalogue, self.forwarder) = (catalogue, forwarder)
+  }
+
+  /// Whether a request is also about other nodes. What another node asks for is only looked for here.
+  func areMeant(by request: Request) -> Bool { catalogue.isShared && !request.isFromPeer }
+
+  /// The name of this node.
+  var ownName: String { catalogue.cluster.name }
+
+  /// Whether the view of another node's camera shows everybody what was recorded of it here, before the camera moved.
+  func shows(_ view: String, of camera: String) -> Bool {
+    catalogue.cluster[camera: camera]?.camera.views.contains {
+      $0.name == view && $0.isEnabled && !$0.isLocked
+    } ?? false
+  }
+
+  /// What the other nodes answer to the same request for a list.
+  func list(_ request: Request, _ context: ServiceContext) async throws -> Found {
+    let target = request.uri.query.map { "\(request.uri.path)?\($0)" } ?? request.uri.path
+    let peers = catalogue.cluster.counted
+    return try await withThrowingTaskGroup(of: (Int, Found).self) { group in
+      for (index, peer) in peers.enumerated() {
+        group.addTask { (index, try await list(target, context, of: peer)) }
+      }
+      var answers = [Found](repeating: Found(), count: peers.count)
+      for try await (index, found) in group { answers[index] = found }
+      return answers.reduce(into: Found()) { all, found in
+        all.recordings += found.recordings
+        all.nodes += found.nodes
+      }
+    }
+  }
+
+  private struct List: Decodable {
+    let recordings: [Recording.Answer]
+  }
+
+  private func list(_ target: String, _ context: ServiceContext, of peer: KnownPeer) async throws -> Found {
+    func missing(_ state: PeerState, _ reason: String?) -> Found {
+      Found(nodes: [Node(name: peer.name, state: state.rawValue, reason: reason)])
+    }
+    guard peer.state == .up else { return missing(peer.state, peer.reason) }
+    do {
+      let (status, bytes) = try await forwarder.answer(
+        to: .GET, target, context, of: peer, atMost: Self.largestList)
+      guard status == .ok else { return missing(.lost, "answers \(status.code)") }
+      guard let list = try? JSONDecoder().decode(List.self, from: Data(bytes.readableBytesView)) else {
+        return missing(.lost, "sends no list of recordings")
+      }
+      let valid = list.recordings.filter(\.isValid).map { recording in
+        var recording = recording
+        recording.node = peer.name
+        return recording
+      }
+      return Found(recordings: valid, nodes: [Node(name: peer.name, state: PeerState.up.rawValue)])
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      return missing(.lost, (error as? Problem)?.detail ?? "breaks the connection")
+    }
+  }
+
+  // MARK: Files
+
+  /// The answer of the node that has a file.
+  ///
+  /// - Throws: `Problem`: 404 if none that answers has it, 503 if one that may have it can't say.
+  func pass(_ request: Request, _ context: ServiceContext) async throws -> Response {
+    let peers = catalogue.cluster.counted
+    let place = Place(path: request.uri.path, nodes: peers.map { "\($0.url) \($0.state)" })
+    let url = try await context.whileClientStays { [self] in
+      try await holders.value(place, { try gate.enter() }) { try await find(place.path, context, in: peers) }
+    }
+    guard let peer = peers.first(where: { $0.url == url }) else {
+      throw Problem.notFound("there is no such recording")
+    }
+    return try await context.whileClientStays { [self] in
+      try await forwarder.pass(request, context, to: peer)
+    }
+  }
+
+  /// Whether a node has a file; nil if it doesn't say.
+  private func has(_ path: String, _ context: ServiceContext, _ peer: KnownPeer) async -> Bool? {
+    switch try? await forwarder.answer(to: .HEAD, path, context, of: peer, atMost: 0).0 {
+    // One that this client may not see is there too.
+    case .ok, .forbidden: true
+    case .notFound: false
+    default: nil
+    }
+  }
+
+  private func find(
+    _ path: String, _ context: ServiceContext, in peers: [KnownPeer]
+  ) async throws -> String {
+    let (holder, silent) = try await withThrowingTaskGroup(of: (KnownPeer, Bool?).self) { group in
+      for peer in peers where peer.state == .up {
+        group.addTask { (peer, await has(path, context, peer)) }
+      }
+      defer { group.cancelAll() }
+      var silent: [String] = []
+      while let (peer, has) = try await group.next() {
+        if has == true { return (peer.url as String?, silent) }
+        if has == nil { silent.append("'\(peer.name)'") }
+      }
+      return (nil, silent.sorted())
+    }
+    if let holder { return holder }
+    guard silent.isEmpty else {
+      throw Problem(
+        .serviceUnavailable,
+        "who has this recording is not known now; no answer: \(silent.joined(separator: ", "))",
+        headers: ["Retry-After": "2"])
+    }
+    let away = peers.filter { $0.state != .up }.map { "'\($0.name)'" }.joined(separator: ", ")
+    throw Problem.notFound(
+      "there is no such recording" + (away.isEmpty ? "" : " at the nodes that answer; away: \(away)"))
+  }
+}
+
+extension Recording.Answer {
+  /// Whether another node's entry is one that this service would make.
+  fileprivate var isValid: Bool {
+    let parts = url.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 4, parts[0].isEmpty, parts[1] == "recordings", url.utf8.count <= 512,
+      url.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x3F && $0 != 0x23 }),
+      StampedFileName(
+        camera: String(parts[2]).percentDecoded, file: String(parts[3]).percentDecoded, .recording) != nil
+    else { return false }
+    return [camera, view].allSatisfy { $0.utf8.count <= 64 } && start.utf8.count <= 32
+      && duration.map { $0.isFinite && $0 >= 0 } ?? true && bytes >= 0
+  }
+}

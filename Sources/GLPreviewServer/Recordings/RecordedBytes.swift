@@ -1,0 +1,67 @@
+// The bytes of recorded files: reading, writing, and finishing those that an earlier run left.
+internal import Glibc
+
+enum RecordedBytes {
+  /// Reads a file of an earlier run. One that was not finished is finished, up to its last whole fragment.
+  ///
+  /// - Returns: the recording; nil if it can't be read, or is none, and then stays as it is. A beginning without a picture goes.
+  static func look(at file: Recording, in store: inout FolderStore) -> (Recording, isRepaired: Bool)? {
+    guard file.name.time != nil, let descriptor = store.open(file.name, forWriting: true) else { return nil }
+    defer { close(descriptor) }
+    var isReadable = true
+    let known = MP4Recording(size: file.bytes) { offset, count in
+      let bytes = read(descriptor, offset, count)
+      if bytes.count < count { isReadable = false }
+      return bytes
+    }
+    guard isReadable else { return nil }
+    guard let known else {
+      let isOurs = read(descriptor, 4, 8) == Array("ftypiso6".utf8)
+      if file.bytes == 0 || isOurs && file.bytes < 4096 { try? store.remove(file.name) }
+      return nil
+    }
+    if !known.isFinished {
+      if ftruncate(descriptor, known.byteCount) != 0 { return nil }
+      _ = write(MP4Recording.finish(length: known.length), at: known.lengthOffset, descriptor)
+    }
+    var recording = file
+    (recording.duration, recording.bytes) = (duration(known.length), known.byteCount)
+    recording.locked = Recording.LockedView(note: known.note)
+    return (recording, !known.isFinished)
+  }
+
+  static func duration(_ length: Int) -> Duration { .seconds(Double(length) / 90_000) }
+
+  /// Up to so many bytes of a file from an offset on.
+  static func read(_ descriptor: CInt, _ offset: Int, _ count: Int) -> [UInt8] {
+    unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      while filled < count {
+        let got = unsafe pread(
+          descriptor, buffer.baseAddress.map { unsafe $0 + filled }, count - filled, offset + filled)
+        if got < 0, errno == EINTR { continue }
+        guard got > 0 else { break }
+        filled += got
+      }
+    }
+  }
+
+  static func write(_ bytes: [UInt8], at offset: Int, _ descriptor: CInt) -> Bool {
+    unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, bytes.count, offset) }
+      == bytes.count
+  }
+
+  /// Writes all bytes at the end of what is written; 0, or `errno`.
+  @Sendable static func append(_ descriptor: CInt, _ bytes: [UInt8]) -> CInt {
+    unsafe bytes.withUnsafeBytes { buffer in
+      var done = 0
+      while done < buffer.count {
+        let count = unsafe Glibc.write(
+          descriptor, buffer.baseAddress.map { unsafe $0 + done }, buffer.count - done)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return count < 0 ? errno : ENOSPC }
+        done += count
+      }
+      return 0
+    }
+  }
+}

@@ -1,0 +1,216 @@
+// Records one camera: the pictures of a view's video go through the plan into files.
+internal import Logging
+
+/// The folder takes no more of a file; its own messages say why.
+private struct RecordingFailure: Error, CustomStringConvertible {
+  let description = "the folder of recordings takes nothing"
+}
+
+final class Recorder: Sendable {
+  let camera: String
+  private let configuration: RecordingConfiguration
+  private let folder: RecordingFolder
+  private let budget: MemoryBudget
+  private let open: @Sendable () throws -> VideoStream
+  private let view: String
+  private let locked: Recording.LockedView?
+  private let onChange: @Sendable (Recording) -> Void
+  private let logger: Logger
+  private let orders = Watched(Orders())
+
+  /// What was asked and is not done yet.
+  private struct Orders {
+    var until: CaptureInstant?
+    var stops: CaptureInstant?
+    var isMoving = false
+    var isRecording = false
+    /// It is to end, with what the camera has sent so far.
+    var ends = false
+    /// Until when all triggers last, done or not.
+    var last: CaptureInstant?
+  }
+
+  /// How long pictures are collected before they are looked at: a few at a time cost much less than one by one.
+  private static let looksEvery = Duration.milliseconds(500)
+  /// Pictures that are in memory for this long, or of so many bytes, are written together.
+  private static let flushesEvery = Duration.milliseconds(900)
+  private static let flushesAt = 512 << 10
+  /// How long a camera that sends nothing is waited for at the end.
+  private static let endsWithin = Duration.milliseconds(300)
+  /// How long to wait after something failed.
+  private static let pause = Duration.seconds(5)
+
+  /// `open` begins to watch the view, `locked` is what that shows if it is locked. `onChange` gets each file when it begins and when it has ended. The triggers of `before`, an
+  /// earlier recorder of the camera, stay in force until they end.
+  init(
+    _ camera: String, _ view: String, locked: Recording.LockedView? = nil,
+    _ configuration: RecordingConfiguration, _ folder: RecordingFolder, within budget: MemoryBudget,
+    continuing before: Recorder? = nil, logger: Logger, onChange: @escaping @Sendable (Recording) -> Void,
+    open: @escaping @Sendable () throws -> VideoStream
+  ) {
+    self.camera = camera
+    self.view = view
+    self.locked = locked
+    self.configuration = configuration
+    self.folder = folder
+    self.budget = budget
+    self.logger = logger
+    self.onChange = onChange
+    self.open = open
+    if let orders = before?.orders.value {
+      let last = orders.last.flatMap { $0 + configuration.after > CaptureClock.now ? $0 : nil }
+      let isMoving = orders.isMoving && configuration.when == .motion
+      self.orders.update { ($0.until, $0.last, $0.isMoving) = (last, last, isMoving) }
+    }
+  }
+
+  /// Whether a file is open.
+  var isRecording: Bool { orders.value.isRecording }
+
+  /// Something happens until `end`.
+  func trigger(until end: CaptureInstant) {
+    orders.update {
+      $0.until = max($0.until ?? .start, end)
+      $0.last = max($0.last ?? .start, end)
+    }
+  }
+
+  /// Whether something moves. What moves only between two looks is recorded too.
+  func moves(_ isMoving: Bool) {
+    guard orders.withLock({ $0.isMoving }) != isMoving else { return }
+    orders.withLock { $0.isMoving = isMoving }
+    trigger(until: CaptureClock.now)
+  }
+
+  /// Triggers end now.
+  func stop() { orders.update { ($0.until, $0.last, $0.stops) = (nil, nil, CaptureClock.now) } }
+
+  /// Recording ends with what the camera has sent so far.
+  func end() { orders.update { $0.ends = true } }
+
+  /// Records until it is to end. After an error it tries again.
+  func run() async {
+    var (plan, trouble) = (RecordingPlan(configuration), String?.none)
+    while !orders.withLock({ $0.ends }) {
+      do {
+        let stream = try open()
+        defer { stream.end() }
+        let ending = Task { [orders] in
+          _ = try await orders.first { $0.ends ? true : nil }
+          try await Task.sleep(for: Self.endsWithin)
+          stream.end()
+        }
+        defer { ending.cancel() }
+        try await record(stream, &plan)
+        trouble = nil
+      } catch {
+        let reason = Problem(error)?.detail ?? "\(error)"
+        if reason != trouble {
+          logger.warning("camera not recorded", metadata: ["camera": "\(camera)", "reason": "\(reason)"])
+        }
+        trouble = reason
+      }
+      await rest(for: Self.pause)
+    }
+  }
+
+  /// Waits, but not beyond the end.
+  private func rest(for time: Duration) async {
+    _ = try? await orders.first(until: CaptureClock.now + time) { $0.ends ? true : nil }
+  }
+
+  /// A file that is being written.
+  private struct File {
+    let handle: RecordingHandle
+    let recording: Recording
+    var mp4: FragmentedMP4
+    /// Fragments that wait, and since when.
+    var bytes: [UInt8] = []
+    var since: CaptureInstant?
+
+    mutating func append(_ sample: VideoSample) {
+      bytes += mp4.append(sample)
+      since = since ?? sample.timestamp
+    }
+  }
+
+  private func record(_ stream: VideoStream, _ plan: inout RecordingPlan) async throws {
+    var file: File?
+    let lease = try budget.reserve(0)
+    defer {
+      for step in plan.interrupt() { _ = carryOut(step, &file) }
+      // After an error the plan may be ahead of what was done.
+      if file != nil { _ = carryOut(.end, &file) }
+      orders.update { $0.isRecording = false }
+    }
+    while let samples = try await stream.nextSamples() {
+      let (until, stops, isMoving, ends) = orders.withLock { orders in
+        defer { (orders.until, orders.stops) = (nil, nil) }
+        return (orders.until, orders.stops, orders.isMoving, orders.ends)
+      }
+      plan.isMoving = isMoving
+      if let stops { plan.stop(at: stops) }
+      if let until { plan.trigger(until: until) }
+      // The camera shows nothing: the file ends, and the next one begins when it is back.
+      for step in samples.isEmpty ? plan.interrupt() : samples.flatMap({ plan.take($0) })
+      where !carryOut(step, &file) {
+        // The file ends with what it has. The view is not watched during the pause: who does not read what it
+        // watches is taken for a slow client.
+        throw RecordingFailure()
+      }
+      hold(&plan, lease)
+      if let since = file?.since, let last = samples.last, last.timestamp - since >= Self.flushesEvery,
+        !flush(&file)
+      {
+        throw RecordingFailure()
+      }
+      if plan.isRecording != isRecording {
+        let isRecording = plan.isRecording
+        orders.withLock { $0.isRecording = isRecording }
+      }
+      if ends { return }
+      await rest(for: Self.looksEvery)
+    }
+  }
+
+  /// Reserves what waits for a trigger, in steps. Where there is no room, the oldest goes.
+  private func hold(_ plan: inout RecordingPlan, _ lease: MemoryLease) {
+    let step = 1 << 20
+    while (try? lease.resize(to: (plan.waitingBytes + step - 1) / step * step)) == nil { plan.forgetOldest() }
+  }
+
+  /// Whether it could be done.
+  private func carryOut(_ step: RecordingPlan.Step, _ file: inout File?) -> Bool {
+    switch step {
+    case .begin(let samples):
+      guard let first = samples.first else { return true }
+      let (handle, recording) = folder.begin(
+        camera, view, locked: locked, at: WallTime(capturedAt: first.timestamp))
+      let mp4 = FragmentedMP4(isFile: true, note: locked?.note ?? [])
+      var new = File(handle: handle, recording: recording, mp4: mp4)
+      for sample in samples { new.append(sample) }
+      let bytes = new.bytes
+      (new.bytes, new.since) = ([], nil)
+      file = new
+      onChange(recording)
+      return folder.append(bytes, to: handle)
+    case .append(let sample):
+      file?.append(sample)
+      return file.map { $0.bytes.count < Self.flushesAt } ?? true || flush(&file)
+    case .end:
+      let isWritten = flush(&file)
+      guard let ended = file else { return true }
+      file = nil
+      folder.end(ended.handle, length: ended.mp4.length) { [onChange] in onChange($0 ?? ended.recording.lost)
+      }
+      return isWritten
+    }
+  }
+
+  private func flush(_ file: inout File?) -> Bool {
+    guard let open = file, !open.bytes.isEmpty else { return true }
+    file?.bytes = []
+    file?.since = nil
+    return folder.append(open.bytes, to: open.handle)
+  }
+}

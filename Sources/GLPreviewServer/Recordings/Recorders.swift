@@ -1,0 +1,164 @@
+// The recorders of all cameras that are to be recorded, as the configuration changes.
+internal import Logging
+internal import ServiceLifecycle
+internal import Synchronization
+
+package final class Recorders: Service, CustomStringConvertible {
+  private let registry: CameraRegistry
+  private let videos: VideoStreams
+  let folder: RecordingFolder
+  private let events: ServiceEvents
+  private let logger: Logger
+  /// By the names of the cameras' sources, so that a replaced camera starts anew; nil once the service ends.
+  private let running = Mutex<[Key: Running]?>([:])
+
+  private struct Key: Hashable {
+    let source: String
+    let configuration: RecordingConfiguration
+    let view: String
+    let video: VideoConfiguration
+    /// What a locked view shows: nothing from before it was locked is recorded with it.
+    let locked: ViewConfiguration?
+
+    init?(_ camera: ServedCamera) {
+      let record = camera.configuration.record
+      let view = camera.views.first { record.view == nil || $0.name == record.view }
+      guard record.when != .never, let view else { return nil }
+      (source, configuration) = (camera.source, record)
+      (self.view, video) = (view.name, view.served.video)
+      locked = view.served.isLocked ? view.served.view : nil
+    }
+  }
+
+  /// Those that end.
+  private let ending = Mutex<[Task<Void, Never>]>([])
+
+  private struct Running {
+    let recorder: Recorder
+    let task: Task<Void, Never>
+  }
+
+  init(
+    _ registry: CameraRegistry, _ videos: VideoStreams, _ folder: RecordingFolder, _ events: ServiceEvents,
+    logger: Logger
+  ) {
+    self.registry = registry
+    self.videos = videos
+    self.folder = folder
+    self.events = events
+    self.logger = logger
+  }
+
+  /// How many cameras are being recorded now.
+  var count: Int { running.withLock { $0?.values.count { $0.recorder.isRecording } ?? 0 } }
+
+  /// Whether a camera is being recorded now.
+  func isRecording(_ camera: String) -> Bool {
+    running.withLock {
+      $0?.values.contains { $0.recorder.camera == camera && $0.recorder.isRecording } ?? false
+    }
+  }
+
+  /// Something happens at a camera until `end`.
+  ///
+  /// - Returns: whether the camera is recorded at triggers.
+  func trigger(_ camera: String, until end: CaptureInstant) -> Bool {
+    let when = registry.served[camera: camera]?.configuration.record.when ?? .never
+    guard [.motion, .trigger].contains(when) else { return false }
+    return tell(camera) { $0.trigger(until: end) }
+  }
+
+  /// What moves before a camera has changed.
+  package func motionChanged(_ camera: String, _ news: MotionEpisodes.News) {
+    guard registry.served[camera: camera]?.configuration.record.when == .motion else { return }
+    switch news {
+    case .started, .updated: tell(camera) { $0.moves(true) }
+    case .ended: tell(camera) { $0.moves(false) }
+    case .sceneChanged: break
+    }
+  }
+
+  /// A reload has changed masks: what was recorded before shows what they hide.
+  func masksChanged(from before: [CameraConfiguration], to now: [CameraConfiguration]) {
+    for camera in now {
+      guard let old = before.first(where: { $0.name == camera.name }),
+        old.options.masks != camera.options.masks
+      else { continue }
+      let count = folder.count(of: camera.name)
+      guard count > 0 else { continue }
+      logger.notice(
+        "recordings from before a change of masks remain",
+        metadata: ["camera": "\(camera.name)", "recordings": "\(count)"])
+    }
+  }
+
+  /// Triggers of a camera end now.
+  func stop(_ camera: String) { tell(camera) { $0.stop() } }
+
+  /// Tells the recorder of a camera as it is served now: a recorder from before a reload still holds pictures that the new
+  /// configuration may hide.
+  ///
+  /// - Returns: whether there is one.
+  @discardableResult
+  private func tell(_ camera: String, _ order: (Recorder) -> Void) -> Bool {
+    running.withLock { running in
+      follow(&running)
+      guard let one = running?.values.first(where: { $0.recorder.camera == camera }) else { return false }
+      order(one.recorder)
+      return true
+    }
+  }
+
+  /// Keeps the recorders as they are configured; ends all files when the service ends.
+  package func run() async throws {
+    await cancelWhenGracefulShutdown { [self] in
+      while !Task.isCancelled {
+        let known = registry.served.changes
+        running.withLock { follow(&$0) }
+        _ = try? await registry.served(after: known)
+      }
+    }
+    let ones = running.withLock { running in
+      defer { running = nil }
+      return running.map { Array($0.values) } ?? []
+    }
+    for one in ones { one.recorder.end() }
+    for task in ones.map(\.task) + ending.withLock({ $0 }) { await task.value }
+    await folder.flushInTime()
+  }
+
+  /// Ends and starts recorders, as cameras are served now.
+  private func follow(_ known: inout [Key: Running]?) {
+    guard var running = known else { return }
+    defer { known = running }
+    let wanted = registry.cameras.compactMap { camera in Key(camera).map { (camera.configuration.name, $0) } }
+    let keys = Set(wanted.map(\.1))
+    let gone = running.filter { !keys.contains($0.key) }
+    for (key, one) in gone {
+      one.recorder.end()
+      running[key] = nil
+      ending.withLock { $0.append(one.task) }
+      Task { [self] in
+        await one.task.value
+        ending.withLock { $0.removeAll { $0 == one.task } }
+      }
+    }
+    for (name, key) in wanted where running[key] == nil {
+      let before = gone.values.first { $0.recorder.camera == name }?.recorder
+      running[key] = start(name, key, continuing: before)
+    }
+  }
+
+  private func start(_ name: String, _ key: Key, continuing before: Recorder?) -> Running {
+    let view = key.view
+    let recorder = Recorder(
+      name, view, locked: key.locked.map(Recording.LockedView.init), key.configuration, folder,
+      within: registry.budget, continuing: before, logger: logger,
+      onChange: { [events] in events.recorded($0) },
+      open: { [registry, videos] in
+        let target = try registry.view(view, of: name)
+        return try videos.begin(target, as: target.served, target.served.video, patiently: true)
+      })
+    return Running(recorder: recorder, task: Task { await recorder.run() })
+  }
+}

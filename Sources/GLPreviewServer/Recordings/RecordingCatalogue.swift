@@ -1,0 +1,99 @@
+// What a folder of recordings has, in the order of time. It does no I/O.
+
+/// The recordings of a folder, sorted by their names, which begin with their times.
+struct RecordingCatalogue: Sendable {
+  private(set) var recordings: [Recording] = []
+
+  private struct View: Hashable {
+    let camera: String
+    let view: Substring
+
+    init(_ name: StampedFileName) { (camera, view) = (name.camera, name.view) }
+  }
+
+  /// A recording by its name; nil removes it.
+  subscript(name: StampedFileName) -> Recording? {
+    get {
+      let place = place(of: name)
+      return place < recordings.count && recordings[place].name == name ? recordings[place] : nil
+    }
+    set {
+      let place = place(of: name)
+      let isThere = place < recordings.count && recordings[place].name == name
+      switch (isThere, newValue) {
+      case (true, let new?): recordings[place] = new
+      case (true, nil): recordings.remove(at: place)
+      case (false, let new?): recordings.insert(new, at: place)
+      case (false, nil): break
+      }
+    }
+  }
+
+  private func place(of name: StampedFileName) -> Int { count { $0 < name } }
+
+  /// The number of recordings whose names are before a place in the order.
+  private func count(before isBefore: (StampedFileName) -> Bool) -> Int {
+    var (low, high) = (0, recordings.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if isBefore(recordings[middle].name) { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// Adds files of earlier runs, of which nothing but the names and the sizes is known.
+  ///
+  /// - Returns: the newest two of each view, of which one may not have been ended, and the others; the newest of them last.
+  mutating func add(_ files: [RetainedFiles.File]) -> (newest: [StampedFileName], others: [StampedFileName]) {
+    let known = Set(recordings.map(\.name))
+    let new = files.filter { !known.contains($0.name) }.map { Recording($0.name, bytes: $0.bytes) }
+    recordings = (recordings + new).sorted { $0.name < $1.name }
+    var (counts, newest, others): ([View: Int], [StampedFileName], [StampedFileName]) = ([:], [], [])
+    for recording in recordings.reversed() where recording.isUnknown {
+      counts[View(recording.name), default: 0] += 1
+      if counts[View(recording.name), default: 0] <= 2 {
+        newest.append(recording.name)
+      } else {
+        others.append(recording.name)
+      }
+    }
+    return (newest, others.reversed())
+  }
+
+  mutating func remove(_ names: [StampedFileName]) {
+    if names.count < 10 { return names.forEach { self[$0] = nil } }
+    let names = Set(names)
+    recordings.removeAll { names.contains($0.name) }
+  }
+
+  /// Only those that are being written stay.
+  mutating func removeAllWritten() { recordings.removeAll { !$0.isOpen } }
+
+  /// Longer than any recording, which ends with the first key picture after a day at most.
+  private static let longest = Duration.seconds(2 * 86_400)
+
+  /// The recordings that overlap a span and are wanted, the newest first. One ends at the latest when the next one of its view begins.
+  func list(
+    of camera: String?, from: WallTime?, to: WallTime?, limit: Int,
+    where isWanted: (Recording) -> Bool = { _ in true }
+  ) -> [Recording] {
+    let (first, last) = (from.map(StampedFileName.stamp), to.map(StampedFileName.stamp))
+    var found: [Recording] = []
+    var earlier: Set<View> = []
+    // Of very many recordings only those are looked at that may overlap it.
+    let begin = from.map { StampedFileName.stamp(WallTime(sinceEpoch: $0.sinceEpoch - Self.longest)) }
+    let low = begin.map { begin in count { $0.stamp < begin } } ?? 0
+    let high = last.map { last in count { $0.stamp <= last } } ?? recordings.count
+    for recording in recordings[low..<max(low, high)].reversed() {
+      guard found.count < limit else { break }
+      guard camera == nil || recording.camera == camera else { continue }
+      if let first, recording.name.stamp < first {
+        // Only the last one that began before may last until then.
+        guard earlier.insert(View(recording.name)).inserted, recording.end.map({ $0 >= from ?? $0 }) ?? true
+        else { continue }
+      }
+      if isWanted(recording) { found.append(recording) }
+    }
+    return found
+  }
+}

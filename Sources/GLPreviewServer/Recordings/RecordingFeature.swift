@@ -1,0 +1,52 @@
+// Recordings as a feature of the service.
+package import Cluster
+internal import Hummingbird
+package import ServiceLifecycle
+
+package struct RecordingFeature: ServiceFeature {
+  private let core: ServiceCore
+  /// Nil where nothing is recorded.
+  package let recorders: Recorders?
+  private let others: PeerRecordings
+
+  /// `forwarder` asks other nodes for theirs.
+  package init(_ core: ServiceCore, _ forwarder: PeerForwarder) {
+    (self.core, others) = (core, PeerRecordings(catalogue: core.peers, forwarder: forwarder))
+    recorders = core.configuration.recordings.map {
+      Recorders(
+        core.registry, core.videos, RecordingFolder($0, metrics: core.metrics, logger: core.logger),
+        core.events, logger: core.logger)
+    }
+  }
+
+  package var services: [any Service] { recorders.map { [$0.folder, $0] } ?? [] }
+
+  package func addRoutes(to group: ServiceRoutes) {
+    RecordingRoutes(registry: core.registry, recorders: recorders, others: others).add(to: group)
+  }
+
+  package func apply(_ new: ValidatedConfiguration, replacing old: ServedState) {
+    recorders?.masksChanged(from: old.cameras.map(\.configuration), to: new.cameras)
+  }
+
+  package func members(of camera: ServedCamera) -> [String: JSONValue] {
+    members(of: camera) { ["active": .bool(recorders?.isRecording($0) ?? false)] }
+  }
+
+  package func lastingMembers(of camera: ServedCamera) -> [String: JSONValue] {
+    members(of: camera) { _ in [:] }
+  }
+
+  private func members(
+    of camera: ServedCamera, and others: (_ camera: String) -> [String: JSONValue]
+  ) -> [String: JSONValue] {
+    let when = camera.configuration.record.when
+    guard when != .never else { return [:] }
+    let members: [String: JSONValue] = ["when": .string(when.rawValue)]
+    return ["recording": .object(members.merging(others(camera.configuration.name)) { $1 })]
+  }
+
+  package var metricFamilies: [MetricFamily] {
+    [MetricFamily("glpreview_cameras_recording", value: Double(recorders?.count ?? 0))]
+  }
+}

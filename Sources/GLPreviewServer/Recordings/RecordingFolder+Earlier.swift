@@ -1,0 +1,76 @@
+// The recordings that there are, with those of earlier runs: at the start only their names are read, and each file when somebody
+// asks for it, or after a while.
+internal import Dispatch
+internal import Logging
+internal import Synchronization
+
+extension RecordingFolder {
+  /// How many files of earlier runs are read before what is being recorded has its turn.
+  private static let lookedAtOnce = 32
+
+  /// The recordings that overlap a span, the newest first, as far as they are known by now.
+  func recordings(of camera: String?, from: WallTime?, to: WallTime?, limit: Int) -> [Recording] {
+    catalogue.withLock { $0.recordings.list(of: camera, from: from, to: to, limit: limit) }
+  }
+
+  /// The same, of those that `isWanted` is true for. What nobody has read of these yet is read first, a few files at a time.
+  func read(
+    of camera: String?, from: WallTime?, to: WallTime?, limit: Int,
+    where isWanted: (Recording) -> Bool = { _ in true }
+  ) async -> [Recording] {
+    while true {
+      let found = catalogue.withLock { catalogue in
+        catalogue.recordings.list(of: camera, from: from, to: to, limit: limit) {
+          $0.isUnknown || isWanted($0)
+        }
+      }
+      let unknown = found.filter(\.isUnknown).map(\.name)
+      if unknown.isEmpty { return found }
+      await onQueue { [self] in look(at: Array(unknown.prefix(Self.lookedAtOnce))) }
+    }
+  }
+
+  /// How many there are of a camera.
+  func count(of camera: String) -> Int {
+    catalogue.withLock { $0.recordings.recordings.count { $0.camera == camera } }
+  }
+
+  /// A recording by the path components of its URL.
+  func recording(_ folder: String, _ file: String) async -> Recording? {
+    guard let name = StampedFileName(camera: folder, file: file, .recording) else { return nil }
+    if catalogue.withLock({ $0.recordings[name]?.isUnknown }) == true {
+      await onQueue { [self] in look(at: [name]) }
+    }
+    return catalogue.withLock { $0.recordings[name] }
+  }
+
+  /// Reads files of earlier runs, and forgets those that are no recordings.
+  private func look(at names: [StampedFileName]) {
+    tryTo("folder not read") { [self] store, _ in look(at: names, in: &store) }
+  }
+
+  func look(at names: [StampedFileName], in store: inout FolderStore) {
+    var repaired = 0
+    for name in names {
+      guard let file = catalogue.withLock({ $0.recordings[name] }), file.isUnknown else { continue }
+      let known = RecordedBytes.look(at: file, in: &store)
+      catalogue.withLock { $0.recordings[name] = known?.0 }
+      repaired += known?.isRepaired == true ? 1 : 0
+    }
+    guard repaired > 0 else { return }
+    logger.notice(
+      "recordings that had not ended were finished", metadata: ["recordings": "\(repaired)"])
+  }
+
+  /// Reads on in the background, a few files at a time, so that what is being recorded does not wait.
+  func lookOn() {
+    let names = catalogue.withLock { catalogue in
+      let names = Array(catalogue.unread.suffix(Self.lookedAtOnce))
+      catalogue.unread.removeLast(names.count)
+      return names
+    }
+    guard !names.isEmpty else { return }
+    look(at: names)
+    queue.asyncAfter(deadline: .now() + .milliseconds(50)) { [self] in lookOn() }
+  }
+}

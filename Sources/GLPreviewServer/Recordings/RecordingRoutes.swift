@@ -1,0 +1,221 @@
+// `/api/recordings`, the files at `/recordings/`, and `/api/cameras/{camera}/recording`, which triggers one.
+internal import Dispatch
+internal import FoundationEssentials
+internal import Glibc
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+
+struct RecordingRoutes: Sendable {
+  let registry: CameraRegistry
+  /// Nil where nothing is recorded.
+  let recorders: Recorders?
+  let others: PeerRecordings
+
+  private static let longestTrigger = 3600.0
+  private static let mostListed = 1000
+
+  func add(to group: ServiceRoutes) {
+    group.get("api/recordings") { request, context in try await list(request, context) }
+    // Not named `camera`: a recording stays at its node, also when its camera is elsewhere.
+    group.get("recordings/:folder/:name", .pictures) { request, context in
+      guard let (recording, folder) = try await recording(request, context) else {
+        return try await others.pass(request, context)
+      }
+      return try await file(recording, in: folder, request, context)
+    }
+    group.delete("recordings/:folder/:name") { request, context in
+      guard let (recording, folder) = try await recording(request, context) else {
+        return try await others.pass(request, context)
+      }
+      return try await remove(recording, from: folder)
+    }
+    group.post("api/cameras/:camera/recording") { request, context in try await trigger(request, context) }
+    group.delete("api/cameras/:camera/recording") { _, context in
+      let (camera, recorders) = try known(context)
+      recorders.stop(camera)
+      return Response(status: .noContent)
+    }
+  }
+
+  // MARK: Triggers
+
+  private func known(_ context: ServiceContext) throws -> (String, Recorders) {
+    let name = try context.parameters.require("camera")
+    guard let camera = registry.served[camera: name]?.configuration else {
+      throw Problem.notFound("there is no camera '\(name)'")
+    }
+    guard camera.record.when == .never || recorders != nil else {
+      throw Problem(.conflict, "recordings were configured after the start: restart the service")
+    }
+    guard let recorders, [.trigger, .motion].contains(camera.record.when) else {
+      throw Problem(
+        .conflict, "'\(name)' is not recorded at triggers: its record.when is \(camera.record.when)")
+    }
+    return (name, recorders)
+  }
+
+  private struct Trigger: Decodable {
+    var duration: Double?
+  }
+
+  /// Records from now on for `duration` seconds, with what the configuration says before and after.
+  private func trigger(_ request: Request, _ context: ServiceContext) async throws -> Response {
+    let (camera, recorders) = try known(context)
+    let body = try await request.body.collect(upTo: context.maxUploadSize)
+    var duration = 0.0
+    if body.readableBytes > 0 {
+      guard let trigger = try? JSONDecoder().decode(Trigger.self, from: Data(body.readableBytesView)) else {
+        throw Problem(.badRequest, #"the body must be like {"duration": 10}, in seconds"#)
+      }
+      duration = trigger.duration ?? 0
+    }
+    guard (0...Self.longestTrigger).contains(duration) else {
+      throw Problem.badParameter("duration", "\(duration) is not from 0 to 3600 s")
+    }
+    let end = CaptureClock.now + .seconds(duration)
+    guard recorders.trigger(camera, until: end) else {
+      throw Problem.busy(.serviceUnavailable, "the camera is not watched yet", retryAfter: 1)
+    }
+    return try Response(
+      status: .accepted,
+      json: ["camera": camera, "until": WallTime(capturedAt: end).description])
+  }
+
+  // MARK: Files
+
+  private struct List: Encodable {
+    var recordings: [Recording.Answer]
+    var node: [String: String]?
+    var peers: [PeerRecordings.Node]?
+  }
+
+  /// Whether a client may see a recording, as its view is served now. The role `control` sees all.
+  private func isShown(_ recording: Recording, to role: Role?) -> Bool {
+    if role == .control { return true }
+    guard let camera = registry.served[camera: recording.camera] else {
+      return others.shows(recording.view, of: recording.camera)
+    }
+    return recording.isShown(by: camera.views.first { $0.name == recording.view }?.served)
+  }
+
+  /// The newest of all nodes, unless another node asks.
+  private func list(_ request: Request, _ context: ServiceContext) async throws -> Response {
+    var words = try QueryWords(request)
+    let camera = words.take("camera")
+    let times = 0.0...1e11
+    let from = try words.takeNumber("from", in: times).map { WallTime(sinceEpoch: .seconds($0)) }
+    let to = try words.takeNumber("to", in: times).map { WallTime(sinceEpoch: .seconds($0)) }
+    let limit = try words.takeInteger("limit", in: 1...Self.mostListed) ?? 200
+    try words.finish(known: ["camera", "from", "to", "limit"])
+    let found =
+      await recorders?.folder.read(of: camera, from: from, to: to, limit: limit) {
+        isShown($0, to: context.role)
+      } ?? []
+    var list = List(recordings: found.map(\.answer))
+    guard others.areMeant(by: request) else { return try Response(json: list) }
+    let name = others.ownName
+    for index in list.recordings.indices { list.recordings[index].node = name }
+    let elsewhere = try await context.whileClientStays { try await others.list(request, context) }
+    list.recordings += elsewhere.recordings
+    list.recordings.sort { ($1.start, $1.camera) < ($0.start, $0.camera) }
+    list.recordings.removeLast(max(list.recordings.count - limit, 0))
+    (list.node, list.peers) = (["name": name], elsewhere.nodes)
+    return try Response(json: list)
+  }
+
+  /// Nil for one that another node may have.
+  private func recording(_ request: Request, _ context: ServiceContext) async throws -> (
+    Recording, RecordingFolder
+  )? {
+    let folder = try context.parameters.require("folder").percentDecoded
+    let name = try context.parameters.require("name").percentDecoded
+    if let recorders, let recording = await recorders.folder.recording(folder, name) {
+      return (recording, recorders.folder)
+    }
+    guard others.areMeant(by: request), StampedFileName(camera: folder, file: name, .recording) != nil else {
+      throw Problem.notFound("there is no such recording")
+    }
+    return nil
+  }
+
+  private func remove(_ recording: Recording, from folder: RecordingFolder) async throws -> Response {
+    switch await folder.remove(recording) {
+    case .done: return Response(status: .noContent)
+    case .isOpen: throw Problem(.conflict, "it is still being recorded")
+    case .failed: throw Problem(.internalServerError, "it can't be removed: the log says why")
+    }
+  }
+
+  /// What is read at a time: less than a socket takes at once, since each reader that takes nothing holds one.
+  private static let chunk = 64 << 10
+  /// Files that are being sent: each holds two descriptors.
+  private let readers = AdmissionLimit(capacity: 128, subject: "recordings being read")
+
+  /// A file, or a part of it (RFC 9110, 14). One that is being recorded has what is written so far.
+  private func file(
+    _ recording: Recording, in folder: RecordingFolder, _ request: Request, _ context: ServiceContext
+  ) async throws -> Response {
+    if !isShown(recording, to: .read) { try context.require(.control) }
+    guard let descriptor = await folder.open(recording) else {
+      throw Problem.notFound("the recording has gone")
+    }
+    let file = OpenFile(descriptor)
+    let size = recording.bytes
+    let tag = "\"\(size)-\(recording.isOpen ? "open" : "whole")\""
+    var headers: HTTPFields = [
+      .contentType: "video/mp4", .acceptRanges: "bytes", .eTag: tag, .cacheControl: "no-cache",
+    ]
+    if request.headers.know(tag) { return Response(status: .notModified, headers: headers) }
+    let isSame = request.headers[.ifRange].map { $0 == tag } ?? true
+    var range = 0..<size
+    var status = HTTPResponse.Status.ok
+    if isSame, request.method == .get, let field = request.headers[.range] {
+      switch ByteRange(field, of: size) {
+      case .part(let part):
+        (range, status) = (part, .partialContent)
+        headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(size)"
+      case .unsatisfiable:
+        throw Problem(
+          .rangeNotSatisfiable, "the recording has \(size) bytes",
+          headers: ["Content-Range": "bytes */\(size)"])
+      case .whole: break
+      }
+    }
+    let channel = context.channel
+    // What is read, and its copy on the way to the socket.
+    let (permit, lease) = (try readers.enter(), try registry.budget.reserve(2 * Self.chunk))
+    return Response(
+      status: status, headers: headers,
+      body: ResponseBody(contentLength: range.count) { [self, range] writer in
+        defer { withExtendedLifetime((permit, lease)) {} }
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+          let bytes = await file.read(offset, min(Self.chunk, range.upperBound - offset))
+          // Its view may be switched off or locked meanwhile.
+          guard !bytes.isEmpty, isShown(recording, to: context.role) else {
+            throw FolderError("the recording")
+          }
+          offset += bytes.count
+          try await writer.write(ByteBuffer(bytes: bytes))
+          try await channel.seesWrites()
+        }
+        try await writer.finish(nil)
+      })
+  }
+}
+
+/// Reads a file on threads that may wait for a disk.
+private final class OpenFile: Sendable {
+  private let descriptor: CInt
+  init(_ descriptor: CInt) { self.descriptor = descriptor }
+  deinit { close(descriptor) }
+
+  func read(_ offset: Int, _ count: Int) async -> [UInt8] {
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global(qos: .userInitiated).async { [self] in
+        continuation.resume(returning: RecordedBytes.read(descriptor, offset, count))
+      }
+    }
+  }
+}

@@ -1,0 +1,118 @@
+// The service, assembled from cameras, streams, snapshots and routes.
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+package import Logging
+internal import NIOCore
+internal import NIOPosix
+internal import ServiceLifecycle
+internal import UnixSignals
+
+/// Serves cameras over HTTP until it is stopped.
+///
+/// ```swift
+/// let configuration = ServerConfiguration(cameras: [CameraConfiguration(name: "door", source: "/dev/video0")])
+/// try await PreviewServer(ValidatedConfiguration(configuration), logger: Logger(label: "door")).run()
+/// ```
+package struct PreviewServer: Sendable {
+  private let configuration: ValidatedConfiguration
+  private let logger: Logger
+  private let reload: ConfigurationReload?
+  private let onRunning: @Sendable (Int?) async -> Void
+
+  /// The version in `/api/cameras` and `glpreview --version`.
+  package static let version = "0.1.0"
+
+  /// How long closing cameras and their commands may take at the end.
+  private static let closesWithin = Duration.seconds(1)
+
+  /// Creates a service without opening anything. Without `reload`, SIGHUP is left to the program. `onRunning` is called
+  /// when the service listens, with its port; nil for a local socket.
+  package init(
+    _ configuration: ValidatedConfiguration, logger: Logger, reload: ConfigurationReload? = nil,
+    onRunning: @escaping @Sendable (Int?) async -> Void = { _ in }
+  ) {
+    self.configuration = configuration
+    self.logger = logger
+    self.reload = reload
+    self.onRunning = onRunning
+  }
+
+  /// Serves until SIGTERM, SIGINT, or the task's graceful shutdown or cancellation. Then streams end, and it returns
+  /// within five seconds.
+  ///
+  /// - Throws: `DeviceError` if hardware is required but missing; errors of opening files and the address.
+  package func run() async throws {
+    var options = PreviewSession.Options()
+    options.primesPrograms = true
+    try await run(ServiceParts(configuration, logger: logger, options: options))
+  }
+
+  func run(_ parts: ServiceParts) async throws {
+    if configuration.requiresHardware {
+      let device = try await parts.registry.session.device
+      guard !device.isSoftware else { throw SoftwareRendererRefused(device: device) }
+    }
+    let connections = OpenFileLimit.makeRoom(for: configuration.limits.connections)
+    if connections < configuration.limits.connections {
+      logger.warning(
+        "the system's limit of open files allows fewer connections than limits.connections",
+        metadata: ["connections": "\(connections)"])
+    }
+    let router = parts.router()
+    let routes = router.buildResponder()
+    parts.answer(with: routes)
+    let application = Application(
+      router: router,
+      server: try parts.server(),
+      configuration: ApplicationConfiguration(
+        address: configuration.bind.address, serverName: "glpreview", backlog: 1024,
+        availableConnectionsDelegate: .maximum(connections, logger: logger)),
+      onServerRunning: { [onRunning] channel in
+        for feature in parts.features { feature.didStart(at: channel.localAddress?.port) }
+        await onRunning(channel.localAddress?.port)
+        SystemdNotifier().ready()
+      },
+      logger: logger)
+    let watchdog = SystemdWatchdog(notifier: SystemdNotifier()) { [registry = parts.registry] in
+      // If a part of the session hangs, so does this, and systemd's watchdog is not notified.
+      for camera in registry.cameras { _ = await registry.session.status(of: camera.source) }
+      return true
+    }
+    // Services stop in reverse order: the server waits for clients that follow events.
+    let reloads = [reload].compactMap { $0 }.map { ReloadService(parts: parts, reload: $0) }
+    var services = parts.core.services + parts.features.flatMap(\.services)
+    services += reloads as [any Service]
+    services += [application, parts.events.log, watchdog]
+    services += parts.features.reversed().flatMap(\.servicesEndingFirst)
+    var group = ServiceGroupConfiguration(
+      services: services.map { .init(service: $0) },
+      gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+    group.maximumGracefulShutdownDuration = configuration.patience.shutdown
+    do {
+      try await ServiceGroup(configuration: group).run()
+    } catch let error {
+      await close(parts.registry.session)
+      // A client was still being answered at the deadline. That is a normal end, unless this task itself was
+      // cancelled.
+      guard error is CancellationError, !Task.isCancelled else { throw error }
+      return
+    }
+    await close(parts.registry.session)
+  }
+
+  /// Closes cameras and ends their commands, without waiting for those that hang.
+  private func close(_ session: PreviewSession) async {
+    await waitAtMost(Self.closesWithin) { await session.close() }
+  }
+}
+
+extension ListenAddress {
+  /// The address in Hummingbird's type.
+  var address: BindAddress {
+    switch self {
+    case .host(let name, let port): .hostname(name, port: port)
+    case .unix(let path): .unixDomainSocket(path: path)
+    }
+  }
+}

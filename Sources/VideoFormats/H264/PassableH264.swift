@@ -1,0 +1,122 @@
+// Which pictures of a camera's own H.264 can be sent on as they came. It decides by their bytes alone.
+
+/// Reads the packets of one connection, a picture each, and makes samples of them where that is possible.
+package struct PassableH264: Sendable {
+  /// What becomes of a packet.
+  package enum Verdict: Sendable, Equatable {
+    /// It is sent on.
+    case sample(VideoSample)
+    /// It has no picture.
+    case nothing
+    /// It is not sent on: nothing it could rest on was, or the stream is none that can be.
+    case decode
+  }
+
+  /// Why the stream is not sent on at all; nil while it may be.
+  package private(set) var refusal: String?
+  private let maximumPixels: Int
+  /// How many bytes the length before a unit has, as in MP4; nil for a byte stream.
+  private var lengthBytes: Int?
+  private var sps: [UInt8]?
+  private var pps: [UInt8]?
+  private var format: H264Format?
+  /// Of the format: how many bits numbers of pictures have; nil if they may have gaps.
+  private var numberBits: Int?
+  /// The number of the last picture that others rest on.
+  private var lastNumber = 0
+  /// Whether all pictures since a key picture were sent on.
+  private var isOpen = false
+  /// The stream's own time of the last picture.
+  private var last: Duration?
+  private var lastTimestamp: CaptureInstant?
+
+  /// `header` is what the container says of the stream: parameter sets as a byte stream, or as MP4 has them (`avcC`).
+  package init(header: [UInt8], maximumPixels: Int) {
+    self.maximumPixels = maximumPixels
+    read(header)
+  }
+
+  /// The parameter sets, and how packets are written, change from the next packet on.
+  package mutating func read(_ header: [UInt8]) {
+    guard header.first == 1 else { return take(H264Stream(header)) }
+    // ISO/IEC 14496-15, 5.3.3.1.2.
+    guard header.count > 6 else { return refuse("its header is cut short") }
+    lengthBytes = Int(header[4] & 3) + 1
+    var units: [UInt8] = []
+    var rest = header[5...]
+    for _ in 0..<2 {
+      let count = (rest.popFirst() ?? 0) & 31
+      for _ in 0..<count {
+        let length = rest.prefix(2).reduce(0) { $0 << 8 | Int($1) }
+        units += H264Stream.startCode + rest.dropFirst(2).prefix(length)
+        rest = rest.dropFirst(2 + length)
+      }
+    }
+    take(H264Stream(units))
+  }
+
+  private mutating func take(_ stream: H264Stream) {
+    (sps, pps) = (stream.sps ?? sps, stream.pps ?? pps)
+    if let reason = stream.refusal { refuse(reason) }
+  }
+
+  private mutating func refuse(_ reason: String) { (refusal, isOpen) = (refusal ?? reason, false) }
+
+  /// Pictures are missing: none is sent on up to the next key picture.
+  package mutating func lose() { isOpen = false }
+
+  /// Decides about a packet: `says` is its time by the stream's own clock, and `timestamp` by ours.
+  package mutating func take(
+    _ packet: [UInt8], says: Duration?, timestamp: CaptureInstant, isDamaged: Bool = false
+  ) -> Verdict {
+    guard refusal == nil else { return .decode }
+    let stream =
+      lengthBytes.map { H264Stream(packet, lengthBytes: $0) } ?? H264Stream(packet)
+    take(stream)
+    guard !stream.slices.isEmpty else { return isOpen ? .nothing : .decode }
+    // Where the sender's clock jumps, it does so by more.
+    if let says, let last, says < last, last - says < .seconds(1) { refuse("its pictures are not in order") }
+    last = says ?? last
+    if isDamaged { lose() } else if stream.isKey { begin() }
+    if let numberBits, !follows(stream, numberBits) { lose() }
+    guard isOpen, let format else { return .decode }
+    let time = lastTimestamp.map { max(timestamp, $0 + .milliseconds(1)) } ?? timestamp
+    lastTimestamp = time
+    return .sample(
+      VideoSample(bytes: stream.slices, isKey: stream.isKey, timestamp: time, format: format))
+  }
+
+  /// A key picture begins what is sent on, in the format that its parameter sets say.
+  private mutating func begin() {
+    guard refusal == nil, let sps, let pps else { return lose() }
+    if format?.sps != sps || format?.pps != pps {
+      guard let parameters = SequenceParameters(sps) else {
+        return refuse("its parameters are not understood")
+      }
+      if let reason = Self.refusal(of: parameters, maximumPixels) { return refuse(reason) }
+      format = H264Format(sps: sps, pps: pps, size: parameters.size, encoder: nil)
+      numberBits = parameters.frameNumberBits
+    }
+    isOpen = true
+  }
+
+  /// Whether no picture is missing before this one: the numbers of those that others rest on have no gaps (7.4.3).
+  private mutating func follows(_ stream: H264Stream, _ bitCount: Int) -> Bool {
+    guard let place = stream.place(bitCount) else { return false }
+    let isNext = stream.isKey || [lastNumber, (lastNumber + 1) % (1 << bitCount)].contains(place.number)
+    if place.isReference { lastNumber = place.number }
+    return isNext
+  }
+
+  /// Why a stream of these parameters would not be seen by everybody as our own renderer shows it; nil if it is.
+  static func refusal(of parameters: SequenceParameters, _ maximumPixels: Int) -> String? {
+    switch parameters {
+    case _ where ![66, 77, 100].contains(parameters.profile) || !parameters.isUsual:
+      "browsers don't decode its profile (\(parameters.profile))"
+    case _ where !parameters.isProgressive: "it is interlaced"
+    case _ where !parameters.isSquare: "its pixels are not square"
+    case _ where (parameters.reordered ?? 0) > 0 && parameters.profile != 66: "it may have B pictures"
+    default: parameters.size.refusal(maximumPixels: maximumPixels)
+    }
+  }
+}
