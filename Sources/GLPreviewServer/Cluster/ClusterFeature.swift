@@ -8,7 +8,7 @@ package struct ClusterFeature: ServiceFeature {
   /// This node among those that share cameras by leases; nil without.
   let node: ClusterNode?
   let broker: ClusterBroker?
-  /// Answers other nodes by the broker.
+  /// Answers programs by the broker.
   let responder: BrokerResponder?
   private let brokerEvents: BrokerEvents?
   private let peerEvents: PeerEvents
@@ -25,7 +25,7 @@ package struct ClusterFeature: ServiceFeature {
       try ClusterBroker($0, name: configuration.nodeName, patience, logger: logger)
     }
     forwarder = PeerForwarder(
-      peers, broker, counting: metrics, within: core.registry.budget, limit: patience.peerAnswer,
+      peers, counting: metrics, within: core.registry.budget, limit: patience.peerAnswer,
       logger: logger
     )
     responder = broker.map {
@@ -51,7 +51,6 @@ package struct ClusterFeature: ServiceFeature {
       },
       ownersChanged: { view in
         responder?.serve(view.epochs(of: core.registry.served.names, at: peers.cluster.name))
-        responder?.know(Set(view.nodes.map(\.name)))
         peers.apply(view)
       },
       isServed: { camera, node in
@@ -76,7 +75,8 @@ package struct ClusterFeature: ServiceFeature {
     group.add(
       middleware: PeerMiddleware(
         catalogue: core.peers, forwarder: forwarder, guests: core.peerStreams, streams: views.streams,
-        videos: views.videos, sockets: views.sockets, borrowed: views.compatibility))
+        videos: views.videos, sockets: views.sockets, borrowed: views.compatibility,
+        epoch: { [node] in node?.epoch(of: $0) }))
   }
 
   package func answer(
@@ -103,7 +103,7 @@ package struct ClusterFeature: ServiceFeature {
     answerByBroker()
   }
 
-  /// Answers other nodes for what is served now.
+  /// Answers programs for what is served now.
   private func answerByBroker() {
     responder?.serve(
       Dictionary(uniqueKeysWithValues: core.registry.served.names.map { ($0, node?.epoch(of: $0)) }))

@@ -45,13 +45,13 @@ package final class PeerForwarder: Sendable {
   ]
 
   init(
-    _ catalogue: PeerCatalogue, _ broker: ClusterBroker?, counting metrics: ServiceMetrics,
+    _ catalogue: PeerCatalogue, counting metrics: ServiceMetrics,
     within budget: MemoryBudget,
     limit: Duration,
     logger: Logger
   ) {
     self.catalogue = catalogue
-    requests = PeerRequests(catalogue: catalogue, broker: broker.map { BrokerRequests(broker: $0) })
+    requests = PeerRequests(catalogue: catalogue)
     self.metrics = metrics
     self.budget = budget
     self.limit = limit
@@ -260,7 +260,7 @@ package final class PeerForwarder: Sendable {
     } catch let error as HTTPClientError where error == .invalidURL {
       throw Problem(.badRequest, "this address can't be forwarded to another node")
     } catch {
-      let problem = error as? Problem ?? (error as? BrokerRequests.NobodyAnswers)?.problem
+      let problem = error as? Problem
       if problem?.status != .gatewayTimeout { metrics.count(.forwarded(.failed)) }
       throw problem ?? broken(error, node)
     }

@@ -13,6 +13,8 @@ struct PeerMiddleware: ServiceMiddleware {
   let videos: VideoRoutes
   let sockets: WebSocketRoutes
   let borrowed: CompatibilityRoutes
+  /// The lease by which this node has a camera; nil without.
+  let epoch: @Sendable (_ camera: String) -> UInt64?
 
   /// RFC 5842.
   private static let loopDetected = HTTPResponse.Status(code: 508, reasonPhrase: "Loop Detected")
@@ -39,6 +41,11 @@ struct PeerMiddleware: ServiceMiddleware {
       }
     }
     let elsewhere = request.isFromPeer ? [PeerField.elsewhere: "1"] : [:]
+    if request.isFromPeer, let asked = request.peerEpoch, let own = epoch(target.camera), asked != own {
+      throw Problem(
+        .conflict, "this node has camera '\(target.camera)' no more, or again: ask anew",
+        headers: elsewhere.merging(["Retry-After": "1"]) { $1 })
+    }
     guard let route = catalogue.route(to: target.camera) else {
       guard catalogue.isExpected(target.camera) else {
         // What was waited for an owner is not taken off the camera's own time.

@@ -1,4 +1,4 @@
-// Requests to the node that has a camera, by the broker or over HTTP. While nobody has answered, they follow the camera to its
+// Requests to the node that has a camera. While nobody has answered, they follow the camera to its
 // next owner: a node that has just died accepts requests for a while, and answers none, or refuses connections.
 internal import AsyncHTTPClient
 internal import HTTPTypes
@@ -11,7 +11,6 @@ struct CameraIsHere: Error {}
 
 struct PeerRequests: Sendable {
   let catalogue: PeerCatalogue
-  let broker: BrokerRequests?
 
   struct Answer: Sendable {
     let response: HTTPClientResponse
@@ -110,50 +109,36 @@ struct PeerRequests: Sendable {
 
   /// The answer of one node.
   ///
-  /// One that is new to the camera may have to hear of it first, so that it is asked until it has. It is asked over HTTP, which
-  /// names the node: by the broker the camera's last owner, which nobody knows to be stopped, would take the request.
+  /// One that is new to the camera may have to hear of it first, so that it is asked until it has.
   private func answer(
     _ call: PeerClient.Call, _ route: PeerRoute, isNew: Bool, _ deadline: CaptureInstant
   ) async -> Result<Answer?, any Error> {
     var pause = Duration.milliseconds(100)
     for _ in 0..<Self.tries where isNew {
-      let result = await answer(call, route, by: nil, deadline)
-      if case .failure(let error) = result, !(error is CancellationError) { break }
+      let result = await answer(call, route, deadline)
       guard result.isTooEarly, (try? await Task.sleep(for: pause)) != nil else { return result }
       pause *= 2
     }
-    return await answer(call, route, by: broker, deadline)
+    return await answer(call, route, deadline)
   }
 
+  /// Nil if none comes in time.
   private func answer(
-    _ call: PeerClient.Call, _ route: PeerRoute, by broker: BrokerRequests?, _ deadline: CaptureInstant
+    _ call: PeerClient.Call, _ route: PeerRoute, _ deadline: CaptureInstant
   ) async -> Result<Answer?, any Error> {
+    var call = call
+    call.peer = route.url
+    // Any owner gives the same picture; only the right one may change something.
+    if let epoch = route.epoch, call.method != .GET, call.method != .HEAD {
+      call.headers.replaceOrAdd(name: PeerField.epoch, value: "\(epoch)")
+    }
     let limit = max(deadline - CaptureClock.now, .milliseconds(1))
     do {
-      let response = try await response(call, route, by: broker, within: limit)
+      let response = try await catalogue.client.send(call, within: limit)
       return .success(response.map { Answer(response: $0, route: route) })
     } catch {
       return .failure(error)
     }
-  }
-
-  /// By the broker if that can be, else over HTTP; nil if none comes in time.
-  private func response(
-    _ call: PeerClient.Call, _ route: PeerRoute, by broker: BrokerRequests?, within limit: Duration
-  ) async throws -> HTTPClientResponse? {
-    if route.isMember, let broker {
-      let message = BrokerCall(
-        camera: route.camera.name, node: route.node, epoch: route.epoch, method: call.method.rawValue,
-        target: call.target, role: call.role, headers: call.headers, body: call.body)
-      switch try await broker.send(message, from: catalogue.cluster.name, within: limit) {
-      case .answer(let response): return response
-      case .timeout: return nil
-      case .notHere: break
-      }
-    }
-    var call = call
-    call.peer = route.url
-    return try await catalogue.client.send(call, within: limit)
   }
 }
 
@@ -176,7 +161,7 @@ extension Result<PeerRequests.Answer?, any Error> {
     case .success(nil): false
     case .failure(let error):
       switch error {
-      case is NIOConnectionError, is BrokerRequests.NobodyAnswers: true
+      case is NIOConnectionError: true
       case let error as HTTPClientError where error == .connectTimeout: true
       case let error as HTTPClientError: mayRepeat && error == .remoteConnectionClosed
       case is IOError: mayRepeat

@@ -17,7 +17,7 @@ struct BrokerRolesTests {
     authorization { users: [
       {user: "shed", password: "shed", permissions: {
         publish: { allow: [
-          "glp.snap.>", "glp.cmd.>", "glp.ev.shed.>",
+          "glp.ev.shed.>",
           "$KV.glp.n.shed", "$KV.glp.l.shed", "$KV.glp.c.>",
           "$JS.API.STREAM.CREATE.KV_glp", "$JS.API.STREAM.INFO.KV_glp", "$JS.API.STREAM.MSG.GET.KV_glp",
           "$JS.API.DIRECT.GET.KV_glp.>", "$JS.API.CONSUMER.CREATE.KV_glp", "$JS.API.CONSUMER.DELETE.KV_glp.>"
@@ -28,7 +28,7 @@ struct BrokerRolesTests {
       {user: "house", password: "house", permissions: {
         publish: {
           allow: [
-            "glp.snap.>", "glp.cmd.>", "glp.ev.house.>",
+            "glp.ev.house.>",
             "$KV.glp.n.house", "$KV.glp.l.house", "$KV.glp.c.>",
             "$JS.API.STREAM.CREATE.KV_glp", "$JS.API.STREAM.INFO.KV_glp", "$JS.API.STREAM.MSG.GET.KV_glp",
             "$JS.API.DIRECT.GET.KV_glp.>", "$JS.API.CONSUMER.CREATE.KV_glp", "$JS.API.CONSUMER.DELETE.KV_glp.>"

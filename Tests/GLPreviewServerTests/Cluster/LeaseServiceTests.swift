@@ -160,6 +160,29 @@ extension RunningService {
     }
   }
 
+  @Test("a change is made only by the owner whose lease is meant")
+  func leases() async throws {
+    let server = try await NATSServer(withStore)
+    try await withTwo(server) { one, two in
+      func change(_ camera: String, at node: RunningService, _ epoch: UInt64?) async throws -> Int {
+        let meant = epoch.map { [(PeerField.hop, "1"), (PeerField.epoch, "\($0)")] } ?? []
+        return try await node.send(
+          "PATCH", "/api/cameras/\(camera)/views/main", meant, body: #"{"width": 32}"#
+        ).status
+      }
+      // Until none has moved meanwhile.
+      try await until {
+        guard let camera = one.own.intersection(movable).min(), let epoch = one.inside.node?.epoch(of: camera)
+        else { return false }
+        let statuses = [
+          try await change(camera, at: one, epoch), try await change(camera, at: one, epoch + 1),
+          try await change(camera, at: two, nil),
+        ]
+        return one.inside.node?.epoch(of: camera) == epoch && statuses == [200, 409, 200]
+      }
+    }
+  }
+
   @Test(
     "nodes miss a bucket that is deleted at their next write, also where another has made it anew by then: nothing moves",
     arguments: [false, true])

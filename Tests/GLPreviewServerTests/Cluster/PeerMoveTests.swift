@@ -240,40 +240,6 @@ struct PeerMoveTests {
     }
   }
 
-  @Test("by the broker too", .enabled(if: NATSServer.isInstalled))
-  func broker() async throws {
-    let server = try await NATSServer()
-    try await withClient(of: server) { owner async throws in
-      let (looks, commands) = (try owner.subscribe("glp.snap.camera"), try owner.subscribe("glp.cmd.camera"))
-      try await owner.flush()
-      try await withService(ServerConfiguration(cameras: []).sharing(as: "edge", server)) {
-        edge async throws in
-        await until { edge.inside.broker?.isConnected == true }
-        func know(_ node: String, _ epoch: UInt64, without dead: String? = nil) {
-          edge.inside.peers.apply(
-            .of(["dead": nowhere, "next": nowhere], owner: node, epoch: epoch, without: dead))
-        }
-        know("dead", 1)
-        async let picture = edge.get(Self.picture)
-        _ = try await looks.next()
-        know("next", 2, without: "dead")
-        let again = try #require(try await looks.next())
-        #expect(again.headers["Node"] == "edge" && again.headers["Target"] == Self.picture)
-        try owner.respond(
-          to: again, Array("picture".utf8), headers: ["Status": "200", "Content-Type": "image/jpeg"])
-        #expect(try await picture.text == "picture")
-
-        know("dead", 3)
-        async let change = edge.send("PATCH", Self.view, body: #"{"width": 64}"#)
-        _ = try await commands.next()
-        know("next", 4, without: "dead")
-        #expect(try await change.status == 502)
-        try await owner.flush()
-        #expect(commands.waiting == 0 && looks.waiting == 0)
-      }
-    }
-  }
-
   // MARK: Clients that leave
 
   @Test("what a client has asked for is given up at its node when the last who wants it leaves")

@@ -22,13 +22,13 @@ extension ServerConfiguration {
   }
 }
 
-/// An address at which nobody answers: what is asked for over HTTP fails.
+/// An address at which nobody answers.
 let nowhere = "http://127.0.0.1:1"
 
-/// Runs `work` with a service `owner` of the camera `camera`, and a service `edge` that knows it by the broker `server`, and
-/// over HTTP at `url`; nil for where it is. The owner's epoch is 5.
+/// Runs `work` with a service `owner` of the camera `camera`, and a service `edge` that knows it; both have the broker
+/// `server`. The owner's epoch is 5.
 func withBroker(
-  _ server: NATSServer, _ owner: ServerConfiguration, at url: String? = nowhere,
+  _ server: NATSServer, _ owner: ServerConfiguration,
   _ change: @escaping @Sendable (inout ServerConfiguration) -> Void = { _ in },
   makeSource: @escaping CameraRegistry.SourceMaker = SessionSource.init,
   logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
@@ -40,7 +40,7 @@ func withBroker(
     try await withService(edge, logger: logger) { edge in
       for service in [owner, edge] { await until { service.inside.broker?.isConnected == true } }
       owner.inside.responder?.serve(["camera": 5])
-      edge.inside.peers.apply(owner.asOwner(at: url))
+      edge.inside.peers.apply(owner.asOwner())
       // Its subscriptions have arrived with this.
       try await owner.inside.broker?.client.flush(timeout: allTheTimeThereIs)
       try await work(owner, edge)
@@ -64,14 +64,14 @@ func withClient(
 }
 
 extension RunningService {
-  /// What another node knows if this one has the camera `camera`; over HTTP it is at `url`, nil for where it is.
-  func asOwner(at url: String? = nil) -> LeaseView {
-    var view = LeaseView.of(["owner": url ?? base], owner: "owner", epoch: 5)
+  /// What another node knows if this one has the camera `camera`.
+  func asOwner() -> LeaseView {
+    var view = LeaseView.of(["owner": base], owner: "owner", epoch: 5)
     view.owners = ["camera": .init(node: "owner", epoch: 5, isFixed: true)]
     return view
   }
 
-  /// How many requests of other nodes it has answered by the broker, by result.
+  /// How many requests it has answered by the broker, by result.
   func answered(_ result: String) async throws -> Int {
     let line = "glpreview_broker_requests_total{result=\"\(result)\"} "
     let text = try await get("/metrics").text

@@ -14,7 +14,7 @@ final class ClusterBroker: Service, CustomStringConvertible {
   private struct State {
     /// Nil until the first attempt to connect has ended.
     var isConnected: Bool?
-    /// The subjects that the servers do not let this node publish to.
+    /// The subjects that the servers do not let this node publish to, each of which the log has once.
     var refused: Set<String> = []
   }
 
@@ -32,9 +32,6 @@ final class ClusterBroker: Service, CustomStringConvertible {
   }
 
   var isConnected: Bool { if case .connected = client.currentState { true } else { false } }
-
-  /// Whether the servers have refused a message to this subject since they were connected.
-  func isRefused(_ subject: String) -> Bool { state.withLock { $0.refused.contains(subject) } }
 
   func run() async throws {
     let events = client.events()

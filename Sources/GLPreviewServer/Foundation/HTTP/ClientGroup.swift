@@ -1,19 +1,14 @@
 // Identifies a client by its address, for counting limits.
 internal import Glibc
 
-/// What counts as one client: an IPv4 address, an IPv6 /64 network, because a host usually controls all of it, or a node that
-/// asks by the broker.
+/// What counts as one client: an IPv4 address, an IPv6 /64 network, because a host usually controls all of it, or all
+/// programs that ask by the broker.
 package struct ClientGroup: Sendable, Hashable {
   /// A local socket, usually used by a proxy for many clients.
   static let local = ClientGroup(bytes: [])
 
-  /// A node that asks by the broker, where it has no address.
-  package static func node(_ name: String) -> ClientGroup {
-    ClientGroup(bytes: Array("node by the broker: \(name)".utf8))
-  }
-
-  /// All others that ask by the broker: what they say of themselves is nobody's to check.
-  package static let brokerClients = node("")
+  /// All that ask by the broker: what they say of themselves is nobody's to check.
+  package static let brokerClients = ClientGroup(bytes: Array("clients by the broker".utf8))
 
   private let bytes: [UInt8]
 

@@ -9,6 +9,8 @@ package enum PeerField {
   package static let hop = "X-GLPreview-Hop"
   /// The role of the client that another node asks for. It can only lower the role of the request.
   package static let role = "X-GLPreview-Role"
+  /// Of a request that changes something: the lease by which the camera's owner is known.
+  package static let epoch = "X-GLPreview-Epoch"
   /// Of an answer: the node has not got the camera, and has done nothing.
   package static let elsewhere = "X-GLPreview-Elsewhere"
 }
@@ -16,6 +18,9 @@ package enum PeerField {
 extension Request {
   /// Whether another node sent it.
   package var isFromPeer: Bool { headers[named: PeerField.hop] != nil }
+
+  /// The lease that another node means; nil if it says none.
+  package var peerEpoch: UInt64? { headers[named: PeerField.epoch].flatMap { UInt64($0) } }
 
   /// The role that another node leaves to this request; nil if it says nothing. An unknown one is the lowest.
   package var peerRole: Role? { headers[named: PeerField.role].map { Role(rawValue: $0) ?? .read } }

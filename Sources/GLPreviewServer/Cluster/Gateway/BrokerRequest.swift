@@ -30,8 +30,6 @@ struct BrokerRequest: Sendable {
     static let target = "Target"
     static let role = "Role"
     static let epoch = "Epoch"
-    /// The name of the node that asks.
-    static let node = "Node"
     /// In milliseconds.
     static let deadline = "Deadline"
     /// Of an answer. 303 says that it is too large for a message.

@@ -1,5 +1,5 @@
-// Answers other nodes' requests for the cameras that this node holds, by the routes that answer over HTTP: freshness, masks,
-// locks, conditions and counters are the same.
+// Answers programs that ask by the broker for the cameras that this node holds, by the routes that answer over HTTP: freshness,
+// masks, locks, conditions and counters are the same.
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
@@ -24,8 +24,6 @@ final class BrokerResponder: Service, CustomStringConvertible {
     var cameras: [String: UInt64?] = [:]
     /// A slow camera takes no place of others.
     var gates: [String: AdmissionLimit] = [:]
-    /// The other nodes of the cluster.
-    var nodes: Set<String> = []
     var routes: (any HTTPResponder<ServiceContext>)?
   }
 
@@ -55,9 +53,6 @@ final class BrokerResponder: Service, CustomStringConvertible {
       state.gates = state.gates.filter { state.cameras[$0.key] != nil }
     }
   }
-
-  /// Counts the requests of each of these nodes by itself from now on, and those of all others together.
-  func know(_ nodes: Set<String>) { state.withLock { $0.nodes = nodes } }
 
   /// Answers with these routes.
   func answer(with routes: any HTTPResponder<ServiceContext>) { state.update { $0.routes = routes } }
@@ -139,22 +134,21 @@ final class BrokerResponder: Service, CustomStringConvertible {
 
   private func answer(_ arrived: Arrived, by client: NATSClient) async {
     let (camera, message) = (arrived.camera, arrived.message)
-    let (routes, epoch, gate, sender) = state.withLock { state in
+    let (routes, epoch, gate) = state.withLock { state in
       let gate =
         state.gates[camera]
         ?? AdmissionLimit(capacity: Self.mostOfOneCamera, subject: "requests to this camera")
       if state.cameras[camera] != nil { state.gates[camera] = gate }
-      let node = message.headers[BrokerRequest.Field.node].flatMap { state.nodes.contains($0) ? $0 : nil }
-      return (state.routes, state.cameras[camera], gate, node.map(ClientGroup.node) ?? .brokerClients)
+      return (state.routes, state.cameras[camera], gate)
     }
-    var context = ServiceContext(granting: .read, to: sender, logger: logger)
+    var context = ServiceContext(granting: .read, to: .brokerClients, logger: logger)
     var answered = Request(
       head: HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/"),
       body: .init(buffer: ByteBuffer()))
     do {
       let asked = try BrokerRequest(message, arrived.kind, of: camera, mostBytes: mostBytes)
       (context, answered) = (
-        ServiceContext(granting: asked.role, to: sender, logger: logger), asked.request
+        ServiceContext(granting: asked.role, to: .brokerClients, logger: logger), asked.request
       )
       let rest = asked.limit - (CaptureClock.now - arrived.time)
       guard rest > .zero else { return metrics.count(.answered(.dropped)) }
