@@ -240,7 +240,7 @@ case "benchmarks":
     .executableTarget(
       name: "cluster-simulation",
       dependencies: [
-        "GLPreview", "GLPreviewServer", "NATS", .product(name: "Logging", package: "swift-log"),
+        "Cluster", "GLPreview", "NATS", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Benchmarks/ClusterSimulation", swiftSettings: house),
   ]

@@ -1,10 +1,8 @@
 // The command `glpreview`: its name, its version and its subcommands.
 import ArgumentParser
 import GLPreview
+import GLPreviewServer
 import Glibc
-
-@testable import GLPreviewServer
-@testable import ServiceFoundation
 
 /// Runs the command with the process's arguments, and ends the process.
 @MainActor package func runCommand() async { await GLPreviewCommand.main() }

@@ -72,7 +72,7 @@ struct MessageFaceTests {
             try await until { try await edge.nodes().cameras.count { $0.node == "shed" } == 2 }
             try await withEvents(of: [shed, edge]) { ears in
               let play = Play(
-                shed: shed, edge: edge, yard: yard, gate: gate, mqtt: mqtt, subscriber: subscriber,
+                shed: shed, edge: edge, client: client, yard: yard, gate: gate, mqtt: mqtt, subscriber: subscriber,
                 heard: heard, ears: ears)
               try await play.all(configuration)
             }
@@ -99,6 +99,7 @@ struct MessageFaceTests {
   private struct Play {
     let shed: RunningService
     let edge: RunningService
+    let client: NATSClient
     let yard: MovingCamera
     let gate: CountingCamera
     let mqtt: Mosquitto
@@ -178,10 +179,25 @@ struct MessageFaceTests {
     }
 
     private func ask() async throws {
-      for path in ["/cameras/yard/main.jpg", "/api/cameras/yard"] {
-        #expect(try await edge.get(path, [("If-None-Match", "\"none\"")]).status == 200)
+      func status(_ subject: String, _ fields: NATSHeaders, _ body: String = "") async throws -> String? {
+        var headers = fields
+        headers["Deadline"] = "600000"
+        return try await client.request(subject, Array(body.utf8), headers: headers).headers["Status"]
       }
-      #expect(try await edge.get("/cameras/yard/main.jpg?width=wide").status == 400)
+      let (snap, command) = ("glp.snap.yard", "glp.cmd.yard")
+      let picture: NATSHeaders = [
+        "Method": "GET", "Target": "/cameras/yard/main.jpg", "Role": "control",
+        "If-None-Match": "\"none\"",
+      ]
+      #expect(try await status(snap, picture) == "200")
+      #expect(try await status(snap, ["Target": "/cameras/yard/main.jpg?width=wide"]) == "400")
+      #expect(try await status(command, ["Method": "GET", "Target": "/api/cameras/yard"]) == "200")
+      let epoch = try #require(shed.inside.node?.epoch(of: "yard"))
+      let change: NATSHeaders = [
+        "Method": "PATCH", "Target": "/api/cameras/yard/views/main", "Role": "control", "Epoch": "\(epoch)",
+        "Content-Type": "application/json",
+      ]
+      #expect(try await status(command, change, #"{"width": 32}"#) == "200")
       await hears("nats _INBOX 200 image/jpeg", "nats _INBOX 400", "nats _INBOX 200 application/json")
       for kind in ServerEvent.types { await hears("nats glp.ev.shed.\(kind)") }
     }

@@ -76,6 +76,13 @@ struct WallTests {
     }
   }
 
+  @Test("a release is built of it: nothing but tests sees what is internal elsewhere")
+  func testable() throws {
+    for file in try SourceFile.all() {
+      #expect(!file.lines.contains { $0.hasPrefix("@testable") }, "\(file.path)")
+    }
+  }
+
   @Test("values and semantics need no unsafe code")
   func safeRooms() throws {
     let rooms = [

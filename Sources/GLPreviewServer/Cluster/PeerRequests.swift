@@ -1,4 +1,4 @@
-// Requests to the node that has a camera. While nobody has answered, they follow the camera to its
+// Requests to the node that has a camera. Until a node has answered, they follow the camera to its
 // next owner: a node that has just died accepts requests for a while, and answers none, or refuses connections.
 internal import AsyncHTTPClient
 internal import HTTPTypes

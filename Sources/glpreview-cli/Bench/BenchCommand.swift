@@ -2,8 +2,7 @@
 import ArgumentParser
 import Bench
 import GLPreview
-
-@testable import GLPreviewServer
+import GLPreviewServer
 
 struct BenchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -5,8 +5,6 @@ import GLPreviewServer
 import Glibc
 import NATS
 
-@testable import ServiceFoundation
-
 /// Wrong usage that ArgumentParser can't detect.
 struct UsageError: Error, CustomStringConvertible {
   let description: String

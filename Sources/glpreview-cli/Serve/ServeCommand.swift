@@ -1,11 +1,9 @@
 // `glpreview serve`: serves cameras over HTTP until it is stopped.
 public import ArgumentParser
 import GLPreview
+package import GLPreviewServer
 import Glibc
 public import Logging
-
-@testable import GLPreviewServer
-@testable import ServiceFoundation
 
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -20,6 +18,7 @@ struct ServeCommand: AsyncParsableCommand {
         http://127.0.0.1:8080/                          the dashboard
         http://127.0.0.1:8080/cameras/camera/main.mjpeg a live preview
         http://127.0.0.1:8080/cameras/camera/main.jpg   a snapshot; also .png
+        http://127.0.0.1:8080/cameras/camera/main.m3u8  a live preview for players of HLS
 
       An address that other machines can reach requires a token, users, or --insecure. Command-line options are visible \
       in `ps`, so put secrets in GLPREVIEW_TOKEN and GLPREVIEW_USER, or in files named by the configuration (token-file, \

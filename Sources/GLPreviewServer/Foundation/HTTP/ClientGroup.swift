@@ -1,13 +1,13 @@
 // Identifies a client by its address, for counting limits.
 internal import Glibc
 
-/// What counts as one client: an IPv4 address, an IPv6 /64 network, because a host usually controls all of it, or all
+/// One client of the limits: an IPv4 address, an IPv6 /64 network, because a host usually controls all of it, or all
 /// programs that ask by the broker.
 package struct ClientGroup: Sendable, Hashable {
   /// A local socket, usually used by a proxy for many clients.
   static let local = ClientGroup(bytes: [])
 
-  /// All that ask by the broker: what they say of themselves is nobody's to check.
+  /// All programs that ask by the broker, which proves no name of theirs to the node.
   package static let brokerClients = ClientGroup(bytes: Array("clients by the broker".utf8))
 
   private let bytes: [UInt8]
