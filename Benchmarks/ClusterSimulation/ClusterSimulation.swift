@@ -5,8 +5,8 @@
 //
 // Each cluster has a bucket of its own. All of its nodes can take all of its cameras. `--slower 4` makes all times of the
 // leases four times as long, for more nodes than this machine can run: rates are then a quarter of the true ones.
-import GLPreview
 import Cluster
+import GLPreview
 import Glibc
 import Logging
 import NATS

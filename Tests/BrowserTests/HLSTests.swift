@@ -2,7 +2,8 @@
 import Testing
 
 extension DashboardTests {
-  @Test("a browser plays the segments of a view one after another, in its colours, and the service forgets it")
+  @Test(
+    "a browser plays the segments of a view one after another, in its colours, and the service forgets it")
   func hls() async throws {
     try await withBrowser(Self.cameras) { browser, service in
       _ = try await browser.run(Self.hlsPlayer)

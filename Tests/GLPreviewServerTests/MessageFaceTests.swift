@@ -10,6 +10,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Cluster
 @testable import GLPreviewServer
 @testable import ServiceCore
 @testable import ServiceFoundation
@@ -72,7 +73,8 @@ struct MessageFaceTests {
             try await until { try await edge.nodes().cameras.count { $0.node == "shed" } == 2 }
             try await withEvents(of: [shed, edge]) { ears in
               let play = Play(
-                shed: shed, edge: edge, client: client, yard: yard, gate: gate, mqtt: mqtt, subscriber: subscriber,
+                shed: shed, edge: edge, client: client, yard: yard, gate: gate, mqtt: mqtt,
+                subscriber: subscriber,
                 heard: heard, ears: ears)
               try await play.all(configuration)
             }

@@ -41,9 +41,9 @@ struct PeerMiddleware: ServiceMiddleware {
       }
     }
     let elsewhere = request.isFromPeer ? [PeerField.elsewhere: "1"] : [:]
-    if request.isFromPeer, let asked = request.peerEpoch, let own = epoch(target.camera), asked != own {
+    if request.isFromPeer, let asked = request.peerEpoch, let own = epoch(target.camera), asked > own {
       throw Problem(
-        .conflict, "this node has camera '\(target.camera)' no more, or again: ask anew",
+        .conflict, "another node has camera '\(target.camera)' by a later lease: ask anew",
         headers: elsewhere.merging(["Retry-After": "1"]) { $1 })
     }
     guard let route = catalogue.route(to: target.camera) else {

@@ -128,8 +128,8 @@ struct PeerRequests: Sendable {
   ) async -> Result<Answer?, any Error> {
     var call = call
     call.peer = route.url
-    // Any owner gives the same picture; only the right one may change something.
-    if let epoch = route.epoch, call.method != .GET, call.method != .HEAD {
+    // Any owner gives the same picture; only the right one may change something. A camera that does not move has no other.
+    if route.moves, let epoch = route.epoch, call.method != .GET, call.method != .HEAD {
       call.headers.replaceOrAdd(name: PeerField.epoch, value: "\(epoch)")
     }
     let limit = max(deadline - CaptureClock.now, .milliseconds(1))

@@ -114,21 +114,24 @@ struct BrokerMessageTests {
     }
   }
 
-  @Test("all who ask by the broker have one client's share")
+  @Test(
+    "all who ask by the broker have one client's share, whatever they call themselves, and nodes their own")
   func rates() async throws {
     let server = try await NATSServer()
     var owner = StreamTests.configuration()
     // Two at once, and the next in a quarter of an hour.
     owner.limits.requestsPerSecond = 0.001
-    try await withBroker(server, owner) { owner, edge in
+    try await withBroker(server, owner) { _, edge in
       try await withClient(of: server) { client async throws in
         var headers = Self.patient
         headers["Target"] = Self.picture
         var answers: [String?] = []
-        for _ in 0..<3 {
+        for node in ["edge", "other", nil] {
+          headers["Node"] = node
           answers.append(try await client.request("glp.snap.camera", headers: headers).headers["Status"])
         }
         #expect(answers == ["200", "200", "429"])
+        #expect(try await edge.get(Self.picture).status == 200)
       }
     }
   }

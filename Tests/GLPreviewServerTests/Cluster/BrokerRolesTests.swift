@@ -92,6 +92,7 @@ struct BrokerRolesTests {
         #expect(try await other.mayPublish("glp.ev.house.x"))
         for subject in [
           "glp.ev.shed.view", "$KV.glp.n.shed", "$KV.glp.c.yard", "$JS.API.STREAM.DELETE.KV_glp",
+          "glp.snap.yard", "glp.cmd.yard",
         ] {
           #expect(try await !other.mayPublish(subject), "\(subject)")
         }

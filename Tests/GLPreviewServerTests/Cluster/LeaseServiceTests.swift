@@ -164,10 +164,12 @@ extension RunningService {
   func leases() async throws {
     let server = try await NATSServer(withStore)
     try await withTwo(server) { one, two in
-      func change(_ camera: String, at node: RunningService, _ epoch: UInt64?) async throws -> Int {
+      func change(
+        _ camera: String, at node: RunningService, _ epoch: UInt64?, to width: Int = 32
+      ) async throws -> Int {
         let meant = epoch.map { [(PeerField.hop, "1"), (PeerField.epoch, "\($0)")] } ?? []
         return try await node.send(
-          "PATCH", "/api/cameras/\(camera)/views/main", meant, body: #"{"width": 32}"#
+          "PATCH", "/api/cameras/\(camera)/views/main", meant, body: #"{"width": \#(width)}"#
         ).status
       }
       // Until none has moved meanwhile.
@@ -175,10 +177,12 @@ extension RunningService {
         guard let camera = one.own.intersection(movable).min(), let epoch = one.inside.node?.epoch(of: camera)
         else { return false }
         let statuses = [
-          try await change(camera, at: one, epoch), try await change(camera, at: one, epoch + 1),
-          try await change(camera, at: two, nil),
+          try await change(camera, at: two, nil), try await change(camera, at: one, epoch),
+          try await change(camera, at: one, epoch + 1, to: 16),
         ]
-        return one.inside.node?.epoch(of: camera) == epoch && statuses == [200, 409, 200]
+        let picture = try await one.get("/cameras/\(camera)/main.jpg")
+        return one.inside.node?.epoch(of: camera) == epoch && statuses == [200, 200, 409]
+          && picture.headers["X-View-Size"] == ["32x18"]
       }
     }
   }

@@ -2,7 +2,6 @@
 import GLPreview
 import HTTPTypes
 import Hummingbird
-import NATS
 import NIOCore
 import NIOHTTP1
 import Synchronization
@@ -156,13 +155,15 @@ struct PeerMoveTests {
 
   @Test("a change that is refused because the camera is elsewhere goes to the node that has it")
   func elsewhere() async throws {
-    let asked = Watched(0)
-    try await withFakePeer { _, _ in
+    let (asked, epochs) = (Watched(0), Watched<[String?]>([]))
+    try await withFakePeer { _, request in
       asked.update { $0 += 1 }
+      epochs.update { $0.append(request.headers[named: PeerField.epoch]) }
       return Response(status: .conflict, headers: [.init(PeerField.elsewhere)!: "1"])
     } _: { old, _ in
-      try await withFakePeer { _, _ in
-        Self.shown
+      try await withFakePeer { _, request in
+        epochs.update { $0.append(request.headers[named: PeerField.epoch]) }
+        return Self.shown
       } _: { next, _ in
         try await withService(edgeConfiguration(of: nowhere)) { edge in
           let urls = ["old": old, "next": next]
@@ -171,6 +172,9 @@ struct PeerMoveTests {
           _ = try await asked.first { $0 >= 1 ? true : nil }
           edge.inside.peers.apply(.of(urls, owner: "next", epoch: 2))
           #expect(try await answer.status == 200)
+          #expect(epochs.value.first == "1" && epochs.value.last == "2")
+          #expect(try await edge.get(Self.picture).status == 200)
+          #expect(epochs.value.last == .some(nil))
         }
       }
     }

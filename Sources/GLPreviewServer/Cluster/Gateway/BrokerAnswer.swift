@@ -15,7 +15,7 @@ struct BrokerAnswer: Sendable {
   /// Says that the answer is too large for a message: HTTP has it.
   static let tooLarge = BrokerAnswer(status: 303)
 
-  /// Fields for browsers, which are told by the node that they ask.
+  /// Fields for browsers, of which no other program has any use.
   private static let ours: Set<String> = [
     "content-security-policy", "referrer-policy", "strict-transport-security", "vary",
     "x-content-type-options",

@@ -141,14 +141,14 @@ final class BrokerResponder: Service, CustomStringConvertible {
       if state.cameras[camera] != nil { state.gates[camera] = gate }
       return (state.routes, state.cameras[camera], gate)
     }
-    var context = ServiceContext(granting: .read, to: .brokerClients, logger: logger)
+    var context = ServiceContext(granting: .read, logger: logger)
     var answered = Request(
       head: HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/"),
       body: .init(buffer: ByteBuffer()))
     do {
       let asked = try BrokerRequest(message, arrived.kind, of: camera, mostBytes: mostBytes)
       (context, answered) = (
-        ServiceContext(granting: asked.role, to: .brokerClients, logger: logger), asked.request
+        ServiceContext(granting: asked.role, logger: logger), asked.request
       )
       let rest = asked.limit - (CaptureClock.now - arrived.time)
       guard rest > .zero else { return metrics.count(.answered(.dropped)) }

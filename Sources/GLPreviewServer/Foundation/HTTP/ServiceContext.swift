@@ -20,7 +20,7 @@ package struct ServiceContext: RequestContext {
   package var rule = RouteRule()
   /// The client's role; set by `AccessMiddleware`, nil before it.
   package var role: Role?
-  /// The role of a request that another node has let in; nil for those that prove theirs.
+  /// The role of a request that came by the broker; nil for those that prove theirs.
   package let grantedRole: Role?
   /// The right to the answer; set by `AccessMiddleware`, nil where no secret gives it.
   package var grant: ClientGrant?
@@ -34,10 +34,10 @@ package struct ServiceContext: RequestContext {
   }
 
   /// Of a request that has come by the broker.
-  package init(granting role: Role, to client: ClientGroup, logger: Logger) {
+  package init(granting role: Role, logger: Logger) {
     coreContext = CoreRequestContextStorage(source: BrokerSource(logger: logger))
     (channel, clientAddress, grantedRole) = (nil, "broker", role)
-    self.client = client
+    client = .brokerClients
   }
 
   private struct BrokerSource: RequestContextSource {

@@ -23,7 +23,7 @@ package final class ServiceMetrics: Sendable {
   /// The result of a request that was forwarded to a peer. `refused` is an answer of 400 to 499.
   package enum ForwardResult: String, Sendable, CaseIterable { case done, refused, failed, timeout }
 
-  /// The result of another node's request by the broker. `large` is an answer that is too large for a message, `dropped` a
+  /// The result of a program's request by the broker. `large` is an answer that is too large for a message, `dropped` a
   /// request that waited too long.
   package enum AnswerResult: String, Sendable { case done, refused, failed, large, dropped }
 
