@@ -82,8 +82,10 @@ final class BrokerResponder: Service, CustomStringConvertible {
       }
       guard let wanted else { return }
       for camera in known.subtracting(wanted) {
-        // What has arrived is still answered.
-        for subscription in subscribed.removeValue(forKey: camera) ?? [] { subscription.unsubscribe() }
+        // What the server has sent by then is still answered.
+        for subscription in subscribed.removeValue(forKey: camera) ?? [] {
+          group.addTask { try? await subscription.drain() }
+        }
       }
       for camera in wanted.subtracting(known) {
         for kind in [BrokerRequest.Kind.look, .command] {

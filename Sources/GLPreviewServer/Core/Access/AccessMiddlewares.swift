@@ -10,9 +10,7 @@ package struct AccessMiddlewares: Sendable {
   package let limiter: RateLimiter
 
   package init(configuration: ServerConfiguration, control: AccessControl, limiter: RateLimiter) {
-    (self.configuration, self.control, self.limiter) = (
-      configuration, control, limiter
-    )
+    (self.configuration, self.control, self.limiter) = (configuration, control, limiter)
   }
 
   /// Adds the middlewares, and the login to `routes` of the router. Routes added later are behind them.

@@ -27,9 +27,7 @@ package struct LeaseView: Sendable, Hashable {
     package let isFixed: Bool
 
     package init(node: String, epoch: UInt64, isFixed: Bool) {
-      (self.node, self.epoch, self.isFixed) = (
-        node, epoch, isFixed
-      )
+      (self.node, self.epoch, self.isFixed) = (node, epoch, isFixed)
     }
   }
 

@@ -24,8 +24,6 @@ package struct OfferDescription: Codable {
   package let sdp: String
 
   package init(type: String, sdp: String) {
-    (self.type, self.sdp) = (
-      type, sdp
-    )
+    (self.type, self.sdp) = (type, sdp)
   }
 }

@@ -9,9 +9,7 @@ package struct RequestClient: Sendable, Hashable {
   package var secret: Int?
 
   package init(address: ClientGroup, secret: Int? = nil) {
-    (self.address, self.secret) = (
-      address, secret
-    )
+    (self.address, self.secret) = (address, secret)
   }
 
   /// The client of the request that the current task answers; nil outside requests.

@@ -20,9 +20,7 @@ package struct ServiceConnection: HTTPChannelHandler {
     responder: @escaping Responder, idleTimeout: Duration,
     handlers: @escaping @Sendable () -> [any ChannelHandler]
   ) {
-    (self.responder, self.idleTimeout, self.handlers) = (
-      responder, idleTimeout, handlers
-    )
+    (self.responder, self.idleTimeout, self.handlers) = (responder, idleTimeout, handlers)
   }
 
   /// How much a client may send after a request to upgrade, before that is answered.

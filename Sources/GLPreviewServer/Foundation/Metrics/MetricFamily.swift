@@ -19,9 +19,7 @@ package struct MetricFamily: Sendable {
     package let value: Double
 
     package init(suffix: String = "", labels: [Label] = [], value: Double) {
-      (self.suffix, self.labels, self.value) = (
-        suffix, labels, value
-      )
+      (self.suffix, self.labels, self.value) = (suffix, labels, value)
     }
   }
 

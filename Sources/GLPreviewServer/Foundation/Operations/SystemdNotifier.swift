@@ -79,9 +79,7 @@ package struct SystemdWatchdog: Service {
   let isHealthy: @Sendable () async -> Bool
 
   package init(notifier: SystemdNotifier, isHealthy: @escaping @Sendable () async -> Bool) {
-    (self.notifier, self.isHealthy) = (
-      notifier, isHealthy
-    )
+    (self.notifier, self.isHealthy) = (notifier, isHealthy)
   }
 
   package func run() async throws {
