@@ -22,13 +22,16 @@ let hardened: [CSetting] = [.define("_FORTIFY_SOURCE", to: "2", .when(configurat
 
 /// What speaks HTTP, and its TLS.
 let http: [Target.Dependency] = [
-  .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
-  .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
-  .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTP"])),
-  .product(name: "NIOTLS", package: "swift-nio", condition: .when(traits: ["HTTP"])),
-  .product(name: "NIOHTTPCompression", package: "swift-nio-extras", condition: .when(traits: ["HTTP"])),
-  .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["HTTP"])),
+  .product(name: "NIOCore", package: "swift-nio"),
+  .product(name: "NIOHTTP1", package: "swift-nio"),
+  .product(name: "NIOPosix", package: "swift-nio"),
+  .product(name: "NIOTLS", package: "swift-nio"),
+  .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
+  .product(name: "NIOSSL", package: "swift-nio-ssl"),
 ]
+
+/// What pictures are captured by, for tests of what is internal there.
+let captures: [Target.Dependency] = ["CaptureCore", "CaptureFFmpeg", "CaptureHTTP", "CaptureV4L2", "Codecs"]
 
 /// What the service stands on beside the house.
 let service: [Target.Dependency] = [
@@ -52,6 +55,12 @@ let service: [Target.Dependency] = [
 
 /// What the service offers beside its core.
 let features: [Target.Dependency] = ["Cluster", "HLS", "Motion", "MQTT", "Recordings", "RTSP", "WebRTC"]
+
+/// A target of what captures pictures.
+func source(_ name: String, in folder: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(
+    name: name, dependencies: dependencies, path: "Sources/Capture/\(folder)", swiftSettings: house)
+}
 
 /// A target of the service, in a folder of that name.
 func service(_ name: String, in folder: String? = nil, _ dependencies: [Target.Dependency]) -> Target {
@@ -116,13 +125,23 @@ let package = Package(
     .target(name: "Basics", dependencies: ["PreviewCore"], swiftSettings: house),
     // H.264, MP4 and RTP as bytes: no encoder, no GPU, no I/O.
     .target(name: "VideoFormats", dependencies: ["Basics"], swiftSettings: house),
+    // JPEG, PNG and animated WebP.
+    .target(
+      name: "Codecs", dependencies: ["Basics", "CPNG", "CTurboJPEG", "CWebP"], swiftSettings: house),
+    // Where pictures come from: what all sources share, and a target for each kind that needs more than files and pipes.
+    source("CaptureCore", in: "Core", ["CProcess", "Codecs", "VideoFormats"]),
+    source("CaptureFFmpeg", in: "FFmpeg", ["CAV", "CaptureCore"]),
+    source("CaptureHTTP", in: "HTTP", ["CaptureCore"] + http),
+    source("CaptureV4L2", in: "V4L2", ["CV4L2", "CaptureCore"]),
     .target(
       name: "GLPreview",
       dependencies: [
-        "Basics", "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CPango", "CProcess", "CV4L2", "CWebP",
-        "PreviewCore", "Shaders", "VideoFormats",
+        "Basics", "CEGL", "CGLES", "CGBM", "CPango", "CaptureCore", "CaptureV4L2", "Codecs", "PreviewCore",
+        "Shaders", "VideoFormats",
         .target(name: "CAV", condition: .when(traits: ["FFmpeg"])),
-      ] + http,
+        .target(name: "CaptureFFmpeg", condition: .when(traits: ["FFmpeg"])),
+        .target(name: "CaptureHTTP", condition: .when(traits: ["HTTP"])),
+      ],
       swiftSettings: house),
     .target(
       name: "Conformance", dependencies: ["GLPreview", "PreviewCore", "ReferenceRenderer"],
@@ -178,7 +197,7 @@ let package = Package(
       swiftSettings: computing),
     .testTarget(
       name: "GLPreviewTests",
-      dependencies: ["Bench", "GLPreview", "PreviewCore", "Shaders", "TestSupport"] + http,
+      dependencies: ["Bench", "GLPreview", "PreviewCore", "Shaders", "TestSupport"] + captures + http,
       exclude: ["Fixtures"],
       swiftSettings: house),
     .testTarget(
@@ -192,7 +211,7 @@ let package = Package(
         "GLPreview", "GLPreviewServer", "NATS", "PreviewCore", "TestSupport",
         .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
-      ] + features + service,
+      ] + captures + features + service,
       exclude: ["Recorded"],
       swiftSettings: house),
     .testTarget(
@@ -250,7 +269,7 @@ default: break
 // Tests/FuzzTests has the entry points of the parsers. A test replays inputs through them; `make fuzz` builds them into a
 // program with libFuzzer, whose archive GLPREVIEW_FUZZER names.
 let parsers: [Target.Dependency] =
-  ["GLPreview", "GLPreviewServer", "NATS", "PreviewCore", "glpreview-cli"] + features
+  ["GLPreview", "GLPreviewServer", "NATS", "PreviewCore", "glpreview-cli"] + captures + features
   + [.product(name: "HTTPTypes", package: "swift-http-types")]
   + [.product(name: "Hummingbird", package: "hummingbird")]
   + [.product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio")]

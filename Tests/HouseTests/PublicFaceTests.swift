@@ -5,7 +5,7 @@ import Testing
 @Suite("The public face")
 struct PublicFaceTests {
   /// The targets that an import of the library brings along.
-  private static let library = ["PreviewCore", "Basics", "VideoFormats", "GLPreview"]
+  private static let library = ["PreviewCore", "Basics", "VideoFormats", "Codecs", "Capture", "GLPreview"]
   private static let file = SourceFile.root.appending(path: "docs/api.txt")
 
   @Test("docs/api.txt lists what is public")

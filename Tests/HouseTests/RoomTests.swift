@@ -6,7 +6,7 @@ import Testing
 struct RoomTests {
   /// The targets whose folders are rooms.
   private static let targets =
-    ["PreviewCore", "Basics", "VideoFormats", "GLPreview", "glpreview-cli", "NATS"]
+    ["PreviewCore", "Basics", "VideoFormats", "Codecs", "Capture", "GLPreview", "glpreview-cli", "NATS"]
     + ["Foundation", "Core", "Cluster", "HLS", "Motion", "MQTT", "Recordings", "RTSP", "Service", "WebRTC"]
     .map { "GLPreviewServer/\($0)" }
 

@@ -5,7 +5,7 @@ import Testing
 @Suite("Walls")
 struct WallTests {
   private static let server = "Sources/GLPreviewServer/"
-  private static let http = ["Sources/GLPreview/Capture/HTTP/", server]
+  private static let http = ["Sources/Capture/HTTP/", server]
   private static let nats = "Sources/NATS/"
   private static let jobs = "Sources/glpreview-cli/Jobs/"
   private static let clients = [server, jobs]
@@ -16,14 +16,14 @@ struct WallTests {
     "a C library is imported behind its wall alone",
     arguments: [
       ("CGLES", ["Sources/GLPreview/GLES/"]), ("CEGL", ["Sources/GLPreview/Device/"]),
-      ("CGBM", ["Sources/GLPreview/Device/"]), ("CTurboJPEG", ["Sources/GLPreview/Codecs/"]),
-      ("CPNG", ["Sources/GLPreview/Codecs/"]), ("CWebP", ["Sources/GLPreview/Codecs/"]),
+      ("CGBM", ["Sources/GLPreview/Device/"]), ("CTurboJPEG", ["Sources/Codecs/"]),
+      ("CPNG", ["Sources/Codecs/"]), ("CWebP", ["Sources/Codecs/"]),
       ("CShaders", ["Sources/Shaders/"]),
       ("CJPEGBaseline", ["Sources/Bench/"]),
-      ("CV4L2", ["Sources/GLPreview/Capture/V4L2/"]),
-      ("CAV", ["Sources/GLPreview/Capture/FFmpeg/", "Sources/GLPreview/Video/"]),
+      ("CV4L2", ["Sources/Capture/V4L2/"]),
+      ("CAV", ["Sources/Capture/FFmpeg/", "Sources/GLPreview/Video/"]),
       ("CPango", ["Sources/GLPreview/Text/"]), ("CWebRTC", ["Sources/GLPreviewServer/WebRTC/"]),
-      ("CProcess", ["Sources/GLPreview/Capture/Pipes/"]),
+      ("CProcess", ["Sources/Capture/Core/Pipes/"]),
       ("CCrypto", ["Sources/Cryptography/"]), ("Cryptography", [server, nats]),
       ("CWeb", ["Sources/GLPreviewServer/Foundation/HTTP/"]),
       ("CMemory", ["Sources/GLPreviewServer/Foundation/Operations/"]),
@@ -54,17 +54,25 @@ struct WallTests {
           "Synchronization",
         ]
       ),
+      ("Sources/Codecs/", ["PreviewCore", "Basics", "CTurboJPEG", "CPNG", "CWebP", "Glibc"]),
+      (
+        "Sources/Capture/Core/",
+        ["Codecs", "VideoFormats", "CProcess", "Dispatch", "Glibc", "Synchronization"]
+      ),
+      ("Sources/Capture/V4L2/", ["CaptureCore", "CV4L2", "Glibc", "Synchronization"]),
+      ("Sources/Capture/FFmpeg/", ["CaptureCore", "CAV", "Glibc", "Synchronization"]),
+      (
+        "Sources/Capture/HTTP/",
+        [
+          "CaptureCore", "Dispatch", "Glibc", "Synchronization", "NIOCore", "NIOHTTP1", "NIOHTTPCompression",
+          "NIOPosix", "NIOSSL", "NIOTLS",
+        ]
+      ),
       (
         "Sources/GLPreview/",
         [
-          "PreviewCore", "Basics", "VideoFormats", "Shaders", "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG",
-          "CPango", "CProcess",
-          "CV4L2",
-          "CAV", "CWebP",
-          "Glibc",
-          "Dispatch",
-          "Synchronization", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "NIOPosix",
-          "NIOSSL", "NIOTLS",
+          "CaptureCore", "CaptureV4L2", "CaptureFFmpeg", "CaptureHTTP", "Shaders", "CEGL", "CGLES", "CGBM",
+          "CPango", "CAV", "Glibc", "Dispatch", "Synchronization",
         ]
       ),
     ])
@@ -129,12 +137,16 @@ struct WallTests {
   func kindsOfSource() throws {
     let names = /V4L2|HTTP|FFmpeg|RTSP|Pipe|Command|TestPattern|#if/
     let prefixes = /hasPrefix\("(http|rtmp|rtsp|srt|udp|exec|pattern|file|\/dev\/v)[^"]*"\)/
-    let doors = ["Capture/SourceLocator.swift", "Capture/Live/SourceKind.swift"]
+    let doors = ["Capture/SourceLocator.swift", "Capture/Core/Live/SourceKind.swift"]
     // URLs of the service itself, and addresses to which a job's pictures are sent.
     let others = ["RTSP/RTSPRequest.swift", "Jobs/JobDestination.swift"]
     for file in try SourceFile.all() {
       let isDoor = doors.contains { file.path.hasSuffix($0) }
-      guard isDoor || !(["Sources/GLPreview/Capture/"] + others).contains(where: file.path.contains) else {
+      guard
+        isDoor
+          || !(["Sources/Capture/", "Sources/GLPreview/Capture/"] + others).contains(
+            where: file.path.contains)
+      else {
         continue
       }
       for (number, line) in file.lines.enumerated() where isDoor || line.contains("hasPrefix(\"") {

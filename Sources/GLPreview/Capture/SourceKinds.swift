@@ -1,11 +1,43 @@
-// All kinds of source. Their folders say the rest.
+// All kinds of source. Their targets say the rest; the package's traits choose which of them are built.
 
 enum SourceKinds {
   /// In the order in which they are asked for a name; the last one takes every name.
-  static let all: [SourceKind] = [
-    .v4l2Camera, .httpServer, .networkStream(through: StreamTunnel.verified), .udpStream, .childCommand,
-    .testPattern, .fileURL, .standardInput, .path,
-  ]
+  static let all: [SourceKind] =
+    [.v4l2Camera] + servers + streams
+    + [.childCommand, .testPattern, .fileURL, .standardInput(openVideo: openVideo), path]
 
-  static func kind(of text: String) -> SourceKind { all.first { $0.recognizes(text) } ?? .path }
+  static func kind(of text: String) -> SourceKind { all.first { $0.recognizes(text) } ?? path }
+
+  private static let path = SourceKind.path(openVideo: openVideo)
+
+  #if HTTP
+    private static let servers: [SourceKind] = [.httpServer(decoding: openDecoder)]
+    private static let openTunnel: StreamTunnel.Open? = RTSPTunnel.open
+  #else
+    private static let servers: [SourceKind] = [
+      .missing(["http", "https"], "this build has no HTTP (the package's trait HTTP is off)")
+    ]
+    private static let openTunnel: StreamTunnel.Open? = nil
+  #endif
+
+  #if FFmpeg
+    private static let streams: [SourceKind] = [.networkStream(through: openTunnel), .udpStream]
+    private static let openDecoder: PassableVideo.OpenDecoder? = PassableDecoder.open
+    private static let openVideo: SourceOpener.OpenVideo? = VideoFileSource.open
+  #else
+    private static let streams: [SourceKind] = [
+      .missing(
+        ["rtsp", "rtsps", "rtmp", "rtmps", "srt", "udp"],
+        "this build has no streams: it was made without FFmpeg")
+    ]
+    private static let openDecoder: PassableVideo.OpenDecoder? = nil
+    private static let openVideo: SourceOpener.OpenVideo? = nil
+  #endif
 }
+
+#if !HTTP
+  extension CertificateTrust {
+    /// Without TLS no source with a certificate opens.
+    package func checkFile() throws(WordError) {}
+  }
+#endif

@@ -1,6 +1,7 @@
 import PreviewCore
 
 // Small valid pictures to begin with, made by our own encoders or by hand.
+@testable import CaptureCore
 @testable import GLPreview
 
 enum PictureSeeds {

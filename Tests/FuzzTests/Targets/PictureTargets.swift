@@ -1,6 +1,8 @@
 import PreviewCore
 
+@testable import CaptureCore
 // Pictures: what a camera or a file may hold.
+@testable import Codecs
 @testable import GLPreview
 
 /// Larger pictures are refused: a fuzzer wants many small ones.

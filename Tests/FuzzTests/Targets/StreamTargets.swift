@@ -1,4 +1,6 @@
+@testable import CaptureFFmpeg
 // What a camera's server says: its address, its head, the parts that it sends.
+@testable import CaptureHTTP
 @testable import GLPreview
 @testable import VideoFormats
 

@@ -1,6 +1,7 @@
 // A tunnel to a camera: the address of its camera, the client's requests, and which certificate is trusted.
 import PreviewCore
 
+@testable import CaptureHTTP
 @testable import GLPreview
 
 extension FuzzTarget {

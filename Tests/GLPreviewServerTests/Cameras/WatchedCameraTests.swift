@@ -3,6 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import CaptureCore
 @testable import GLPreview
 @testable import ServiceCore
 @testable import ServiceFoundation

@@ -6,6 +6,7 @@ import PreviewCore
 import TestSupport
 import Testing
 
+@testable import CaptureHTTP
 @testable import GLPreview
 @testable import GLPreviewServer
 @testable import RTSP

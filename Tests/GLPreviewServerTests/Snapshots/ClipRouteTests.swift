@@ -7,6 +7,7 @@ import PreviewCore
 import TestSupport
 import Testing
 
+@testable import Codecs
 @testable import GLPreview
 @testable import GLPreviewServer
 @testable import ServiceCore

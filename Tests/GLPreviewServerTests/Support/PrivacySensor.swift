@@ -3,6 +3,7 @@
 import PreviewCore
 import Synchronization
 
+@testable import CaptureV4L2
 @testable import GLPreview
 
 /// What is seen, in pixels of the reference size: what is hidden is orange, what lies outside the locked crop is yellow-green, all

@@ -1,6 +1,7 @@
 // Kinds of source: which names they take, and what they say of them.
 import Testing
 
+@testable import CaptureCore
 @testable import GLPreview
 
 @Suite("SourceKind")

@@ -2,6 +2,8 @@
 import PreviewCore
 import Testing
 
+@testable import CaptureCore
+@testable import Codecs
 @testable import GLPreview
 
 /// The samples of plane `index`, row by row.

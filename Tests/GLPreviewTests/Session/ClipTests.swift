@@ -4,6 +4,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import CaptureCore
+@testable import CaptureFFmpeg
 @testable import GLPreview
 @testable import VideoFormats
 

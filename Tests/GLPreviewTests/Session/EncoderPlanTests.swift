@@ -2,6 +2,7 @@
 import PreviewCore
 import Testing
 
+@testable import CaptureCore
 @testable import GLPreview
 @testable import VideoFormats
 

@@ -4,6 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import CaptureCore
 @testable import GLPreview
 
 @Suite("Pictures from before", .timeLimit(.minutes(15)))

@@ -4,6 +4,7 @@ import PreviewCore
 import TestSupport
 import Testing
 
+@testable import Codecs
 @testable import GLPreview
 
 @Suite("Snapshots")

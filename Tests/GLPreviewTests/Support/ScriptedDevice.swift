@@ -3,6 +3,7 @@ import PreviewCore
 import Synchronization
 import TestSupport
 
+@testable import CaptureFFmpeg
 @testable import GLPreview
 
 /// What a scripted connection does next.

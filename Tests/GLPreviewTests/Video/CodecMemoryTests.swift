@@ -3,6 +3,7 @@ import PreviewCore
 import TestSupport
 import Testing
 
+@testable import CaptureFFmpeg
 @testable import GLPreview
 
 @Suite("Memory of encoders and decoders", .timeLimit(.minutes(15)))

@@ -4,6 +4,8 @@
   import TestSupport
   import Testing
 
+  @testable import CaptureFFmpeg
+  @testable import CaptureCore
   @testable import GLPreview
 
   @Suite("StreamURL")

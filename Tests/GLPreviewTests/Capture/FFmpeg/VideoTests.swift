@@ -6,6 +6,7 @@
   import TestSupport
   import Testing
 
+  @testable import CaptureFFmpeg
   @testable import GLPreview
 
   /// A video of Fixtures/videos.

@@ -4,6 +4,7 @@ import PreviewCore
 import TestSupport
 import Testing
 
+@testable import CaptureCore
 @testable import GLPreview
 
 /// The error that `body` ends with.

@@ -3,6 +3,8 @@ import PreviewCore
 import TestSupport
 import Testing
 
+@testable import CaptureCore
+@testable import Codecs
 @testable import GLPreview
 
 private func header(_ text: String, _ options: SourceOptions = SourceOptions()) throws -> Y4MHeader {

@@ -6,6 +6,7 @@
   import TestSupport
   import Testing
 
+  @testable import CaptureHTTP
   @testable import GLPreview
 
   @Suite("HTTP servers that don't do as they are asked", .timeLimit(.minutes(15)))

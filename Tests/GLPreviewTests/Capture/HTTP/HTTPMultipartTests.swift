@@ -2,6 +2,7 @@
 import TestSupport
 import Testing
 
+@testable import CaptureHTTP
 @testable import GLPreview
 
 @Suite("Multipart streams")

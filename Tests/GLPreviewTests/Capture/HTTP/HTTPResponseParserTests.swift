@@ -1,6 +1,7 @@
 // Heads and bodies of responses, right and wrong, in pieces of any size.
 import Testing
 
+@testable import CaptureHTTP
 @testable import GLPreview
 
 @Suite("HTTPResponseParser")

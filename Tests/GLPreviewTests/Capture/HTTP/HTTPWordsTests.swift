@@ -3,6 +3,7 @@ import PreviewCore
 import TestSupport
 import Testing
 
+@testable import CaptureHTTP
 @testable import GLPreview
 
 @Suite("URLs, passwords and what servers say")

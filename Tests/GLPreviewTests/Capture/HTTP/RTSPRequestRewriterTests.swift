@@ -2,6 +2,7 @@
 import PreviewCore
 import Testing
 
+@testable import CaptureHTTP
 @testable import GLPreview
 
 @Suite("Requests through a tunnel")

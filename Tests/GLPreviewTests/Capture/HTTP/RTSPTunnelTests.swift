@@ -8,6 +8,7 @@
   import TestSupport
   import Testing
 
+  @testable import CaptureHTTP
   @testable import GLPreview
 
   @Suite("Tunnels to cameras", .timeLimit(.minutes(15)))

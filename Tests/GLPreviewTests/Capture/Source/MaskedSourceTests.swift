@@ -3,6 +3,7 @@ import PreviewCore
 import TestSupport
 import Testing
 
+@testable import CaptureCore
 @testable import GLPreview
 
 @Suite("Masked sources")

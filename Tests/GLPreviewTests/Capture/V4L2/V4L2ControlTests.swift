@@ -1,6 +1,7 @@
 // What words for controls come to.
 import Testing
 
+@testable import CaptureV4L2
 @testable import GLPreview
 
 private func control(

@@ -1,6 +1,7 @@
 // Which camera is which.
 import Testing
 
+@testable import CaptureV4L2
 @testable import GLPreview
 
 private func usb(_ place: String, serial: String = "", product: String = "046d:082d", index: String = "0")

@@ -2,6 +2,7 @@
 import PreviewCore
 import Testing
 
+@testable import CaptureV4L2
 @testable import GLPreview
 
 private func reason(_ text: String) -> SourceError? {

@@ -2,6 +2,7 @@
 import PreviewCore
 import Testing
 
+@testable import CaptureV4L2
 @testable import GLPreview
 
 private let vga = Size(width: 640, height: 480)

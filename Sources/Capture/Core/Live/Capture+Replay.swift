@@ -1,0 +1,48 @@
+// What a live source keeps of its captures: as they arrived, before anything is masked, decoded or dropped.
+
+extension ReplayBuffer {
+  /// Keeps a capture: a JPEG or H.264 by reference, of others the samples. Returns it for further use; one that was
+  /// borrowed may be copied by now.
+  func keep(_ capture: Capture) -> Capture {
+    let isEncoded = capture.jpeg != nil || capture.video != nil
+    let number = admit(
+      skipped: capture.skipped, at: capture.timestamp, rawBytes: isEncoded ? nil : capture.byteCount)
+    guard let number else { return capture }
+    if let jpeg = capture.jpeg {
+      // Its memory may be larger than what is in it.
+      put(
+        Entry(
+          sequence: number, content: .jpeg(jpeg) { try capture.frame() },
+          timestamp: capture.timestamp, byteCount: jpeg.capacity))
+      return capture
+    }
+    if let sample = capture.video?.sample, let open = capture.openDecoder {
+      put(
+        Entry(
+          sequence: number, content: .h264(sample, openDecoder: open),
+          timestamp: capture.timestamp, byteCount: sample.bytes.capacity,
+          isKey: sample.isKey))
+      return capture
+    }
+    // What can't be decoded or has no room is told when somebody asks for it.
+    guard !isEncoded, let capture = try? capture.detached(), let frame = try? capture.frame(),
+      let kept = try? Frame(
+        frame.format, bytes: frame.bytes, planes: frame.planes, iccProfile: frame.iccProfile)
+    else { return capture }
+    put(
+      Entry(
+        sequence: number, content: .frame(kept), timestamp: capture.timestamp,
+        byteCount: kept.storage.count))
+    return capture
+  }
+}
+
+extension CameraPicture {
+  /// A kept JPEG; nil if it can't be sent on as it is.
+  package init?(_ entry: ReplayBuffer.Entry, _ options: SourceOptions) {
+    guard options.showsJPEGs, case .jpeg(let jpeg, _) = entry.content,
+      let passable = try? PassableJPEG(checking: jpeg, maximumPixels: options.maximumPixels)
+    else { return nil }
+    self.init(content: .jpeg(passable), sequence: entry.sequence, timestamp: entry.timestamp) { nil }
+  }
+}

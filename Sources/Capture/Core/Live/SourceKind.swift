@@ -1,0 +1,105 @@
+// A kind of source: how its names are recognised, what it can do, and how it is opened. Each folder beside this one declares its
+// own kinds, and `SourceKinds` lists them.
+
+/// A kind of source.
+package struct SourceKind: Sendable {
+  /// Where the pictures of a kind come from.
+  package enum Origin: Sendable {
+    /// A server, which each machine of the network can reach.
+    case network
+    /// A port of this machine, to which another machine sends.
+    case port
+    /// A device of this machine, or its standard input.
+    case device
+    /// A path, relative to the working folder.
+    case path
+    /// A program that this process starts.
+    case command
+    /// Frames are computed, without an end.
+    case generated
+  }
+
+  /// An option that a source does not take.
+  package struct Refusal: Sendable {
+    /// The option's key: `certificate`
+    package let option: String
+    /// Why it is not taken.
+    package let reason: String
+
+    package init(option: String, reason: String) { (self.option, self.reason) = (option, reason) }
+  }
+
+  /// An opened source.
+  package enum Opened {
+    /// Not connected yet; `LiveSource` connects to it and masks its frames.
+    case device(any CaptureDevice)
+    /// A source that is not live, and without masks.
+    case source(any FrameSource)
+  }
+
+  /// The schemes of its addresses, in lower case.
+  package let schemes: [String]
+  /// The scheme whose servers show a certificate; nil if there is none.
+  package let certifiedScheme: String?
+  /// Where its pictures come from.
+  package let origin: Origin
+  /// Whether a name may end in `,size=640x480,fps=15`.
+  package let takesMode: Bool
+  /// Whether a source has several sizes, of which `SourceOptions.Demand` selects one.
+  package let hasSizes: Bool
+  /// Whether a source is asked for each picture.
+  package let isPolled: Bool
+  /// Whether a name without any of the schemes is of this kind.
+  package let isNamed: @Sendable (String) -> Bool
+  /// The name that the text stands for.
+  package let name: @Sendable (String) -> String
+  /// Whether frames arrive on their own.
+  package let isLive: @Sendable (String) -> Bool
+  /// The name of picture files without folder and ending; nil takes it from the source's path.
+  package let fileStem: @Sendable (String) -> String?
+  /// The first option that a source does not take, besides a certificate without `certifiedScheme`.
+  package let refusal: @Sendable (String, SourceOptions) -> Refusal?
+  /// A warning for users before the source is opened.
+  package let warning: @Sendable (String, SourceOptions) -> String?
+  /// Opens a source. Of live ones, throws only `.badRequest`.
+  package let open: @Sendable (String, SourceOptions) async throws -> Opened
+
+  package init(
+    schemes: [String] = [], certifiedScheme: String? = nil, origin: Origin, takesMode: Bool = false,
+    hasSizes: Bool = false, isPolled: Bool = false,
+    isNamed: @escaping @Sendable (String) -> Bool = { _ in false },
+    name: @escaping @Sendable (String) -> String = { $0 },
+    isLive: @escaping @Sendable (String) -> Bool = { _ in true },
+    fileStem: @escaping @Sendable (String) -> String? = { _ in nil },
+    refusal: @escaping @Sendable (String, SourceOptions) -> Refusal? = { _, _ in nil },
+    warning: @escaping @Sendable (String, SourceOptions) -> String? = { _, _ in nil },
+    open: @escaping @Sendable (String, SourceOptions) async throws -> Opened
+  ) {
+    (self.schemes, self.certifiedScheme, self.origin) = (schemes, certifiedScheme, origin)
+    (self.takesMode, self.hasSizes, self.isPolled) = (takesMode, hasSizes, isPolled)
+    (self.isNamed, self.name, self.isLive, self.fileStem) = (isNamed, name, isLive, fileStem)
+    (self.refusal, self.warning, self.open) = (refusal, warning, open)
+  }
+
+  /// A kind that this build does not open.
+  package static func missing(_ schemes: [String], _ reason: String) -> SourceKind {
+    SourceKind(schemes: schemes, origin: .network) { text, _ in
+      throw SourceError(.badRequest, path: text, reason: reason)
+    }
+  }
+
+  /// Whether a text is the name of a source of this kind.
+  package func recognizes(_ text: String) -> Bool {
+    Self.scheme(of: text).map(schemes.contains) == true || isNamed(text)
+  }
+
+  /// Whether the server of an address shows a certificate.
+  package func isCertified(_ text: String) -> Bool {
+    certifiedScheme != nil && certifiedScheme == Self.scheme(of: text)
+  }
+
+  /// The text before the first colon, in lower case.
+  package static func scheme(of text: String) -> String? {
+    text.firstIndex(of: ":").map { text[..<$0].lowercased() }
+  }
+}

@@ -1,0 +1,31 @@
+// How much of a camera's beginning nobody sees.
+
+/// How much of a camera's beginning is left out, until its exposure and its colours have settled.
+public enum Warmup: Sendable, Hashable {
+  /// So many frames, 0 or more.
+  case frames(Int)
+  /// The frames captured less than this after the first one.
+  case time(Duration)
+
+  /// Nothing is left out.
+  public static let none = Warmup.frames(0)
+
+  /// Parses a number of frames (`10`) or of seconds (`0.5s`).
+  public init(parsing text: String) throws(WordError) {
+    if text.hasSuffix("s"), let seconds = Double(text.dropLast()), seconds >= 0, seconds <= 3e9 {
+      self = .time(.seconds(seconds))
+    } else if let count = Int(text), count >= 0 {
+      self = .frames(count)
+    } else {
+      throw WordError("'\(text)' is no number of frames (10) or seconds (0.5s)")
+    }
+  }
+
+  /// Whether it still lasts at a frame: `count` came before it, the first one at `start`.
+  package func lasts(after count: Int, from start: CaptureInstant, at time: CaptureInstant) -> Bool {
+    switch self {
+    case .frames(let frames): count < frames
+    case .time(let duration): time - start < duration
+    }
+  }
+}

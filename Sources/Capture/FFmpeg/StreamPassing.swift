@@ -1,0 +1,170 @@
+// Keeps the pictures of a stream's own H.264. Clients of video get them unchanged; they are decoded only for a reader that needs
+// samples.
+internal import CAV
+internal import Synchronization
+
+/// The pictures of one connection that can be sent on.
+struct StreamPassing {
+  /// What becomes of a packet.
+  enum Verdict {
+    case capture(Capture)
+    case nothing
+    /// It is decoded as any stream is; `isInterrupted` if pictures just before it were not.
+    case decode(isInterrupted: Bool)
+  }
+
+  private let video: PassableVideo
+  private let decoder: PassableDecoder
+  private let openDecoder: @Sendable () -> any KeptDecoder
+  private var h264: PassableH264
+  private var isPassing = false
+
+  /// Why nothing is passed on; nil while something may be.
+  var refusal: String? { h264.refusal }
+
+  init(_ header: [UInt8], _ options: SourceOptions) {
+    h264 = PassableH264(header: header, maximumPixels: options.maximumPixels)
+    video = PassableVideo(budget: options.memory?.budget, of: options.endedConnections)
+    let (maximumPixels, memory) = (options.maximumPixels, options.memory ?? FramePool())
+    decoder = PassableDecoder(video, maximumPixels: maximumPixels, memory: memory)
+    openDecoder = { KeptVideoDecoder(maximumPixels: maximumPixels, memory: memory) }
+  }
+
+  mutating func take(_ packet: VideoPacket, timestamp: CaptureInstant) -> Verdict {
+    if let header = packet.header { h264.read(header) }
+    if video.isBroken { h264.lose() }
+    switch h264.take(
+      packet.bytes, says: packet.says, timestamp: timestamp, isDamaged: packet.isDamaged)
+    {
+    case .nothing: return .nothing
+    case .decode:
+      defer { isPassing = false }
+      return .decode(isInterrupted: isPassing)
+    case .sample(let sample):
+      isPassing = true
+      let place = video.add(sample, capturedAt: timestamp)
+      var capture = Capture(timestamp: timestamp, byteCount: sample.bytes.count) { [decoder] _ in
+        try decoder.frame(place.index)
+      }
+      capture.video = place
+      capture.openDecoder = openDecoder
+      return .capture(capture)
+    }
+  }
+}
+
+/// Decodes kept pictures, each at most once, in their order.
+package final class PassableDecoder: Sendable {
+  private let video: PassableVideo
+  private let maximumPixels: Int
+  private let memory: FramePool
+  private let state = Mutex(State())
+
+  private struct State {
+    var decoder: VideoDecoder?
+    /// The last picture that was decoded, and its number.
+    var last: (index: Int, picture: VideoPicture)?
+  }
+
+  package init(_ video: PassableVideo, maximumPixels: Int, memory: FramePool) {
+    self.video = video
+    self.maximumPixels = maximumPixels
+    self.memory = memory
+  }
+
+  /// The frame of a picture; of a later one if that was decoded already.
+  ///
+  /// - Throws: `DamagedCapture` if it is damaged, or its key picture is not kept; `VideoFailure`.
+  package func frame(_ index: Int) throws -> Frame {
+    try state.withLock { state in try decode(through: index, &state) }
+      .frame(maximumPixels: maximumPixels, memory: memory)
+  }
+
+  private func decode(through index: Int, _ state: inout State) throws -> VideoPicture {
+    if let last = state.last, last.index >= index { return last.picture }
+    let path = video.pathToDecode(after: state.last?.index, through: index)
+    guard let first = path.first, first.isKey || state.last != nil else {
+      throw DamagedCapture("its key picture is no longer kept")
+    }
+    let decoder = try state.decoder ?? VideoDecoder(maximumPixels: maximumPixels, within: memory.budget)
+    state.decoder = decoder
+    // After an error it goes on with a key picture.
+    state.last = nil
+    var newest: VideoPicture?
+    for sample in path {
+      do throws(VideoFailure) {
+        guard let picture = try decoder.decode(sample.annexB) else { continue }
+        newest = picture
+        guard picture.isDamaged else { continue }
+      } catch {
+        guard error.kind == .damaged else { throw error }
+      }
+      video.breakUp()
+      throw DamagedCapture("a picture is damaged, or rests on one that is")
+    }
+    guard let newest else { throw DamagedCapture("a picture is not whole") }
+    state.last = (index, newest)
+    return newest
+  }
+}
+
+/// Decodes kept pictures in their order, apart from the stream.
+final class KeptVideoDecoder: KeptDecoder {
+  private let decoder = Mutex<VideoDecoder?>(nil)
+  private let maximumPixels: Int
+  private let memory: FramePool
+
+  init(maximumPixels: Int, memory: FramePool) {
+    self.maximumPixels = maximumPixels
+    self.memory = memory
+  }
+
+  /// - Throws: `DamagedCapture`, `VideoFailure`, `CancellationError`.
+  func frame(of samples: [VideoSample]) throws -> Frame {
+    try decoder.withLock { known in
+      let decoder = try known ?? VideoDecoder(maximumPixels: maximumPixels, within: memory.budget)
+      known = decoder
+      var newest: VideoPicture?
+      for sample in samples {
+        try Task.checkCancellation()
+        guard let picture = try decoder.decode(sample.annexB) else { continue }
+        guard !picture.isDamaged else {
+          throw DamagedCapture("a picture is damaged, or rests on one that is")
+        }
+        newest = picture
+      }
+      guard let newest else { throw DamagedCapture("a picture is not whole") }
+      return try newest.frame(maximumPixels: maximumPixels, memory: memory)
+    }
+  }
+}
+
+/// A decoder of H.264 without a container; used by one caller at a time.
+@safe final class VideoDecoder {
+  private let handle: OpaquePointer
+  private let maximumPixels: Int
+  private let memory: DecoderMemory
+
+  init(maximumPixels: Int, within budget: MemoryBudget?) throws(VideoFailure) {
+    var error = glp_av_error()
+    let memory = DecoderMemory(budget)
+    guard let handle = unsafe glp_av_decoder_open(Int64(maximumPixels), memory.inC, &error) else {
+      throw VideoFailure(error, maximumPixels: maximumPixels)
+    }
+    unsafe self.handle = unsafe handle
+    self.memory = memory
+    self.maximumPixels = maximumPixels
+  }
+
+  deinit { unsafe glp_av_decoder_close(handle) }
+
+  /// The picture of a byte stream's picture; nil if that is only a part.
+  func decode(_ bytes: [UInt8]) throws(VideoFailure) -> VideoPicture? {
+    var error = glp_av_error()
+    if let frame = unsafe glp_av_decoder_decode(handle, bytes, bytes.count, &error) {
+      return unsafe VideoPicture(frame)
+    }
+    guard error.status == GLP_AV_OK else { throw VideoFailure(error, maximumPixels: maximumPixels) }
+    return nil
+  }
+}

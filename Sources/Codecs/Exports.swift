@@ -1,0 +1,3 @@
+// The modules that an import of this one brings along.
+@_exported public import Basics
+@_exported public import PreviewCore
