@@ -7,8 +7,10 @@ import NIOHTTP1
 import Synchronization
 import TestSupport
 import Testing
+import WebRTC
 
 @testable import GLPreviewServer
+@testable import MQTT
 @testable import ServiceCore
 @testable import ServiceFoundation
 

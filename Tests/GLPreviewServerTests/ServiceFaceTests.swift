@@ -55,8 +55,13 @@ struct ServiceFaceTests {
       lines += ["", "# Headers", ""] + heads.enumerated().map { "\($0): \($1)" }
       lines += ["", "# Members", ""] + (try await service.members())
       lines += ["", "# Metrics", ""]
-      lines += Self.metrics(try await service.get("/metrics", control).text.split(separator: "\n"))
-      return lines
+      var metrics: [Substring] = []
+      // A recording counts once its first bytes are written.
+      await until {
+        metrics = (try? await service.get("/metrics", control).text.split(separator: "\n")) ?? []
+        return metrics.contains { $0.hasPrefix("glpreview_recorded_bytes_total ") }
+      }
+      return lines + Self.metrics(metrics)
     }
     try RecordedFace.compare(lines, with: Self.file)
   }

@@ -55,7 +55,7 @@ struct ServiceParts: Sendable {
     // The address stays, so a reload that moves to loopback must not drop the credentials that the address needs.
     var atThisAddress = new.configuration
     atThisAddress.bind = core.configuration.bind
-    atThisAddress.rtsp = core.configuration.rtsp
+    atThisAddress.sections.keepAddresses(of: core.configuration.sections)
     _ = try ValidatedConfiguration(atThisAddress)
     let before = core.registry.served
     try await core.assignment.apply(new.configuration, name: new.nodeName) {
@@ -66,7 +66,7 @@ struct ServiceParts: Sendable {
       before.cameras.map(\.configuration) != new.cameras
       || before.scenes.map(\.configuration) != new.scenes
     if isOther { core.events.configurationChanged() }
-    let waiting = ConfigurationKeys.waitingForRestart(core.configuration, new)
+    let waiting = ConfigurationSchema.all.waitingForRestart(core.configuration, new)
     if !waiting.isEmpty {
       core.logger.warning(
         "restart needed: keys have changed that take effect at the next start",

@@ -70,7 +70,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await ExitStatus.of {
-      let loader = ConfigurationLoader(files: config, options: try options())
+      let loader = ConfigurationLoader(.all, files: config, options: try options())
       // This precedes reading the files, so that a SIGHUP is not lost if they change meanwhile.
       let reload = await ConfigurationReload { try loader.load() }
       let configuration = try loader.load()

@@ -1,9 +1,10 @@
+// What the service is told: its configuration, and what clients and webhooks send.
+import GLPreviewServer
 import HTTPTypes
 import Hummingbird
 import NIOCore
 import PreviewCore
 
-// What the service is told: its configuration, and what clients and webhooks send.
 @testable import GLPreview
 @testable import ServiceCore
 @testable import ServiceFoundation
@@ -54,7 +55,7 @@ extension FuzzTarget {
       guard let file = MemoryFile(input) else { return }
       let environment = ["SECRET": "0123456789abcdef"]
       do throws(ConfigurationError) {
-        _ = try ConfigurationLoader(files: [file.path], environment: environment).load()
+        _ = try ConfigurationLoader(.all, files: [file.path], environment: environment).load()
       } catch let refusal {
         try must(!refusal.problems.isEmpty, "it is refused for no reason")
         try must(refusal.problems.allSatisfy { !$0.reason.isEmpty }, "it is refused without a word")

@@ -1,5 +1,5 @@
-@testable import CaptureFFmpeg
 // What a camera's server says: its address, its head, the parts that it sends.
+@testable import CaptureFFmpeg
 @testable import CaptureHTTP
 @testable import GLPreview
 @testable import VideoFormats

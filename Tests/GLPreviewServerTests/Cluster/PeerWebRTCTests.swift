@@ -11,6 +11,7 @@ import Testing
 @testable import GLPreviewServer
 @testable import ServiceCore
 @testable import ServiceFoundation
+@testable import WebRTC
 
 @Suite(
   "WebRTC of peers", .enabled(if: hasWebRTC, "libssl3 or libsrtp2-1 is missing here: scripts/setup"),

@@ -1,5 +1,6 @@
 // A camera that moves takes its clients along: every kind of stream against every way in which a camera moves.
 import GLPreview
+import RTSP
 import TestSupport
 import Testing
 

@@ -1,6 +1,9 @@
 // Configuration files that make sense.
 import Foundation
 import GLPreview
+import GLPreviewServer
+import RTSP
+import Recordings
 import Testing
 
 @testable import ServiceFoundation
@@ -13,7 +16,7 @@ struct ConfigurationFileTests {
 
   @Test("without a file there is the test pattern on loopback")
   func nothing() throws {
-    let configuration = try ConfigurationLoader(environment: [:]).load()
+    let configuration = try ConfigurationLoader(.all, environment: [:]).load()
     #expect(configuration.configuration == ServerConfiguration())
     #expect(configuration.cameras == [.testPattern])
     #expect(configuration.bind == .host("127.0.0.1", port: 8080))

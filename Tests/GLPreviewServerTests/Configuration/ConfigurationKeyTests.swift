@@ -1,5 +1,6 @@
 // The table of keys: each is read from files, the environment and options, is refused out of its bounds, and is documented.
 import Foundation
+import GLPreviewServer
 import Testing
 
 @testable import ServiceFoundation
@@ -16,7 +17,7 @@ struct ConfigurationKeyTests {
   }
 
   /// All keys of files.
-  private static let entries = ConfigurationKeys.service.flatMap(\.entries)
+  private static let entries = ConfigurationSchema.all.service.flatMap(\.entries)
 
   // MARK: A configuration that has everything which a key may belong to
 
@@ -187,7 +188,7 @@ struct ConfigurationKeyTests {
   func restart(entry: ConfigurationEntry) throws {
     let (before, after) = (try folder.load(baseText), try folder.load(file(entry, says: words(entry).good)))
 
-    let names = ConfigurationKeys.waitingForRestart(before, after)
+    let names = ConfigurationSchema.all.waitingForRestart(before, after)
 
     let name = Self.path(entry).joined(separator: ".")
     let isSecret = name.hasSuffix("-file") && entry.purpose.hasSuffix("in one line")
@@ -195,7 +196,7 @@ struct ConfigurationKeyTests {
     #expect(names.contains(setting) == entry.waitsForRestart, "\(names)")
     let waiting = Self.entries.filter(\.waitsForRestart).map { $0.path.joined(separator: ".") }
     #expect(Set(names).isSubset(of: waiting))
-    #expect(ConfigurationKeys.waitingForRestart(after, after) == [])
+    #expect(ConfigurationSchema.all.waitingForRestart(after, after) == [])
   }
 
   @Test("names of variables")

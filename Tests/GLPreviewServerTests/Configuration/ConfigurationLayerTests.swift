@@ -1,6 +1,7 @@
 // Options over the environment over files, and files over one another.
 import Foundation
 import GLPreview
+import GLPreviewServer
 import Testing
 
 @testable import ServiceFoundation
@@ -134,7 +135,7 @@ struct ConfigurationLayerTests {
     var options = ConfigurationOptions()
     options.setSource("pattern:smpte")
     options.setForViews("quality", to: "70", by: "--quality")
-    let views = try ConfigurationLoader(options: options, environment: [:]).load().cameras[0].views
+    let views = try ConfigurationLoader(.all, options: options, environment: [:]).load().cameras[0].views
     #expect(views.map(\.quality) == [70] && views.map(\.view.name) == ["main"])
   }
 
@@ -151,7 +152,7 @@ struct ConfigurationLayerTests {
     var options = ConfigurationOptions()
     options.setSource("pattern:smpte")
     options.addView(text)
-    let problems = folder.problems(ConfigurationLoader(options: options, environment: [:]))
+    let problems = folder.problems(ConfigurationLoader(.all, options: options, environment: [:]))
     #expect(problems.contains { $0.contains(told) }, "\(problems)")
   }
 }

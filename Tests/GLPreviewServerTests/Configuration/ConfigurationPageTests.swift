@@ -1,5 +1,6 @@
 // Configurations in the pages have keys that there are. ConfigurationMistakeTests has those that are files.
 import Foundation
+import GLPreviewServer
 import Testing
 
 @testable import ServiceFoundation
@@ -9,7 +10,7 @@ struct ConfigurationPageTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
-  private static let names = ConfigurationKeys.service.filter { !$0.entries.isEmpty }.map(\.name)
+  private static let names = ConfigurationSchema.all.service.filter { !$0.entries.isEmpty }.map(\.name)
 
   /// The configurations of a page: blocks of code that begin with a key of ours. A comment before that names another program's.
   private static func configurations(in page: String) -> [String] {

@@ -1,4 +1,5 @@
 // What a configuration says of an MQTT server.
+import MQTT
 import Testing
 
 @testable import ServiceFoundation

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import GLPreview
 import PreviewCore
+import RTSP
 import Synchronization
 import TestSupport
 import Testing

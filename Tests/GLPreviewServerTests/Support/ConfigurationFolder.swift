@@ -1,5 +1,6 @@
 // A folder of configuration files for one test.
 import Foundation
+import GLPreviewServer
 import Testing
 
 @testable import ServiceFoundation
@@ -26,7 +27,8 @@ final class ConfigurationFolder: Sendable {
     _ names: [String] = ["glpreview.yaml"], options: ConfigurationOptions = ConfigurationOptions(),
     environment: [String: String] = [:]
   ) -> ConfigurationLoader {
-    ConfigurationLoader(files: names.map { "\(path)/\($0)" }, options: options, environment: environment)
+    ConfigurationLoader(
+      .all, files: names.map { "\(path)/\($0)" }, options: options, environment: environment)
   }
 
   /// What a file comes to.

@@ -1,7 +1,7 @@
 // A configuration key, declared once: its name, reading, storage and documentation. ConfigurationKeys lists all keys.
 
 /// The documentation of a key.
-struct ConfigurationEntry: Sendable, Hashable {
+package struct ConfigurationEntry: Sendable, Hashable {
   /// The path from the root. `NAME` is a name that the user chooses, `[]` is an item of a list.
   var path: [String]
   /// The accepted values.
@@ -14,10 +14,11 @@ struct ConfigurationEntry: Sendable, Hashable {
 }
 
 /// A configuration key that sets a value of a `Target`.
-struct ConfigurationKey<Target>: Sendable {
-  typealias Read = @Sendable (inout ConfigurationReader, _ above: ConfigurationPlace, inout Target) -> Void
-  typealias Store<Value> = @Sendable (inout Target, Value) -> Void
-  typealias Path<Value> = any WritableKeyPath<Target, Value> & Sendable
+package struct ConfigurationKey<Target>: Sendable {
+  package typealias Read =
+    @Sendable (inout ConfigurationReader, _ above: ConfigurationPlace, inout Target) -> Void
+  package typealias Store<Value> = @Sendable (inout Target, Value) -> Void
+  package typealias Path<Value> = any WritableKeyPath<Target, Value> & Sendable
   /// The paths of keys whose values differ.
   typealias Differences = @Sendable (Target, Target) -> [(path: [String], waitsForRestart: Bool)]
 
@@ -26,13 +27,11 @@ struct ConfigurationKey<Target>: Sendable {
   private(set) var entries: [ConfigurationEntry]
   /// The key, or the keys below it, whose values differ between two targets. Lists of parts are not compared.
   private(set) var differences: Differences = { _, _ in [] }
-  /// The contradictions to the value of the key, or of those below it.
-  private(set) var problems: @Sendable (Target) -> [ConfigurationProblem] = { _ in [] }
   /// Reads the key below the place `above`, stores its value, and reports errors.
   let read: Read
 
   /// A key with one value, which is passed to `store`.
-  init<Value>(
+  package init<Value>(
     _ name: String, _ word: ConfigurationWord<Value>, _ usual: String, _ purpose: String,
     store: @escaping Store<Value>
   ) {
@@ -42,7 +41,7 @@ struct ConfigurationKey<Target>: Sendable {
   }
 
   /// A key with one value.
-  init<Value: Equatable & Sendable>(
+  package init<Value: Equatable & Sendable>(
     _ name: String, _ word: ConfigurationWord<Value>, _ path: Path<Value>, _ usual: String, _ purpose: String
   ) {
     self.init(name, word, usual, purpose) { $0[keyPath: path] = $1 }
@@ -50,7 +49,7 @@ struct ConfigurationKey<Target>: Sendable {
   }
 
   /// A key with one optional value.
-  init<Value: Equatable & Sendable>(
+  package init<Value: Equatable & Sendable>(
     _ name: String, _ word: ConfigurationWord<Value>, _ path: Path<Value?>, _ usual: String, _ purpose: String
   ) {
     self.init(name, word, usual, purpose) { $0[keyPath: path] = $1 }
@@ -58,7 +57,7 @@ struct ConfigurationKey<Target>: Sendable {
   }
 
   /// A key with a list of values. In a mapping, `sign` joins each name and value to one word.
-  init<Value: Equatable & Sendable>(
+  package init<Value: Equatable & Sendable>(
     _ name: String, listOf word: ConfigurationWord<Value>, joinedBy sign: String? = nil,
     _ path: Path<[Value]>, _ usual: String, _ purpose: String
   ) {
@@ -69,7 +68,9 @@ struct ConfigurationKey<Target>: Sendable {
   }
 
   /// A key that the environment and options can set, but files can't.
-  init<Value>(outsideFiles name: String, _ word: ConfigurationWord<Value>, store: @escaping Store<Value>) {
+  package init<Value>(
+    outsideFiles name: String, _ word: ConfigurationWord<Value>, store: @escaping Store<Value>
+  ) {
     (self.name, entries) = (name, [])
     read = { reading, above, target in
       var place = above[name]
@@ -79,7 +80,7 @@ struct ConfigurationKey<Target>: Sendable {
   }
 
   /// Two keys: a secret, and the path of a file that contains it.
-  static func secret(
+  package static func secret(
     _ name: String, _ word: ConfigurationWord<String>, _ path: Path<String?>, _ usual: String,
     _ purpose: String
   ) -> [ConfigurationKey] {
@@ -114,17 +115,10 @@ struct ConfigurationKey<Target>: Sendable {
   // MARK: Reloads and checks
 
   /// The key, with all below it, takes effect at the next start only.
-  var atStart: ConfigurationKey {
+  package var atStart: ConfigurationKey {
     var key = self
     for index in entries.indices { key.entries[index].waitsForRestart = true }
     key.differences = { [differences] in differences($0, $1).map { ($0.path, true) } }
-    return key
-  }
-
-  /// The key, with a check of a configuration that is read.
-  func checked(_ problems: @escaping @Sendable (Target) -> [ConfigurationProblem]) -> ConfigurationKey {
-    var key = self
-    key.problems = problems
     return key
   }
 
@@ -144,7 +138,7 @@ struct ConfigurationKey<Target>: Sendable {
   // MARK: Keys with subkeys
 
   /// A key whose subkeys set a part of the target. One that `needsKeys` is off by default, and must not be empty.
-  init<Part>(
+  package init<Part>(
     _ name: String, _ keys: [ConfigurationKey<Part>], _ path: Path<Part>, needsKeys: Bool = false
   ) {
     self.init(name, above: keys) { reading, above, target in
@@ -155,7 +149,7 @@ struct ConfigurationKey<Target>: Sendable {
   }
 
   /// A key for an optional part, which is set only if `isThere` returns true. `isThere` reports what is missing.
-  init<Part: Sendable>(
+  package init<Part: Sendable>(
     _ name: String, _ keys: [ConfigurationKey<Part>], _ path: Path<Part?>, new: Part,
     isThere: @escaping @Sendable (inout ConfigurationReader, ConfigurationPlace) -> Bool
   ) {
@@ -168,7 +162,7 @@ struct ConfigurationKey<Target>: Sendable {
   }
 
   /// A key that switches an optional part on or off as one word. Without a word, and with subkeys, it is on.
-  init<Part: Sendable>(
+  package init<Part: Sendable>(
     _ name: String, switching keys: [ConfigurationKey<Part>], _ path: Path<Part?>, new: Part,
     _ purpose: String
   ) {
@@ -187,7 +181,7 @@ struct ConfigurationKey<Target>: Sendable {
   }
 
   /// A key for several parts, in a list or with user-chosen names. `finish` completes each, and reports what is missing.
-  init<Part>(
+  package init<Part>(
     _ name: String, _ items: ConfigurationPlace.Items, _ keys: [ConfigurationKey<Part>], _ path: Path<[Part]>,
     new: @escaping @Sendable (String, Target) -> Part,
     finish: @escaping ConfigurationKey<Part>.Read = { _, _, _ in }
@@ -207,7 +201,7 @@ struct ConfigurationKey<Target>: Sendable {
   // MARK: Shared initializers
 
   /// A key that `read` reads.
-  init(_ name: String, form: String, _ usual: String, _ purpose: String, _ read: @escaping Read) {
+  package init(_ name: String, form: String, _ usual: String, _ purpose: String, _ read: @escaping Read) {
     entries = [ConfigurationEntry(path: [name], form: form, usual: usual, purpose: purpose)]
     (self.name, self.read) = (name, read)
   }

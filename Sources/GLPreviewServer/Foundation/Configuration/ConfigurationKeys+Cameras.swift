@@ -1,7 +1,18 @@
 // The configuration keys of cameras, their views, and scenes.
 
 extension ConfigurationKeys {
-  static let camera: [ConfigurationKey<CameraConfiguration>] = [
+  /// The keys of a camera, with those of `features`.
+  static func camera(_ features: [ConfigurationKey<CameraConfiguration>])
+    -> [ConfigurationKey<CameraConfiguration>]
+  {
+    camera + features + [
+      .init(
+        "views", .named, view, \.views, new: { name, _ in ServedView(ViewConfiguration(name: name)) },
+        finish: checkSizes)
+    ]
+  }
+
+  private static let camera: [ConfigurationKey<CameraConfiguration>] = [
     .init(
       "source", .source, \.source, "required",
       """
@@ -95,10 +106,6 @@ extension ConfigurationKeys {
     .init("avatar", .file, \.avatar, "NO SIGNAL", "a picture to show while the camera delivers none"),
     .init(
       "offline", .choice, \.offline, "`placeholder`", "the snapshot of a camera that delivers no frames"),
-    .init("record", record, \.record, needsKeys: true),
-    .init(
-      "views", .named, view, \.views, new: { name, _ in ServedView(ViewConfiguration(name: name)) },
-      finish: checkSizes),
   ]
 
   private static let rate = ConfigurationWord<Double>.number(0.001...1000)

@@ -1,8 +1,23 @@
 // The configuration keys in the order of docs/configuration.md: those of the service, except for cameras and scenes.
 
-/// All configuration keys, for reading files, variables and options. `make api` writes their documentation.
+/// The keys of a service in the order of docs/configuration.md: the core's, and those of its features. `make api` writes their
+/// documentation.
+package struct ConfigurationSchema: Sendable {
+  let service: [ConfigurationKey<ServerConfiguration>]
+
+  package init(_ service: [ConfigurationKey<ServerConfiguration>]) { self.service = service }
+
+  /// The keys that differ from those at the start and wait for the next one, such as `mqtt.server`.
+  package func waitingForRestart(_ start: ValidatedConfiguration, _ now: ValidatedConfiguration) -> [String] {
+    service.flatMap { $0.differences(start.configuration, now.configuration) }
+      .filter(\.waitsForRestart).map { $0.path.joined(separator: ".") }
+  }
+}
+
+/// The keys of the core.
 package enum ConfigurationKeys {
-  static let service: [ConfigurationKey<ServerConfiguration>] = [
+  /// The keys of the address, of access and of limits.
+  package static let access: [ConfigurationKey<ServerConfiguration>] = [
     .init(
       "bind", .address, \.bind, "`127.0.0.1:8080`", "the address to listen on; port 0 takes a free one"
     ).atStart,
@@ -15,41 +30,38 @@ package enum ConfigurationKeys {
       }
       return missing.isEmpty
     }.atStart,
-    .init("access", access, \.access),
+    .init("access", accessKeys, \.access),
     // For containers, and for setups without a file. These credentials have the role `control`.
     .init(outsideFiles: "token", .token) { $0.access.tokens.append(.init(secret: $1, role: .control)) },
     .init(outsideFiles: "user", user) { $0.access.users.append($1) },
     .init("limits", limits, \.limits).atStart,
-    .init("webrtc", webRTC, \.webRTC),
-    .init("rtsp", rtsp, \.rtsp, needsKeys: true).atStart,
-    .init("cluster", cluster, \.cluster, needsKeys: true).checked(\.clusterProblems),
-    .init("mqtt", mqtt, \.mqtt, new: MQTTConfiguration()) { isThere("server", &$0, $1) }
-      .atStart.checked(\.mqttProblems),
-    .init("gpu", .gpu, \.gpu, "`auto`", "the GPU to draw with").atStart,
-    .init("require-hardware", .flag, \.requiresHardware, "`false`", "refuse to render in software").atStart,
-    .init("cameras", .named, camera, \.cameras, new: { name, _ in .init(name: name, source: "") }) {
-      $0.needs("source", at: $1)
-      $2 = $2.asking
-    },
-    .init(
-      "scenes", .named, scene, \.scenes,
-      new: { name, service in
-        var scene = Scene(size: Size(width: 1280, height: 720))
-        scene.tiles = service.cameras.map { Tile($0.name) }
-        return SceneConfiguration(name: name, scene: scene)
-      }),
-    .init("snapshots", snapshots, \.snapshots).atStart,
-    .init("recordings", folder(of: "recordings"), \.recordings, new: .init(path: "")) {
-      isThere("path", &$0, $1)
-    }.atStart,
   ]
 
-  /// The keys that differ from those at the start and wait for the next one, such as `mqtt.server`.
-  package static func waitingForRestart(_ start: ValidatedConfiguration, _ now: ValidatedConfiguration)
-    -> [String]
+  package static let nodes: [ConfigurationKey<ServerConfiguration>] = [
+    .init("cluster", cluster, \.cluster, needsKeys: true)
+  ]
+
+  /// The keys of cameras, scenes and their snapshots. `features` are further keys of a camera.
+  package static func pictures(_ features: [ConfigurationKey<CameraConfiguration>])
+    -> [ConfigurationKey<ServerConfiguration>]
   {
-    service.flatMap { $0.differences(start.configuration, now.configuration) }
-      .filter(\.waitsForRestart).map { $0.path.joined(separator: ".") }
+    [
+      .init("gpu", .gpu, \.gpu, "`auto`", "the GPU to draw with").atStart,
+      .init("require-hardware", .flag, \.requiresHardware, "`false`", "refuse to render in software").atStart,
+      .init("cameras", .named, camera(features), \.cameras, new: { name, _ in .init(name: name, source: "") })
+      {
+        $0.needs("source", at: $1)
+        $2 = $2.asking
+      },
+      .init(
+        "scenes", .named, scene, \.scenes,
+        new: { name, service in
+          var scene = Scene(size: Size(width: 1280, height: 720))
+          scene.tiles = service.cameras.map { Tile($0.name) }
+          return SceneConfiguration(name: name, scene: scene)
+        }),
+      .init("snapshots", snapshots, \.snapshots).atStart,
+    ]
   }
 
   private static let tls: [ConfigurationKey<TLSFiles>] = [
@@ -59,7 +71,7 @@ package enum ConfigurationKeys {
 
   // MARK: Access
 
-  private static let access: [ConfigurationKey<AccessConfiguration>] = [
+  private static let accessKeys: [ConfigurationKey<AccessConfiguration>] = [
     .init("insecure", .flag, \.isInsecure, "`false`", "allow access without authentication on any address"),
     .init("tokens", .listed, token, \.tokens, new: { _, _ in .init(secret: "", role: .read) }) {
       reading, place, _ in
@@ -154,7 +166,7 @@ package enum ConfigurationKeys {
     .init("webhook", webhook, \.webhook, new: .init(url: "")) { isThere("url", &$0, $1) },
   ]
 
-  private static func folder(of files: String) -> [ConfigurationKey<FolderConfiguration>] {
+  package static func folder(of files: String) -> [ConfigurationKey<FolderConfiguration>] {
     [
       .init("path", .path, \.path, "none", "a folder for \(files); created with mode 0750, files 0640"),
       .init("max-age", .time, \.maximumAge, "no limit", "the age at which \(files) are removed"),
@@ -185,7 +197,7 @@ package enum ConfigurationKeys {
     ]
 
   /// Whether a part is configured, be it without a value. Then `key` is required, and reported if it is missing.
-  static func isThere(
+  package static func isThere(
     _ key: String, _ reading: inout ConfigurationReader, _ place: ConfigurationPlace
   ) -> Bool { (place.isNamed || reading.isSet(place[key])) && reading.needs(key, at: place) }
 }

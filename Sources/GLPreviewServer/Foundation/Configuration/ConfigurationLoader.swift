@@ -4,12 +4,13 @@ internal import FoundationEssentials
 /// Loads a configuration.
 ///
 /// ```swift
-/// let loader = ConfigurationLoader(files: ["glpreview.yaml"])
+/// let loader = ConfigurationLoader(.all, files: ["glpreview.yaml"])
 /// let configuration = try loader.load()
 /// ```
 package struct ConfigurationLoader: Sendable {
   /// YAML files. Each key of a later file overrides earlier ones. docs/configuration.md lists all keys.
   package let files: [String]
+  private let schema: ConfigurationSchema
   private let options: ConfigurationOptions
   private let environment: [String: String]
   private let workingFolder: String
@@ -21,9 +22,10 @@ package struct ConfigurationLoader: Sendable {
   /// override everything else. Of `environment` (nil: the process's), `GLPREVIEW_...` overrides files, and `${NAME}` in
   /// files is replaced by its value.
   package init(
-    files: [String] = [], options: ConfigurationOptions = ConfigurationOptions(),
-    environment: [String: String]? = nil
+    _ schema: ConfigurationSchema, files: [String] = [],
+    options: ConfigurationOptions = ConfigurationOptions(), environment: [String: String]? = nil
   ) {
+    self.schema = schema
     self.files = files
     self.options = options
     self.environment = environment ?? ProcessInfo.processInfo.environment
@@ -37,7 +39,7 @@ package struct ConfigurationLoader: Sendable {
     var reading = ConfigurationReader(environment: environment, workingFolder: workingFolder)
     var configuration = ServerConfiguration()
     let root = ConfigurationPlace(path: [], option: options.root, file: try root())
-    reading.read(ConfigurationKeys.service, at: root, into: &configuration)
+    reading.read(schema.service, at: root, into: &configuration)
     // A node without cameras of its own shows those of its peers, and no test pattern.
     if configuration.cluster.hasOthers, !root["cameras"].hasKeys { configuration.cameras = [] }
     var problems = options.problems + reading.problems

@@ -9,7 +9,7 @@ package struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible
   package let reason: String
 
   /// Creates a problem without the secrets in `reason`.
-  init(origin: String? = nil, path: [String] = [], _ reason: String) {
+  package init(origin: String? = nil, path: [String] = [], _ reason: String) {
     self.origin = origin
     self.path = path
     self.reason = Redaction.message(reason).brief

@@ -2,13 +2,13 @@
 // values of the wrong kind.
 
 /// The place of a key, with its values in options and files.
-struct ConfigurationPlace: Sendable {
+package struct ConfigurationPlace: Sendable {
   let path: [String]
   let option: ConfigurationNode?
   var file: ConfigurationNode?
 
   /// Whether items have user-chosen names or are numbered.
-  enum Items: Sendable {
+  package enum Items: Sendable {
     case named, listed
 
     /// The path component in documentation.
@@ -28,7 +28,7 @@ struct ConfigurationPlace: Sendable {
 }
 
 /// Reads a configuration once. Options override the environment, which overrides files.
-struct ConfigurationReader {
+package struct ConfigurationReader {
   private(set) var problems: [ConfigurationProblem] = []
   /// The origins of the keys read so far; for a part, the place where it begins.
   private var origins: [[String]: ConfigurationOrigin] = [:]

@@ -3,30 +3,30 @@
 /// A kind of configuration value.
 package struct ConfigurationWord<Value>: Sendable {
   /// The accepted text, for documentation.
-  let form: String
+  package let form: String
   /// Whether messages must not contain the value.
   let isSecret: Bool
   /// Parses a value. Relative paths refer to `folder`. Throws a `WordError` that says what is accepted.
   package let read: @Sendable (_ text: String, _ folder: String) throws -> Value
 
-  init(
+  package init(
     _ form: String, isSecret: Bool = false, in read: @escaping @Sendable (String, String) throws -> Value
   ) { (self.form, self.isSecret, self.read) = (form, isSecret, read) }
 
-  init(_ form: String, isSecret: Bool = false, _ read: @escaping @Sendable (String) throws -> Value) {
+  package init(_ form: String, isSecret: Bool = false, _ read: @escaping @Sendable (String) throws -> Value) {
     self.init(form, isSecret: isSecret) { text, _ in try read(text) }
   }
 }
 
 extension ConfigurationWord
 where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {
-  static var choice: Self {
+  package static var choice: Self {
     Self(Value.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")) { try Words.word("", $0) }
   }
 }
 
 extension ConfigurationWord<Bool> {
-  static var flag: Self { Self("`true`, `false`") { try Words.flag("", $0) } }
+  package static var flag: Self { Self("`true`, `false`") { try Words.flag("", $0) } }
 }
 
 extension ConfigurationWord<Int> {
@@ -35,7 +35,7 @@ extension ConfigurationWord<Int> {
   }
 
   /// A number of bytes: `100000`, `64kB`, `1.5GB`, `256MiB`.
-  static func bytes(_ bounds: ClosedRange<Int>) -> Self {
+  package static func bytes(_ bounds: ClosedRange<Int>) -> Self {
     let units: [String: Double] = [
       "": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 1024, "mib": 1_048_576,
       "gib": 1_073_741_824, "tib": 1_099_511_627_776,
@@ -75,11 +75,11 @@ extension ConfigurationWord<Duration> {
 }
 
 extension ConfigurationWord<Size> {
-  static var size: Self { Self("`WxH`") { try Words.size("", $0) } }
+  package static var size: Self { Self("`WxH`") { try Words.size("", $0) } }
 }
 
 extension ConfigurationWord<GPUDevice.Choice> {
-  static var gpu: Self {
+  package static var gpu: Self {
     Self("`auto`, `software`, a number of `glpreview devices`, `/dev/dri/renderD128`") { text in
       if let choice = GPUDevice.Choice(text) { return choice }
       throw WordError("'\(text)' is none of auto, software, a number, /dev/dri/renderD128")
@@ -89,7 +89,7 @@ extension ConfigurationWord<GPUDevice.Choice> {
 
 extension ConfigurationWord<CertificateTrust> {
   /// Which certificates are trusted. A file must have some.
-  static var certificate: Self {
+  package static var certificate: Self {
     Self("`system`, `any`, a SHA-256 fingerprint, or a PEM file") { text, folder in
       var trust = try CertificateTrust(parsing: text)
       if case .file(let path) = trust { trust = .file(try ConfigurationPaths.file(path, in: folder)) }
@@ -100,7 +100,7 @@ extension ConfigurationWord<CertificateTrust> {
 }
 
 extension ConfigurationWord<ListenAddress> {
-  static var address: Self {
+  package static var address: Self {
     Self("`HOST:PORT`, `[ADDRESS]:PORT`, `HOST` (port 8080) or `unix:PATH`") { text, folder in
       let address = try ListenAddress.parse(text)
       guard case .unix(let said) = address else { return address }
@@ -116,7 +116,7 @@ extension ConfigurationWord<ListenAddress> {
 
 extension ConfigurationWord {
   /// A name and a value, separated by `sign`.
-  static func pair(
+  package static func pair(
     _ form: String, at sign: Character, isSecret: Bool = false,
     _ make: @escaping @Sendable (String, String) -> Value
   ) -> Self {
@@ -131,10 +131,14 @@ extension ConfigurationWord {
 
 extension ConfigurationWord<String> {
   /// A path, which need not exist.
-  static var path: Self { Self("path") { text, folder in try ConfigurationPaths.resolved(text, in: folder) } }
+  package static var path: Self {
+    Self("path") { text, folder in try ConfigurationPaths.resolved(text, in: folder) }
+  }
 
   /// The path of a readable file.
-  static var file: Self { Self("file") { text, folder in try ConfigurationPaths.file(text, in: folder) } }
+  package static var file: Self {
+    Self("file") { text, folder in try ConfigurationPaths.file(text, in: folder) }
+  }
 
   /// The same value, read from a file.
   var inFile: Self {
@@ -142,7 +146,7 @@ extension ConfigurationWord<String> {
   }
 
   /// A camera's source. File paths become absolute, `file:` URLs paths. Device paths keep their links, which follow the plugged-in device.
-  static var source: Self {
+  package static var source: Self {
     Self("a source", isSecret: true) { text, folder in
       guard !text.isEmpty else { throw WordError("is empty") }
       let text = SourceLocator(text).text
@@ -156,7 +160,7 @@ extension ConfigurationWord<String> {
   }
 
   /// A token. It must be visible ASCII, because it is sent in a header field.
-  static var token: Self {
+  package static var token: Self {
     text(
       "ASCII without spaces", isSecret: true, else: { _ in "a token has ASCII's signs alone, and no spaces" }
     ) {
@@ -164,16 +168,18 @@ extension ConfigurationWord<String> {
     }
   }
 
-  static var password: Self { text("text", isSecret: true, else: { _ in "is empty" }) { !$0.isEmpty } }
+  package static var password: Self {
+    text("text", isSecret: true, else: { _ in "is empty" }) { !$0.isEmpty }
+  }
 
-  static var userName: Self {
+  package static var userName: Self {
     text("text without `:`", else: { "'\($0)': a name is not empty and has no colon" }) {
       !$0.isEmpty && !$0.contains { $0 == ":" || $0.isNewline }
     }
   }
 
   /// An origin: scheme, host and port, as browsers send them.
-  static var origin: Self {
+  package static var origin: Self {
     text(
       "`https://home.example:8443`, or `*`",
       else: { "'\($0)' is neither * nor an origin, as https://home.example:8443, without a path" }
@@ -181,13 +187,13 @@ extension ConfigurationWord<String> {
     .lowercased
   }
 
-  static var hostName: Self {
+  package static var hostName: Self {
     text("a host's name, or `*`", else: { "'\($0)' is neither * nor a host's name" }) {
       !$0.isEmpty && !$0.contains(where: endsHost)
     }.lowercased
   }
 
-  static var webAddress: Self {
+  package static var webAddress: Self {
     text(
       "`http://...`, `https://...`", isSecret: true,
       else: {

@@ -16,7 +16,7 @@ extension ListenAddress {
   /// Parses `HOST:PORT`, `[ADDRESS]:PORT` (IPv6), `HOST` alone (port 8080), or `unix:PATH`.
   ///
   /// - Throws: `WordError`.
-  static func parse(_ text: String) throws(WordError) -> ListenAddress {
+  package static func parse(_ text: String) throws(WordError) -> ListenAddress {
     if text.hasPrefix("unix:") {
       let path = String(text.dropFirst(5))
       guard !path.isEmpty else {

@@ -8,13 +8,8 @@ package struct ServerConfiguration: Sendable, Hashable {
   /// The access rules: tokens, users, origins and host names.
   package var access = AccessConfiguration()
   package var limits = ServiceLimits()
-  package var webRTC = WebRTCConfiguration()
-  /// The RTSP server.
-  package var rtsp = RTSPConfiguration()
   /// The other nodes.
   package var cluster = ClusterConfiguration()
-  /// The MQTT server that is told of the cameras; nil for none.
-  package var mqtt: MQTTConfiguration?
   package var gpu = GPUDevice.Choice.automatic
   /// Whether a software renderer is refused.
   package var requiresHardware = false
@@ -24,8 +19,8 @@ package struct ServerConfiguration: Sendable, Hashable {
   package var scenes: [SceneConfiguration] = []
   /// Where snapshots are sent, in addition to the client that requested them.
   package var snapshots = SnapshotDestinations()
-  /// Where cameras are recorded; nil for nowhere.
-  package var recordings: FolderConfiguration?
+  /// The parts that belong to features.
+  package var sections = ConfigurationSections<ServerConfiguration>()
   /// The timeouts that no key sets.
   package var patience = ServicePatience()
 
@@ -72,6 +67,16 @@ package struct ServicePatience: Sendable, Hashable {
   var brokerSilence = Duration.seconds(4)
   /// How long a WebRTC client may take to connect, and how long the last connection check is good for (RFC 7675).
   package var webRTCConsent = Duration.seconds(30)
+}
+
+/// The times of the connection to an MQTT server.
+package struct MQTTTimes: Sendable, Hashable {
+  /// How long the server may take to let this client in.
+  package var answer = Duration.seconds(10)
+  /// How long nothing may be heard. A ping is sent as often.
+  package var silence = Duration.seconds(30)
+  /// The longest pause between two attempts to connect.
+  package var longestPause = Duration.seconds(30)
 }
 
 /// The files for TLS, in PEM format. Their paths are resolved.
@@ -166,8 +171,8 @@ package struct CameraConfiguration: Sendable, Hashable, CustomStringConvertible 
   package var avatar: String?
   /// What a snapshot shows while the camera delivers nothing.
   package var offline = SnapshotRequest.FallbackPolicy.placeholder
-  /// When it is recorded.
-  package var record = RecordingConfiguration()
+  /// The parts that belong to features.
+  package var sections = ConfigurationSections<CameraConfiguration>()
   /// The views of the camera: at least one, with unique names.
   package var views: [ServedView]
 
@@ -243,6 +248,13 @@ package struct FolderConfiguration: Sendable, Hashable {
   package var maximumAge: Duration?
   package var maximumCount: Int?
   package var maximumBytes: Int?
+
+  package init(
+    path: String, maximumAge: Duration? = nil, maximumCount: Int? = nil, maximumBytes: Int? = nil
+  ) {
+    (self.path, self.maximumAge) = (path, maximumAge)
+    (self.maximumCount, self.maximumBytes) = (maximumCount, maximumBytes)
+  }
 }
 
 /// A server that receives a POST request for each snapshot; `ConfigurationKeys` describes the values.

@@ -24,26 +24,21 @@ package struct ValidatedConfiguration: Sendable, Hashable {
 
 extension ServerConfiguration {
   fileprivate var problems: [ConfigurationProblem] {
-    accessProblems + cameraProblems + memoryProblems + sceneProblems
-      + ConfigurationKeys.service.flatMap { $0.problems(self) }
+    problems(ofListeningAt: bind, path: ["bind"]) + cameraProblems + memoryProblems + sceneProblems
+      + clusterProblems + sections.problems(of: self, in: self)
   }
 
   /// Other machines must not reach the service without credentials, unless `access.isInsecure` allows it.
-  private var accessProblems: [ConfigurationProblem] {
-    if access.asksForCredentials, rtsp.address != nil, access.users.isEmpty {
-      let reason = "RTSP clients have a name and a password, but no token: give access.users (GLPREVIEW_USER)"
-      return [ConfigurationProblem(path: ["rtsp", "listen"], reason)]
-    }
-    guard !access.isInsecure, !access.asksForCredentials else { return [] }
-    let addresses = [(["bind"], bind)] + [rtsp.address].compactMap { $0 }.map { (["rtsp", "listen"], $0) }
-    return addresses.filter { !$1.isLocal }.map { path, bind in
+  package func problems(ofListeningAt address: ListenAddress, path: [String]) -> [ConfigurationProblem] {
+    guard !access.isInsecure, !access.asksForCredentials, !address.isLocal else { return [] }
+    return [
       ConfigurationProblem(
         path: path,
         """
-        \(bind) can be reached from other machines, and everybody there could look: give access.tokens \
+        \(address) can be reached from other machines, and everybody there could look: give access.tokens \
         (GLPREVIEW_TOKEN), or access.users (GLPREVIEW_USER), or say access.insecure: true (--insecure)
         """)
-    }
+    ]
   }
 
   private var cameraProblems: [ConfigurationProblem] {
@@ -70,7 +65,7 @@ extension ServerConfiguration {
       if names.isEmpty { problems.append(ConfigurationProblem(path: path, "has no view")) }
       for name in names { problems += invalid(name, path + ["views", name]) }
       problems += repeated(names, "views", path + ["views"])
-      problems += recordProblems(camera, path + ["record"])
+      problems += camera.sections.problems(of: camera, in: self)
       let zones = camera.motion?.zones.map(\.name) ?? []
       problems += repeated(zones, "zones", path + ["motion", "zones"])
       if zones.count > MotionSettings.mostZones {

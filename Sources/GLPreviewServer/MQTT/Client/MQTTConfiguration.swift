@@ -50,18 +50,13 @@ package struct MQTTConfiguration: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// The times of the connection to an MQTT server.
-package struct MQTTTimes: Sendable, Hashable {
-  /// How long the server may take to let this client in.
-  package var answer = Duration.seconds(10)
-  /// How long nothing may be heard. A ping is sent as often.
-  package var silence = Duration.seconds(30)
-  /// The longest pause between two attempts to connect.
-  package var longestPause = Duration.seconds(30)
-}
+extension MQTTConfiguration {
+  /// The key `mqtt`.
+  package static let key = ConfigurationKey<ServerConfiguration>(
+    "mqtt", keys, \.mqtt, new: MQTTConfiguration()
+  ) { ConfigurationKeys.isThere("server", &$0, $1) }.atStart
 
-extension ConfigurationKeys {
-  static let mqtt: [ConfigurationKey<MQTTConfiguration>] =
+  private static let keys: [ConfigurationKey<MQTTConfiguration>] =
     [
       .init(
         "server", .mqttServer, \.server, "none",
@@ -92,13 +87,25 @@ extension ConfigurationKeys {
 }
 
 extension ServerConfiguration {
-  var mqttProblems: [ConfigurationProblem] {
-    guard let mqtt else { return [] }
-    let events = cameras.filter { $0.name == MQTTConfiguration.events }.map {
+  /// The MQTT server that is told of the cameras; nil for none.
+  package var mqtt: MQTTConfiguration? {
+    get { sections[MQTTSection.self] }
+    set { sections[MQTTSection.self] = newValue }
+  }
+}
+
+private enum MQTTSection: ConfigurationSection {
+  static let usual: MQTTConfiguration? = nil
+
+  static func problems(of target: ServerConfiguration, in service: ServerConfiguration)
+    -> [ConfigurationProblem]
+  {
+    let events = target.cameras.filter { $0.name == MQTTConfiguration.events }.map {
       ConfigurationProblem(
         path: ["cameras", $0.name], "is the name of the topics of events: give it another, or leave mqtt out")
     }
-    return mqtt.problems.map { ConfigurationProblem(path: ["mqtt", $0.key], $0.reason) } + events
+    let own = target.mqtt?.problems ?? []
+    return own.map { ConfigurationProblem(path: ["mqtt", $0.key], $0.reason) } + events
   }
 }
 

@@ -20,8 +20,17 @@ package struct RecordingConfiguration: Sendable, Hashable {
   package var segment = Duration.seconds(60)
 }
 
-extension ConfigurationKeys {
-  static let record: [ConfigurationKey<RecordingConfiguration>] = [
+extension RecordingConfiguration {
+  /// The key `record` of a camera.
+  package static let cameraKey = ConfigurationKey<CameraConfiguration>(
+    "record", keys, \.record, needsKeys: true)
+
+  /// The key `recordings` of the service.
+  package static let serviceKey = ConfigurationKey<ServerConfiguration>(
+    "recordings", ConfigurationKeys.folder(of: "recordings"), \.recordings, new: .init(path: "")
+  ) { ConfigurationKeys.isThere("path", &$0, $1) }.atStart
+
+  private static let keys: [ConfigurationKey<RecordingConfiguration>] = [
     .init(
       "when", .choice, \.when, "`never`",
       "when the camera is recorded ([recording.md](recording.md)); `motion` needs the camera's `motion`, and takes triggers too"
@@ -38,14 +47,39 @@ extension ConfigurationKeys {
 }
 
 extension ServerConfiguration {
-  func recordProblems(_ camera: CameraConfiguration, _ path: [String]) -> [ConfigurationProblem] {
+  /// Where cameras are recorded; nil for nowhere.
+  package var recordings: FolderConfiguration? {
+    get { sections[FolderSection.self] }
+    set { sections[FolderSection.self] = newValue }
+  }
+}
+
+extension CameraConfiguration {
+  /// When it is recorded.
+  package var record: RecordingConfiguration {
+    get { sections[RecordSection.self] }
+    set { sections[RecordSection.self] = newValue }
+  }
+}
+
+private enum FolderSection: ConfigurationSection {
+  typealias Target = ServerConfiguration
+  static let usual: FolderConfiguration? = nil
+}
+
+private enum RecordSection: ConfigurationSection {
+  static let usual = RecordingConfiguration()
+
+  static func problems(of camera: CameraConfiguration, in service: ServerConfiguration)
+    -> [ConfigurationProblem]
+  {
     let record = camera.record
     guard record.when != .never else { return [] }
     let views = camera.views.map(\.view.name)
     let (isKnown, known) = (record.view.map(views.contains) ?? true, views.joined(separator: ", "))
     let reasons: [(String, String?)] = [
       ("when", record.when == .motion && camera.motion == nil ? "needs the camera's motion" : nil),
-      ("when", recordings == nil ? "there is no folder for recordings: give recordings.path" : nil),
+      ("when", service.recordings == nil ? "there is no folder for recordings: give recordings.path" : nil),
       ("view", isKnown ? nil : "there is no view '\(record.view ?? "")' (there are: \(known))"),
       (
         "before",
@@ -57,7 +91,7 @@ extension ServerConfiguration {
       ),
     ]
     return reasons.compactMap { key, reason in
-      reason.map { ConfigurationProblem(path: path + [key], $0) }
+      reason.map { ConfigurationProblem(path: ["cameras", camera.name, "record", key], $0) }
     }
   }
 }

@@ -16,12 +16,40 @@ package struct RTSPConfiguration: Sendable, Hashable {
   }
 }
 
-extension ConfigurationKeys {
-  static let rtsp: [ConfigurationKey<RTSPConfiguration>] = [
+extension RTSPConfiguration {
+  /// The key `rtsp`.
+  package static let key = ConfigurationKey<ServerConfiguration>("rtsp", keys, \.rtsp, needsKeys: true)
+    .atStart
+
+  private static let keys: [ConfigurationKey<RTSPConfiguration>] = [
     .init(
       "listen", .rtspListen, \.listen, "`off`",
       "the address of the RTSP server; a port alone is at 127.0.0.1")
   ]
+}
+
+extension ServerConfiguration {
+  /// The RTSP server.
+  package var rtsp: RTSPConfiguration {
+    get { sections[RTSPSection.self] }
+    set { sections[RTSPSection.self] = newValue }
+  }
+}
+
+private enum RTSPSection: ConfigurationSection {
+  static let usual = RTSPConfiguration()
+  static let isAddress = true
+
+  static func problems(of target: ServerConfiguration, in service: ServerConfiguration)
+    -> [ConfigurationProblem]
+  {
+    guard let address = target.rtsp.address else { return [] }
+    if target.access.asksForCredentials, target.access.users.isEmpty {
+      let reason = "RTSP clients have a name and a password, but no token: give access.users (GLPREVIEW_USER)"
+      return [ConfigurationProblem(path: ["rtsp", "listen"], reason)]
+    }
+    return target.problems(ofListeningAt: address, path: ["rtsp", "listen"])
+  }
 }
 
 extension ConfigurationWord<RTSPConfiguration.Listen> {

@@ -1,8 +1,11 @@
 // The configuration keys below `webrtc`.
 internal import Glibc
 
-extension ConfigurationKeys {
-  static let webRTC: [ConfigurationKey<WebRTCConfiguration>] = [
+extension WebRTCConfiguration {
+  /// The key `webrtc`.
+  package static let key = ConfigurationKey<ServerConfiguration>("webrtc", keys, \.webRTC)
+
+  private static let keys: [ConfigurationKey<WebRTCConfiguration>] = [
     .init(
       "listen", .webRTCListen, \.listen, "the address and port of `bind`",
       "where clients send their datagrams by UDP; `off` for no WebRTC"),
@@ -13,6 +16,18 @@ extension ConfigurationKeys {
       "ice-servers", listOf: .iceServer, \.iceServers, "none",
       "servers by which clients find their own addresses, or which relay for them"),
   ]
+}
+
+extension ServerConfiguration {
+  package var webRTC: WebRTCConfiguration {
+    get { sections[WebRTCSection.self] }
+    set { sections[WebRTCSection.self] = newValue }
+  }
+}
+
+private enum WebRTCSection: ConfigurationSection {
+  typealias Target = ServerConfiguration
+  static let usual = WebRTCConfiguration()
 }
 
 extension ConfigurationWord<WebRTCConfiguration.Listen> {

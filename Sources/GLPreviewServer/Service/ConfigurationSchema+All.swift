@@ -1,0 +1,13 @@
+// The list of the keys that features add to a configuration.
+internal import MQTT
+internal import RTSP
+internal import Recordings
+internal import WebRTC
+
+extension ConfigurationSchema {
+  /// The keys of the whole service.
+  package static let all = ConfigurationSchema(
+    ConfigurationKeys.access + [WebRTCConfiguration.key, RTSPConfiguration.key]
+      + ConfigurationKeys.nodes + [MQTTConfiguration.key]
+      + ConfigurationKeys.pictures([RecordingConfiguration.cameraKey]) + [RecordingConfiguration.serviceKey])
+}
