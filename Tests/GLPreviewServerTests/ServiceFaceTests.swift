@@ -56,10 +56,11 @@ struct ServiceFaceTests {
       lines += ["", "# Members", ""] + (try await service.members())
       lines += ["", "# Metrics", ""]
       var metrics: [Substring] = []
-      // A recording counts once its first bytes are written.
+      // Files count once they are written.
+      let written = ["glpreview_recorded_bytes_total ", "glpreview_folder_files_total{"]
       await until {
         metrics = (try? await service.get("/metrics", control).text.split(separator: "\n")) ?? []
-        return metrics.contains { $0.hasPrefix("glpreview_recorded_bytes_total ") }
+        return written.allSatisfy { name in metrics.contains { $0.hasPrefix(name) } }
       }
       return lines + Self.metrics(metrics)
     }
