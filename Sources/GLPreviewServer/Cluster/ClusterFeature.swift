@@ -1,5 +1,7 @@
 // Other nodes as a feature of the service: their cameras, and cameras that move between nodes by leases.
 package import Hummingbird
+internal import Logging
+internal import NATS
 package import ServiceLifecycle
 
 package struct ClusterFeature: ServiceFeature {
@@ -99,6 +101,9 @@ package struct ClusterFeature: ServiceFeature {
     var bind = configuration.bind
     if case .host(let name, _) = bind, let port { bind = .host(name, port: port) }
     let url = configuration.cluster.url ?? bind.url(isSecure: configuration.tls != nil)
+    if let reason = configuration.unreachableNode {
+      core.logger.warning("other nodes can't reach this one", metadata: ["reason": "\(reason)"])
+    }
     node.start(at: url ?? "")
     answerByBroker()
   }
@@ -154,5 +159,15 @@ package struct ClusterFeature: ServiceFeature {
           "glpreview_peer_streams", value: Double(core.peerStreams.count),
           help: "Streams that are read from peers.")
       ]
+  }
+}
+
+extension ServerConfiguration {
+  /// Why other nodes that share cameras with this one by NATS can't ask it; nil if nothing is known to hinder them.
+  var unreachableNode: String? {
+    guard let broker = cluster.broker, cluster.url == nil, bind.isLocal else { return nil }
+    let hosts = broker.servers.compactMap { try? NATSServerAddress($0).host }
+    guard hosts.contains(where: { !ListenAddress.host($0, port: 0).isLocal }) else { return nil }
+    return "it listens at \(bind), and the NATS servers are on other machines: set bind, or cluster.url"
   }
 }

@@ -261,6 +261,10 @@ package final class PeerForwarder: Sendable {
       throw Problem(.badRequest, "this address can't be forwarded to another node")
     } catch {
       let problem = error as? Problem
+      if let problem, problem.status == .badGateway {
+        logger.warning(
+          "request not forwarded", metadata: ["node": "\(node)", "reason": "\(problem.detail)"])
+      }
       if problem?.status != .gatewayTimeout { metrics.count(.forwarded(.failed)) }
       throw problem ?? broken(error, node)
     }

@@ -5,6 +5,7 @@ import NIOHTTP1
 import TestSupport
 import Testing
 
+@testable import Cluster
 @testable import GLPreviewServer
 @testable import ServiceCore
 @testable import ServiceFoundation
@@ -22,6 +23,20 @@ struct ClusterConfigurationTests {
     #expect(hub.cluster.peers == ["http://a:8080", "https://b/base"])
     #expect(try folder.load("cluster: {name: here}").cameras.count == 1)
     #expect(try folder.load("{cluster: {peers: [http://a]}, cameras: {a: {source: x}}}").cameras.count == 1)
+  }
+
+  @Test(
+    "a node that others can't reach is told so",
+    arguments: [
+      ("bind: '127.0.0.1:80', cluster: {nats: {servers: [nats://far]}}", true),
+      ("bind: '127.0.0.1:80', cluster: {nats: {servers: [nats://127.0.0.1, nats://far]}}", true),
+      ("bind: '127.0.0.1:80', cluster: {nats: {servers: [nats://127.0.0.1]}}", false),
+      ("bind: '127.0.0.1:80', cluster: {url: 'http://here', nats: {servers: [nats://far]}}", false),
+      ("bind: '10.0.0.1:80', access: {insecure: true}, cluster: {nats: {servers: [nats://far]}}", false),
+      ("cluster: {peers: [http://a]}", false),
+    ])
+  func unreachable(text: String, isUnreachable: Bool) throws {
+    #expect(try (folder.load("{\(text)}").unreachableNode != nil) == isUnreachable)
   }
 
   @Test("too many peers, and one that is there twice, are refused; a token stands in a file")
