@@ -118,7 +118,7 @@ struct SlowVideoTests {
       #expect(after.isKey && after.timestamp > before.timestamp)
       #expect(slow.isReduced && !quick.isReduced && !patient.isReduced)
       #expect(streams.reducedCount(of: "camera", "main") == 1)
-      #expect(streams.clientCount(of: "camera", "main") == 3)
+      #expect(streams.clientCount(of: "camera", "main") == 2)
       #expect(try await patient.nextSamples()?.last?.format == before.format)
       patient.end()
       var last = after
