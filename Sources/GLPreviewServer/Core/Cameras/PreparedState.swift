@@ -195,8 +195,12 @@ extension Scene {
 extension CameraConfiguration {
   /// Whether a source made for the other configuration also fits this one.
   fileprivate func isSameSource(as other: CameraConfiguration) -> Bool {
-    source == other.source && options == other.options && keepsWarm == other.keepsWarm
-      && warmup == other.warmup && avatar == other.avatar && replay == other.replay
+    // A change of any other key opens the camera again, so that a reload loses no key that is missing here.
+    var same = other
+    (same.views, same.sections, same.motion) = (views, sections, motion)
+    (same.home, same.isRequired, same.offline, same.triggerDelay) = (home, isRequired, offline, triggerDelay)
+    if replay == nil, other.replay == nil { same.replayBytes = replayBytes }
+    return self == same
   }
 
   /// Whether what a source of the other configuration gave before its masks is what one of this gives.
