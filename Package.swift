@@ -31,7 +31,10 @@ let http: [Target.Dependency] = [
 ]
 
 /// What pictures are captured by, for tests of what is internal there.
-let captures: [Target.Dependency] = ["CaptureCore", "CaptureFFmpeg", "CaptureHTTP", "CaptureV4L2", "Codecs"]
+let captures: [Target.Dependency] = [
+  "CaptureCore", .target(name: "CaptureFFmpeg", condition: .when(traits: ["FFmpeg"])), "CaptureHTTP",
+  "CaptureV4L2", "Codecs",
+]
 
 /// What the service stands on beside the house.
 let service: [Target.Dependency] = [

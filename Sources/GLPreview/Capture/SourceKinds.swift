@@ -15,7 +15,8 @@ enum SourceKinds {
     private static let openTunnel: StreamTunnel.Open? = RTSPTunnel.open
   #else
     private static let servers: [SourceKind] = [
-      .missing(["http", "https"], "this build has no HTTP (the package's trait HTTP is off)")
+      .missing(
+        ["http", "https"], certified: "https", "this build has no HTTP (the package's trait HTTP is off)")
     ]
     private static let openTunnel: StreamTunnel.Open? = nil
   #endif
@@ -25,10 +26,10 @@ enum SourceKinds {
     private static let openDecoder: PassableVideo.OpenDecoder? = PassableDecoder.open
     private static let openVideo: SourceOpener.OpenVideo? = VideoFileSource.open
   #else
+    private static let noStreams = "this build has no streams: it was made without FFmpeg"
     private static let streams: [SourceKind] = [
-      .missing(
-        ["rtsp", "rtsps", "rtmp", "rtmps", "srt", "udp"],
-        "this build has no streams: it was made without FFmpeg")
+      .missing(["rtsp", "rtsps", "rtmp", "rtmps", "srt"], certified: "rtsps", noStreams),
+      .missing(["udp"], origin: .port, noStreams),
     ]
     private static let openDecoder: PassableVideo.OpenDecoder? = nil
     private static let openVideo: SourceOpener.OpenVideo? = nil

@@ -102,7 +102,7 @@ package struct ClusterFeature: ServiceFeature {
     if case .host(let name, _) = bind, let port { bind = .host(name, port: port) }
     let url = configuration.cluster.url ?? bind.url(isSecure: configuration.tls != nil)
     if let reason = configuration.unreachableNode {
-      core.logger.warning("other nodes can't reach this one", metadata: ["reason": "\(reason)"])
+      core.logger.warning("other nodes may not reach this one", metadata: ["reason": "\(reason)"])
     }
     node.start(at: url ?? "")
     answerByBroker()
@@ -167,7 +167,8 @@ extension ServerConfiguration {
   var unreachableNode: String? {
     guard let broker = cluster.broker, cluster.url == nil, bind.isLocal else { return nil }
     let hosts = broker.servers.compactMap { try? NATSServerAddress($0).host }
-    guard hosts.contains(where: { !ListenAddress.host($0, port: 0).isLocal }) else { return nil }
-    return "it listens at \(bind), and the NATS servers are on other machines: set bind, or cluster.url"
+    guard let far = hosts.first(where: { !ListenAddress.host($0, port: 0).isLocal }) else { return nil }
+    return "it listens at \(bind), which only this machine reaches, and '\(far)' may be another: "
+      + "set bind, or cluster.url"
   }
 }

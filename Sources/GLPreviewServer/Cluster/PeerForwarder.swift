@@ -21,6 +21,8 @@ package final class PeerForwarder: Sendable {
   /// Many who come at once for one stream ask once.
   private let refusals = SingleFlightCache<PictureKey, Refusal?>(capacity: 0) { _ in 0 }
   /// Requests to each peer, so that a slow one holds up no other.
+  /// Why nodes did not answer the last request; nothing of those that did.
+  private let failures = Mutex<[String: String]>([:])
   private let gates = Mutex<[String: AdmissionLimit]>([:])
 
   /// What equal answers depend on.
@@ -254,20 +256,26 @@ package final class PeerForwarder: Sendable {
       }
       let head = try PeerAnswer(answer.response, from: answer.node)
       metrics.count(.forwarded(head.result))
+      failures.withLock { $0[node] = nil }
       return (head, answer.response.body)
     } catch let error where error is CancellationError || error is CameraIsHere {
       throw error
     } catch let error as HTTPClientError where error == .invalidURL {
       throw Problem(.badRequest, "this address can't be forwarded to another node")
     } catch {
-      let problem = error as? Problem
-      if let problem, problem.status == .badGateway {
-        logger.warning(
-          "request not forwarded", metadata: ["node": "\(node)", "reason": "\(problem.detail)"])
-      }
-      if problem?.status != .gatewayTimeout { metrics.count(.forwarded(.failed)) }
-      throw problem ?? broken(error, node)
+      let problem = error as? Problem ?? broken(error, node)
+      if problem.status != .gatewayTimeout { metrics.count(.forwarded(.failed)) }
+      log(problem, of: node)
+      throw problem
     }
+  }
+
+  /// Logs why a node does not answer, until it does or the reason is another: clients decide how often it is asked.
+  private func log(_ problem: Problem, of node: String) {
+    guard [.badGateway, .gatewayTimeout].contains(problem.status) else { return }
+    let last = failures.withLock { $0.updateValue(problem.detail, forKey: node) }
+    guard last != problem.detail else { return }
+    logger.warning("request not forwarded", metadata: ["reason": "\(problem.detail)"])
   }
 
   private func broken(_ error: any Error, _ node: String) -> Problem {

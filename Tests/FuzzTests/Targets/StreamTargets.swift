@@ -1,8 +1,11 @@
 // What a camera's server says: its address, its head, the parts that it sends.
-@testable import CaptureFFmpeg
 @testable import CaptureHTTP
 @testable import GLPreview
 @testable import VideoFormats
+
+#if FFmpeg
+  @testable import CaptureFFmpeg
+#endif
 
 extension FuzzTarget {
   /// The first byte says how the body is cut into pieces; then the announced boundary, a newline, and the body.

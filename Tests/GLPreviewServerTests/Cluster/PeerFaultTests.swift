@@ -155,6 +155,7 @@ struct PeerFaultTests {
 
   @Test("a peer's answers bring only what a service of this kind sends")
   func answers() async throws {
+    let records = LogRecords()
     try await withFakePeer { peer, request in
       guard ["/cameras/", "/stream", "/snapshot"].contains(where: request.uri.path.hasPrefix) else {
         return Self.json(Self.list)
@@ -172,7 +173,7 @@ struct PeerFaultTests {
       response.headers[.eTag] = "\"x\""
       return response
     } _: { address, peer in
-      try await withService(edgeConfiguration(of: address)) { edge in
+      try await withService(edgeConfiguration(of: address), logger: records.logger) { edge in
         await until { edge.inside.peers.cluster.peers.first?.state == .up }
         let answer = try await edge.get(
           "/cameras/door/main.jpg?token=5ECRET", [("Cookie", "a=5ECRET"), ("Authorization", "Bearer 5ECRET")])
@@ -184,6 +185,11 @@ struct PeerFaultTests {
         for kind in ["text/html", "image/svg%2Bxml", "text/javascript"] {
           #expect(try await edge.get("/cameras/door/main.jpg?kind=\(kind)").status == 502, "\(kind)")
         }
+        let refused = { records.lines.filter { $0.hasPrefix("request not forwarded: reason=") } }
+        #expect(refused().count == 1 && refused()[0].contains("data of another kind"))
+        _ = try await edge.get("/cameras/door/main.jpg")
+        _ = try await edge.get("/cameras/door/main.jpg?kind=text/html")
+        #expect(refused().count == 2)
       }
     }
   }

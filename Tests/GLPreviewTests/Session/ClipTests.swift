@@ -5,9 +5,12 @@ import TestSupport
 import Testing
 
 @testable import CaptureCore
-@testable import CaptureFFmpeg
 @testable import GLPreview
 @testable import VideoFormats
+
+#if FFmpeg
+  @testable import CaptureFFmpeg
+#endif
 
 @Suite("Clips", .timeLimit(.minutes(15)))
 struct ClipTests {

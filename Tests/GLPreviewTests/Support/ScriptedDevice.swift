@@ -3,8 +3,11 @@ import PreviewCore
 import Synchronization
 import TestSupport
 
-@testable import CaptureFFmpeg
 @testable import GLPreview
+
+#if FFmpeg
+  @testable import CaptureFFmpeg
+#endif
 
 /// What a scripted connection does next.
 enum CameraAct: Sendable {

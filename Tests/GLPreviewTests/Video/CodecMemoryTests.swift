@@ -3,8 +3,11 @@ import PreviewCore
 import TestSupport
 import Testing
 
-@testable import CaptureFFmpeg
 @testable import GLPreview
+
+#if FFmpeg
+  @testable import CaptureFFmpeg
+#endif
 
 @Suite("Memory of encoders and decoders", .timeLimit(.minutes(15)))
 struct CodecMemoryTests {

@@ -1,5 +1,5 @@
-// A kind of source: how its names are recognised, what it can do, and how it is opened. Each folder beside this one declares its
-// own kinds, and `SourceKinds` lists them.
+// A kind of source: how its names are recognised, what it can do, and how it is opened. Each folder and target of sources declares
+// its own kinds, and `SourceKinds` lists them.
 
 /// A kind of source.
 package struct SourceKind: Sendable {
@@ -82,8 +82,10 @@ package struct SourceKind: Sendable {
   }
 
   /// A kind that this build does not open.
-  package static func missing(_ schemes: [String], _ reason: String) -> SourceKind {
-    SourceKind(schemes: schemes, origin: .network) { text, _ in
+  package static func missing(
+    _ schemes: [String], certified: String? = nil, origin: Origin = .network, _ reason: String
+  ) -> SourceKind {
+    SourceKind(schemes: schemes, certifiedScheme: certified, origin: origin) { text, _ in
       throw SourceError(.badRequest, path: text, reason: reason)
     }
   }

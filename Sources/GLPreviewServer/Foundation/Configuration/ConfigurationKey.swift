@@ -1,4 +1,4 @@
-// A configuration key, declared once: its name, reading, storage and documentation. ConfigurationKeys lists all keys.
+// A configuration key, declared once: its name, reading, storage and documentation. ConfigurationSchema lists all keys.
 
 /// The documentation of a key.
 package struct ConfigurationEntry: Sendable, Hashable {
@@ -112,7 +112,7 @@ package struct ConfigurationKey<Target>: Sendable {
     ]
   }
 
-  // MARK: Reloads and checks
+  // MARK: Reloads
 
   /// The key, with all below it, takes effect at the next start only.
   package var atStart: ConfigurationKey {

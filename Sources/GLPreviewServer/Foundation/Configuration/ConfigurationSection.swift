@@ -37,7 +37,10 @@ package struct ConfigurationSections<Target>: Sendable, Hashable {
 
   package subscript<Section: ConfigurationSection>(section: Section.Type) -> Section.Value
   where Section.Target == Target {
-    get { entry(ObjectIdentifier(section))?.value as? Section.Value ?? Section.usual }
+    get {
+      guard let entry = entry(ObjectIdentifier(section)) else { return Section.usual }
+      return entry.value as? Section.Value ?? Section.usual
+    }
     set {
       entries.removeAll { $0.section == ObjectIdentifier(section) }
       guard newValue != Section.usual else { return }

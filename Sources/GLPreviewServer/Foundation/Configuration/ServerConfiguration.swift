@@ -1,4 +1,4 @@
-// The configuration of a service: address, access rules, limits, cameras and scenes. ConfigurationKeys has the keys.
+// The configuration of a service: address, access rules, limits, cameras and scenes. ConfigurationKeys has the keys, features have theirs.
 // Values print without their secrets, for example when a library logs a configuration at level `debug`.
 
 package struct ServerConfiguration: Sendable, Hashable {
