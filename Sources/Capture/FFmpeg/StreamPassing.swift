@@ -66,7 +66,7 @@ package final class PassableDecoder: Sendable {
     var last: (index: Int, picture: VideoPicture)?
   }
 
-  package init(_ video: PassableVideo, maximumPixels: Int, memory: FramePool) {
+  init(_ video: PassableVideo, maximumPixels: Int, memory: FramePool) {
     self.video = video
     self.maximumPixels = maximumPixels
     self.memory = memory
@@ -75,7 +75,7 @@ package final class PassableDecoder: Sendable {
   /// The frame of a picture; of a later one if that was decoded already.
   ///
   /// - Throws: `DamagedCapture` if it is damaged, or its key picture is not kept; `VideoFailure`.
-  package func frame(_ index: Int) throws -> Frame {
+  func frame(_ index: Int) throws -> Frame {
     try state.withLock { state in try decode(through: index, &state) }
       .frame(maximumPixels: maximumPixels, memory: memory)
   }

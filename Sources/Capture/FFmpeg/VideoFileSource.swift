@@ -22,7 +22,7 @@ package actor VideoFileSource: FrameSource {
   /// Opens the file and reads its first packets.
   ///
   /// - Throws: `VideoFailure`; `.unknownFormat` if it is not a video.
-  package init(_ path: String, _ options: SourceOptions, name: String) throws(VideoFailure) {
+  init(_ path: String, _ options: SourceOptions, name: String) throws(VideoFailure) {
     let reader = try VideoReader(
       file: path, maximumPixels: options.maximumPixels, within: options.memory?.budget)
     self.name = name

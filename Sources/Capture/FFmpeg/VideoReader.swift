@@ -14,7 +14,7 @@ internal import Glibc
 }
 
 /// Reads one video. Blocks: use it on its own thread, from one caller at a time.
-@safe package final class VideoReader {
+@safe final class VideoReader {
   private let handle: OpaquePointer
   private let stop: VideoStop?
   private let maximumPixels: Int
@@ -149,8 +149,8 @@ extension SourceOptions.RedirectPolicy {
 }
 
 /// Why a video can't be opened, or its next picture can't be read.
-package struct VideoFailure: MemoryShortage, CustomStringConvertible {
-  package enum Kind {
+struct VideoFailure: MemoryShortage, CustomStringConvertible {
+  enum Kind {
     case noLibraries
     case interrupted
     case unknownFormat
@@ -165,10 +165,10 @@ package struct VideoFailure: MemoryShortage, CustomStringConvertible {
     case failed
   }
 
-  package let kind: Kind
-  package let description: String
+  let kind: Kind
+  let description: String
 
-  package var isOutOfMemory: Bool { kind == .noRoom }
+  var isOutOfMemory: Bool { kind == .noRoom }
 
   init(_ kind: Kind, _ description: String) {
     self.kind = kind

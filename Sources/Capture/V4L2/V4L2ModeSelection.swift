@@ -2,7 +2,7 @@
 // and opens nothing.
 
 struct V4L2ModeSelection: Sendable, Hashable {
-  package typealias Format = V4L2Camera.Format
+  typealias Format = V4L2Camera.Format
   typealias FrameSizes = V4L2Camera.FrameSizes
   typealias FrameIntervals = V4L2Camera.FrameIntervals
 

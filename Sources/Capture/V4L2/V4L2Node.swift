@@ -4,7 +4,7 @@ internal import Glibc
 
 /// An open device node. Its calls may block for as long as the driver takes: don't use Swift's thread pool for them.
 final class V4L2Node: Sendable {
-  package typealias Format = V4L2Camera.Format
+  typealias Format = V4L2Camera.Format
   typealias FrameSizes = V4L2Camera.FrameSizes
   typealias FrameIntervals = V4L2Camera.FrameIntervals
 

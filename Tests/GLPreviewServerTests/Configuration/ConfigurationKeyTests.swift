@@ -3,6 +3,7 @@ import Foundation
 import GLPreviewServer
 import Testing
 
+@testable import ServiceCore
 @testable import ServiceFoundation
 
 @Suite("Keys of a configuration")
@@ -197,6 +198,18 @@ struct ConfigurationKeyTests {
     let waiting = Self.entries.filter(\.waitsForRestart).map { $0.path.joined(separator: ".") }
     #expect(Set(names).isSubset(of: waiting))
     #expect(ConfigurationSchema.all.waitingForRestart(after, after) == [])
+  }
+
+  @Test(
+    "a reload opens the camera again for a changed key, except for those that its source does not know",
+    arguments: entries.filter { $0.path.starts(with: ["cameras", "NAME"]) })
+  func source(entry: ConfigurationEntry) throws {
+    let before = try #require(try folder.load(baseText).cameras.first)
+    let after = try #require(try folder.load(file(entry, says: words(entry).good)).cameras.first)
+    try #require(before != after, "the word is the one that is there already")
+
+    let others = ["node", "required", "offline", "trigger-delay", "motion", "record", "views"]
+    #expect(before.isSameSource(as: after) == others.contains(entry.path[2]))
   }
 
   @Test("names of variables")

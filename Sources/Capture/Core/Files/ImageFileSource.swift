@@ -5,7 +5,7 @@ actor ImageFileSource: FrameSource {
   private let frame: Frame
   private var isGiven = false
 
-  package enum Format {
+  enum Format {
     case jpeg
     case png
   }

@@ -3,8 +3,8 @@
 internal import Glibc
 
 /// Standard input (`-`), or a FIFO or device at a path.
-package struct PipeDevice: CaptureDevice {
-  package let name: String
+struct PipeDevice: CaptureDevice {
+  let name: String
   private let options: SourceOptions
 
   init(_ path: String, _ options: SourceOptions) {
@@ -13,11 +13,11 @@ package struct PipeDevice: CaptureDevice {
   }
 
   /// A writer may be slow, and opening the pipe again would not help.
-  package var reconnectsWhenSilent: Bool { false }
+  var reconnectsWhenSilent: Bool { false }
 
-  package var longestPause: Duration { .seconds(1) }
+  var longestPause: Duration { .seconds(1) }
 
-  package func connect() throws -> any CaptureConnection {
+  func connect() throws -> any CaptureConnection {
     // The next writer of a FIFO is waited for, unless `givesUpAfter` is zero.
     let isOverAtEnd = name == "-" || options.live.givesUpAfter == .zero
     return PipeConnection(try ByteStream(opening: name), options, isOverAtEnd: isOverAtEnd)

@@ -194,7 +194,7 @@ extension Scene {
 
 extension CameraConfiguration {
   /// Whether a source made for the other configuration also fits this one.
-  fileprivate func isSameSource(as other: CameraConfiguration) -> Bool {
+  func isSameSource(as other: CameraConfiguration) -> Bool {
     // A change of any other key opens the camera again, so that a reload loses no key that is missing here.
     var same = other
     (same.views, same.sections, same.motion) = (views, sections, motion)

@@ -31,7 +31,7 @@ package struct ConfigurationKey<Target>: Sendable {
   let read: Read
 
   /// A key with one value, which is passed to `store`.
-  package init<Value>(
+  init<Value>(
     _ name: String, _ word: ConfigurationWord<Value>, _ usual: String, _ purpose: String,
     store: @escaping Store<Value>
   ) {
@@ -68,7 +68,7 @@ package struct ConfigurationKey<Target>: Sendable {
   }
 
   /// A key that the environment and options can set, but files can't.
-  package init<Value>(
+  init<Value>(
     outsideFiles name: String, _ word: ConfigurationWord<Value>, store: @escaping Store<Value>
   ) {
     (self.name, entries) = (name, [])
@@ -162,7 +162,7 @@ package struct ConfigurationKey<Target>: Sendable {
   }
 
   /// A key that switches an optional part on or off as one word. Without a word, and with subkeys, it is on.
-  package init<Part: Sendable>(
+  init<Part: Sendable>(
     _ name: String, switching keys: [ConfigurationKey<Part>], _ path: Path<Part?>, new: Part,
     _ purpose: String
   ) {
@@ -181,7 +181,7 @@ package struct ConfigurationKey<Target>: Sendable {
   }
 
   /// A key for several parts, in a list or with user-chosen names. `finish` completes each, and reports what is missing.
-  package init<Part>(
+  init<Part>(
     _ name: String, _ items: ConfigurationPlace.Items, _ keys: [ConfigurationKey<Part>], _ path: Path<[Part]>,
     new: @escaping @Sendable (String, Target) -> Part,
     finish: @escaping ConfigurationKey<Part>.Read = { _, _, _ in }
@@ -201,7 +201,7 @@ package struct ConfigurationKey<Target>: Sendable {
   // MARK: Shared initializers
 
   /// A key that `read` reads.
-  package init(_ name: String, form: String, _ usual: String, _ purpose: String, _ read: @escaping Read) {
+  init(_ name: String, form: String, _ usual: String, _ purpose: String, _ read: @escaping Read) {
     entries = [ConfigurationEntry(path: [name], form: form, usual: usual, purpose: purpose)]
     (self.name, self.read) = (name, read)
   }

@@ -26,7 +26,7 @@ where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == Strin
 }
 
 extension ConfigurationWord<Bool> {
-  package static var flag: Self { Self("`true`, `false`") { try Words.flag("", $0) } }
+  static var flag: Self { Self("`true`, `false`") { try Words.flag("", $0) } }
 }
 
 extension ConfigurationWord<Int> {
@@ -35,7 +35,7 @@ extension ConfigurationWord<Int> {
   }
 
   /// A number of bytes: `100000`, `64kB`, `1.5GB`, `256MiB`.
-  package static func bytes(_ bounds: ClosedRange<Int>) -> Self {
+  static func bytes(_ bounds: ClosedRange<Int>) -> Self {
     let units: [String: Double] = [
       "": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 1024, "mib": 1_048_576,
       "gib": 1_073_741_824, "tib": 1_099_511_627_776,
@@ -75,11 +75,11 @@ extension ConfigurationWord<Duration> {
 }
 
 extension ConfigurationWord<Size> {
-  package static var size: Self { Self("`WxH`") { try Words.size("", $0) } }
+  static var size: Self { Self("`WxH`") { try Words.size("", $0) } }
 }
 
 extension ConfigurationWord<GPUDevice.Choice> {
-  package static var gpu: Self {
+  static var gpu: Self {
     Self("`auto`, `software`, a number of `glpreview devices`, `/dev/dri/renderD128`") { text in
       if let choice = GPUDevice.Choice(text) { return choice }
       throw WordError("'\(text)' is none of auto, software, a number, /dev/dri/renderD128")
@@ -89,7 +89,7 @@ extension ConfigurationWord<GPUDevice.Choice> {
 
 extension ConfigurationWord<CertificateTrust> {
   /// Which certificates are trusted. A file must have some.
-  package static var certificate: Self {
+  static var certificate: Self {
     Self("`system`, `any`, a SHA-256 fingerprint, or a PEM file") { text, folder in
       var trust = try CertificateTrust(parsing: text)
       if case .file(let path) = trust { trust = .file(try ConfigurationPaths.file(path, in: folder)) }
@@ -100,7 +100,7 @@ extension ConfigurationWord<CertificateTrust> {
 }
 
 extension ConfigurationWord<ListenAddress> {
-  package static var address: Self {
+  static var address: Self {
     Self("`HOST:PORT`, `[ADDRESS]:PORT`, `HOST` (port 8080) or `unix:PATH`") { text, folder in
       let address = try ListenAddress.parse(text)
       guard case .unix(let said) = address else { return address }
@@ -116,7 +116,7 @@ extension ConfigurationWord<ListenAddress> {
 
 extension ConfigurationWord {
   /// A name and a value, separated by `sign`.
-  package static func pair(
+  static func pair(
     _ form: String, at sign: Character, isSecret: Bool = false,
     _ make: @escaping @Sendable (String, String) -> Value
   ) -> Self {
@@ -131,7 +131,7 @@ extension ConfigurationWord {
 
 extension ConfigurationWord<String> {
   /// A path, which need not exist.
-  package static var path: Self {
+  static var path: Self {
     Self("path") { text, folder in try ConfigurationPaths.resolved(text, in: folder) }
   }
 
@@ -146,7 +146,7 @@ extension ConfigurationWord<String> {
   }
 
   /// A camera's source. File paths become absolute, `file:` URLs paths. Device paths keep their links, which follow the plugged-in device.
-  package static var source: Self {
+  static var source: Self {
     Self("a source", isSecret: true) { text, folder in
       guard !text.isEmpty else { throw WordError("is empty") }
       let text = SourceLocator(text).text
@@ -160,7 +160,7 @@ extension ConfigurationWord<String> {
   }
 
   /// A token. It must be visible ASCII, because it is sent in a header field.
-  package static var token: Self {
+  static var token: Self {
     text(
       "ASCII without spaces", isSecret: true, else: { _ in "a token has ASCII's signs alone, and no spaces" }
     ) {
@@ -179,7 +179,7 @@ extension ConfigurationWord<String> {
   }
 
   /// An origin: scheme, host and port, as browsers send them.
-  package static var origin: Self {
+  static var origin: Self {
     text(
       "`https://home.example:8443`, or `*`",
       else: { "'\($0)' is neither * nor an origin, as https://home.example:8443, without a path" }
@@ -187,13 +187,13 @@ extension ConfigurationWord<String> {
     .lowercased
   }
 
-  package static var hostName: Self {
+  static var hostName: Self {
     text("a host's name, or `*`", else: { "'\($0)' is neither * nor a host's name" }) {
       !$0.isEmpty && !$0.contains(where: endsHost)
     }.lowercased
   }
 
-  package static var webAddress: Self {
+  static var webAddress: Self {
     text(
       "`http://...`, `https://...`", isSecret: true,
       else: {
