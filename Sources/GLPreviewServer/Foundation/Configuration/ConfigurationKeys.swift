@@ -1,18 +1,4 @@
-// The configuration keys in the order of docs/configuration.md: those of the service, except for cameras and scenes.
-
-/// The keys of a service in the order of docs/configuration.md: the core's, and those of its features. `make api` writes their
-/// documentation.
-package struct ConfigurationSchema: Sendable {
-  let service: [ConfigurationKey<ServerConfiguration>]
-
-  package init(_ service: [ConfigurationKey<ServerConfiguration>]) { self.service = service }
-
-  /// The keys that differ from those at the start and wait for the next one, such as `mqtt.server`.
-  package func waitingForRestart(_ start: ValidatedConfiguration, _ now: ValidatedConfiguration) -> [String] {
-    service.flatMap { $0.differences(start.configuration, now.configuration) }
-      .filter(\.waitsForRestart).map { $0.path.joined(separator: ".") }
-  }
-}
+// The keys of the core, in the order of docs/configuration.md, except for those of a camera and a scene.
 
 /// The keys of the core.
 package enum ConfigurationKeys {
