@@ -213,7 +213,7 @@ class Checker:
         for event in events:
             what, now = event["what"], event["t"]
             if what == "died":
-                self._violation("a node ended by itself", f"{event['key']}: status {event['status']}", now)
+                self._violation("a node ended by itself", f"{event['key']}: status {event['status']} {event.get('crash', '')}", now)
             elif what == "end" and (event["how"] not in ends or event.get("status", 0) != 0):
                 self._violation("SIGTERM did not end a node well", f"{event['key']}: status {event.get('status')}", now)
             elif what == "bad-line":

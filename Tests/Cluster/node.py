@@ -10,6 +10,10 @@ import threading
 
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+SOAK = os.path.join(os.path.dirname(HERE), "Soak")
+sys.path.append(SOAK)
+import crash  # noqa: E402
+
 TOKEN = "cluster-nodes-and-clients"
 HTTP = 8080
 # Widths of pictures, by which cameras are told apart.
@@ -43,7 +47,7 @@ class Clock:
         self.library = None
         compiler = next((each for each in ("cc", "clang", "gcc") if shutil.which(each)), None)
         if compiler:
-            source = os.path.join(os.path.dirname(HERE), "Soak", "clock.c")
+            source = os.path.join(SOAK, "clock.c")
             self.library = os.path.join(folder, "clock.so")
             subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", self.library, source], check=True)
 
@@ -96,7 +100,7 @@ class Node:
     def start(self):
         self.life += 1
         environment = {"PATH": os.environ["PATH"], "HOME": os.path.join(self.folder, "home")}
-        environment |= self._clock.environment(os.path.join(self.folder, "clock"))
+        environment |= self._clock.environment(os.path.join(self.folder, "clock")) | crash.environment(self._crash())
         words = [self.command, "serve", "--config", os.path.join(self.folder, "node.yaml"), "--log-format", "json"]
         self.process = subprocess.Popen(self.machine.words(*words), stdin=subprocess.DEVNULL, stdout=self._log,
                                         stderr=subprocess.PIPE, text=True, errors="replace", env=environment)
@@ -151,7 +155,10 @@ class Node:
         """Called again and again: a process ends only when it is told to."""
         if self.is_up and not self.is_paused and self.process.poll() is not None:
             self.is_up = False
-            self.journal.add("died", node=self.name, key=self.key, status=self.process.returncode)
+            self.journal.add("died", node=self.name, key=self.key, status=self.process.returncode, crash=crash.words(self._crash()))
+
+    def _crash(self):
+        return os.path.join(self.folder, f"crash-{self.life}.txt")
 
     def use(self):
         """Memory and descriptors; None where the process is gone."""

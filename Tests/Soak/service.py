@@ -13,6 +13,7 @@ import threading
 import time
 
 import cameras
+import crash
 import pictures
 from ledger import SECRET
 
@@ -109,7 +110,10 @@ class Service:
         environment = {"PATH": os.environ["PATH"], "HOME": home, "GLPREVIEW_TOKEN": OF_ENVIRONMENT}
         if self._library:
             environment |= {"LD_PRELOAD": self._library, "GLPREVIEW_SOAK_CLOCK": os.path.join(self.folder, "clock")}
-        return environment
+        return environment | crash.environment(self._crash())
+
+    def _crash(self):
+        return os.path.join(self.folder, f"crash-{self.life}.txt")
 
     # Its process
 
@@ -181,7 +185,7 @@ class Service:
         """Called again and again: it may end only when it is told to."""
         if self.is_up and (status := self.process.poll()) is not None:
             self.is_up = False
-            self.ledger.violation("the service ended by itself", f"status {status}; see {self._log.name}")
+            self.ledger.violation("the service ended by itself", f"status {status}; see {self._log.name} {crash.words(self._crash())}")
             return False
         return True
 
