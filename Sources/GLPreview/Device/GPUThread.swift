@@ -67,7 +67,7 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
 
   private let threadName: String
   private let isBackground: Bool
-  // Both may be used by several threads; `state` is accessed only while the mutex is locked.
+  // `state` and `changed` are used only while the mutex is locked.
   private nonisolated(unsafe) let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private nonisolated(unsafe) let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   private nonisolated(unsafe) var state = State()
@@ -114,29 +114,21 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
     locked { unsafe state.thread = thread }
   }
 
-  func append(_ entry: Entry) {
-    locked { unsafe state.waiting.append(entry) }
-    unsafe pthread_cond_signal(changed)
-  }
+  func append(_ entry: Entry) { change { unsafe state.waiting.append(entry) } }
 
   func append(idle continuation: CheckedContinuation<Void, Never>) {
-    locked { unsafe state.idle.append(continuation) }
-    unsafe pthread_cond_signal(changed)
+    change { unsafe state.idle.append(continuation) }
   }
 
   /// The caller resumed last is running again.
-  func idleReturned() {
-    locked { unsafe state.isIdleReturning = false }
-    unsafe pthread_cond_signal(changed)
-  }
+  func idleReturned() { change { unsafe state.isIdleReturning = false } }
 
   /// The executor is released, so no job waits or runs, except if the last one is ending on this very thread.
   func stop() {
-    let thread = locked {
+    let thread = change {
       unsafe state.isStopped = true
       return unsafe state.thread
     }
-    unsafe pthread_cond_signal(changed)
     if isCurrentThread {
       pthread_detach(thread)
     } else {
@@ -173,6 +165,15 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
       }
       defer { unsafe state.waiting = [] }
       return unsafe .jobs(state.waiting)
+    }
+  }
+
+  /// Changes the state and wakes the thread. It is woken while it can't go on: the last job releases the executor, and
+  /// with it this queue, perhaps before the caller that added the job returns.
+  private func change<Result>(_ body: () -> Result) -> Result {
+    locked {
+      defer { unsafe pthread_cond_signal(changed) }
+      return body()
     }
   }
 
