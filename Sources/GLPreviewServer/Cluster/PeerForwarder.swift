@@ -20,9 +20,9 @@ package final class PeerForwarder: Sendable {
   private let pictures = SingleFlightCache<PictureKey, PeerPicture>(capacity: 0) { _ in 0 }
   /// Many who come at once for one stream ask once.
   private let refusals = SingleFlightCache<PictureKey, Refusal?>(capacity: 0) { _ in 0 }
-  /// Requests to each peer, so that a slow one holds up no other.
   /// Why nodes did not answer the last request; nothing of those that did.
   private let failures = Mutex<[String: String]>([:])
+  /// Requests to each peer, so that a slow one holds up no other.
   private let gates = Mutex<[String: AdmissionLimit]>([:])
 
   /// What equal answers depend on.
