@@ -176,6 +176,23 @@ extension GPUThread {
   }
 }
 
+extension GPUDevice {
+  /// A device whose context, tested and parked on `thread`, can draw at the same time as one of this device; nil if
+  /// there is none.
+  ///
+  /// llvmpipe's contexts of one display read each other's scenes without a lock (Mesa 22.3,
+  /// `llvmpipe_flush_resource`), so that software needs a second display, which must be the same driver's.
+  func beside(toDrawOn thread: GPUThread) async -> GPUDevice? {
+    guard isSoftware else { return self }
+    let candidates = DeviceCandidate.all(renderNodes: [])
+    // With hardware, the default is that.
+    guard platform != .surfaceless, let byDefault = candidates.last,
+      candidates.allSatisfy({ $0.isMarkedSoftware || [platform, .surfaceless].contains($0.platform) })
+    else { return nil }
+    return await DeviceThread(thread).device(byDefault, of: driver)
+  }
+}
+
 /// Tests candidates on its own thread, so that the caller's current context is not changed.
 private actor DeviceThread {
   private let thread: GPUThread
@@ -193,6 +210,14 @@ private actor DeviceThread {
       GLContext.endParked()
       throw error
     }
+  }
+
+  /// Nil unless the candidate has this driver.
+  func device(_ candidate: DeviceCandidate, of driver: GPUDevice.Driver?) -> GPUDevice? {
+    let device = DeviceProbe.probeForDrawing(candidate)
+    if let driver, device.driver == driver { return device }
+    GLContext.endParked()
+    return nil
   }
 
   func choose(_ choice: GPUDevice.Choice) throws(DeviceError) -> GPUDevice {

@@ -54,9 +54,11 @@ public actor GLRenderer: Renderer {
     try await GLRenderer(on: device, tuning, GPUThread(named: threadName))
   }
 
-  /// The same on a thread that runs when no other would.
-  static func openInBackground(on device: GPUDevice) async throws -> GLRenderer {
-    try await GLRenderer(on: device, device.tuning, GPUThread(named: "glpreview-prime", isBackground: true))
+  /// Opens a context of the same driver on a thread that runs when no other would; nil if none can draw beside `device`.
+  static func openInBackground(on device: GPUDevice) async throws -> GLRenderer? {
+    let thread = try GPUThread(named: "glpreview-prime", isBackground: true)
+    guard let other = await device.beside(toDrawOn: thread) else { return nil }
+    return try await GLRenderer(on: other, other.tuning, thread)
   }
 
   private static let threadName = "glpreview-gl"

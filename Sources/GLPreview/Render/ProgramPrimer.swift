@@ -6,7 +6,8 @@ internal import Synchronization
 /// frames would need, so that no request of a running service waits for a compiler, nor who watches meanwhile.
 ///
 /// It draws small pictures on a context of its own, on a thread of the lowest priority, and closes it, since each of
-/// llvmpipe's programs takes megabytes, and contexts share none. That is done once for each driver and format of frames.
+/// llvmpipe's programs takes megabytes, and contexts share none. That is done once for each driver and format of
+/// frames, and not at all where software has no second display (`GPUDevice.beside`).
 /// Measured on Mesa 22.3 with two cores, beside a stream, 80 random sizes of RGBA asked for: the stream's longest gap
 /// is 0.11 s in place of 0.22; filling takes 5 s of one core.
 final class ProgramPrimer: Sendable {
@@ -48,7 +49,7 @@ final class ProgramPrimer: Sendable {
         driver: [driver.renderer, driver.versionText]
       ).name + CacheFolder.suffix
     guard folder.read(name, limit: note.count) != note else { return }
-    let renderer = try await GLRenderer.openInBackground(on: device)
+    guard let renderer = try await GLRenderer.openInBackground(on: device) else { return }
     do {
       try await draw(format, on: renderer)
       // A renderer that begins to rest draws with a program, too.

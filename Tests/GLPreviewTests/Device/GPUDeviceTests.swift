@@ -48,6 +48,15 @@ import Testing
     #expect(device.isSoftware == renderer.hasPrefix("llvmpipe"))
   }
 
+  @Test("who draws in the background has the same driver, and if that is software, a display of its own")
+  func background() async throws {
+    let device = try await GPUDevice.choose()
+    let renderer = try #require(try await GLRenderer.openInBackground(on: device))
+    #expect(renderer.device.driver == device.driver)
+    #expect((renderer.device.platform != device.platform) == device.isSoftware)
+    await renderer.close()
+  }
+
   @Test("software is chosen where software is asked for")
   func chooseSoftware() async throws { #expect(try await GPUDevice.choose(.software).isSoftware) }
 
