@@ -90,12 +90,16 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
 
   var isCurrentThread: Bool { threadIdentity.load(ordering: .acquiring) == ThreadIdentity.current }
 
-  /// Signals are left to the program's other threads: a SIGINT must not interrupt a driver.
+  /// Signals are left to the program's other threads: a SIGINT must not interrupt a driver. A fault of the thread itself
+  /// is not: blocked, it would end the process before Swift writes where it was.
   func start() throws(ThreadError) {
-    var everySignal = sigset_t()
+    var others = sigset_t()
     var signalsBefore = sigset_t()
-    unsafe sigfillset(&everySignal)
-    unsafe pthread_sigmask(SIG_SETMASK, &everySignal, &signalsBefore)
+    unsafe sigfillset(&others)
+    for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] {
+      unsafe sigdelset(&others, fault)
+    }
+    unsafe pthread_sigmask(SIG_SETMASK, &others, &signalsBefore)
     defer { unsafe pthread_sigmask(SIG_SETMASK, &signalsBefore, nil) }
 
     var thread = pthread_t()

@@ -28,6 +28,12 @@ private actor Counter {
   }
   func identity() -> Int { ThreadIdentity.current }
   func name() -> String { text(of: "/proc/thread-self/comm") }
+  /// Of these signals, those that the thread leaves to others.
+  func blocked(of signals: [CInt]) -> [CInt] {
+    var mask = sigset_t()
+    unsafe pthread_sigmask(SIG_BLOCK, nil, &mask)
+    return signals.filter { unsafe sigismember(&mask, $0) == 1 }
+  }
 }
 
 /// A small file of /proc.
@@ -69,6 +75,12 @@ private func threadCount() -> Int {
     // And at once where there is nothing to do.
     await counter.addWhenIdle(4)
     #expect(await counter.numbers == [0, 1, 2, 3, 4])
+  }
+
+  @Test("a GPU thread is not interrupted, but a fault of its own is reported")
+  func signals() async throws {
+    let counter = try Counter()
+    #expect(await counter.blocked(of: [SIGINT, SIGTERM, SIGSEGV, SIGABRT, SIGTRAP]) == [SIGINT, SIGTERM])
   }
 
   @Test("a GPU thread stays the same thread, and is none of Swift's")
