@@ -13,8 +13,8 @@ package final class ReadingQueue: SerialExecutor {
 
   package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    let executor = unsafe asUnownedSerialExecutor()
-    queue.async { unsafe job.runSynchronously(on: executor) }
+    // A job may release the actor, which holds this executor, while it runs.
+    queue.async { [self] in unsafe job.runSynchronously(on: asUnownedSerialExecutor()) }
   }
 }
 
