@@ -133,7 +133,7 @@ package struct WHEPRoutes: OfferAnswering {
     let found = try await directory.awaited(address)
     // Another camera has taken its name.
     guard
-      directory.peers.moves(target.camera) || found.preview === target.preview
+      directory.catalogue.moves(target.camera) || found.preview === target.preview
         || found.guest != nil && target.guest != nil
     else { throw Problem.notFound("the view was removed") }
     return try videos.begin(

@@ -89,7 +89,7 @@ final class WHEPSessions: Service, CustomStringConvertible {
     }
     view.whenRevoked { [weak self, weak view] in
       // A camera that moves is followed; if nothing is found, the feed ends the session.
-      guard let self, let view, !directory.peers.moves(target.camera) else { return }
+      guard let self, let view, !directory.catalogue.moves(target.camera) else { return }
       do throws(Problem) { try view.check() } catch { end(terms.id, error.endOfView) }
     }
     if own?.isValid == false {

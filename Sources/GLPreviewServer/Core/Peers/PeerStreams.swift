@@ -4,13 +4,14 @@ internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
 
-package final class PeerStreams: Service, PeerViews, CustomStringConvertible {
+package final class PeerStreams: Service, CustomStringConvertible {
   private let registry: CameraRegistry
   private let streams: StreamRegistry
   private let videos: VideoStreams
   private let catalogue: PeerCatalogue
   private let certificates: String?
-  package let changes = Watched(0)
+  /// Counts what may lead to another node, or to this one.
+  let changes = Watched(0)
   /// Each holds a source, a connection and a place.
   private let gate = AdmissionLimit(capacity: 256, subject: "streams of other nodes")
   private let sources = Mutex<[Key: Source]>([:])
@@ -82,16 +83,6 @@ package final class PeerStreams: Service, PeerViews, CustomStringConvertible {
       throw Problem(.conflict, "view '\(view)' of '\(camera)' is switched off")
     }
     return try source(try key(route, view, address), isAccepted: address.isAccepted)
-  }
-
-  package func moves(_ camera: String) -> Bool { catalogue.moves(camera) }
-
-  package func isExpected(_ camera: String) -> Bool { catalogue.isExpected(camera) }
-
-  package func isBetweenNodes(_ camera: String) -> Bool { catalogue.isBetweenNodes(camera) }
-
-  package func awaitOwner(of camera: String, within limit: Duration) async throws {
-    try await catalogue.awaitOwner(of: camera, within: limit)
   }
 
   /// Whether a client watches a view with these parameters already, and its node has accepted them.

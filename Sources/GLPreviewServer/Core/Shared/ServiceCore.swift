@@ -62,7 +62,7 @@ package struct ServiceCore: Sendable {
     ) { registry.served.names }
     peerStreams = PeerStreams(
       registry, streams, videos, peers, certificates: configuration.cluster.certificates)
-    directory = ViewDirectory(registry: registry, peers: peerStreams)
+    directory = ViewDirectory(registry: registry, catalogue: peers, peers: peerStreams)
     access = AccessControl(configuration.access, at: HostRule(configuration.bind), logger: logger)
     limiter = RateLimiter(requestsPerSecond: limits.requestsPerSecond)
   }

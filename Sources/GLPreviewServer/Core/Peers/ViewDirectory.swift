@@ -36,34 +36,10 @@ package struct ViewAddress: Sendable {
   }
 }
 
-/// The views of other nodes' cameras.
-package protocol PeerViews: Sendable {
-  /// A view of another node's camera; nil if the camera is this node's own, or unknown.
-  ///
-  /// - Throws: `Problem`.
-  func view(_ address: ViewAddress) throws -> ServedPreview?
-
-  /// Whether a camera moves between nodes.
-  func moves(_ camera: String) -> Bool
-
-  /// Whether a camera is known that no node has at the moment.
-  func isExpected(_ camera: String) -> Bool
-
-  /// Whether a camera is moving: no node that answers has it.
-  func isBetweenNodes(_ camera: String) -> Bool
-
-  /// Waits at most `limit` for a camera that is between two nodes.
-  ///
-  /// - Throws: `Problem` 503 and 429 if too many wait; `CancellationError`.
-  func awaitOwner(of camera: String, within limit: Duration) async throws
-
-  /// Counts what may lead to another node, or to this one.
-  var changes: Watched<Int> { get }
-}
-
 package struct ViewDirectory: Sendable {
   package let registry: CameraRegistry
-  package let peers: any PeerViews
+  package let catalogue: PeerCatalogue
+  let peers: PeerStreams
 
   /// The view where its camera is now.
   ///
@@ -71,7 +47,7 @@ package struct ViewDirectory: Sendable {
   func find(_ address: ViewAddress) throws -> ServedPreview {
     if !address.isFromPeer, let camera = address.camera {
       if let guest = try peers.view(address) { return guest }
-      if peers.isExpected(camera) {
+      if catalogue.isExpected(camera) {
         throw Problem.busy(.serviceUnavailable, "no node has camera '\(camera)' now", retryAfter: 2)
       }
     }
@@ -83,7 +59,7 @@ package struct ViewDirectory: Sendable {
   /// - Throws: as `find`; `CancellationError`.
   package func awaited(_ address: ViewAddress) async throws -> ServedPreview {
     if !address.isFromPeer, let camera = address.camera {
-      try await peers.awaitOwner(of: camera, within: registry.patience.peerAnswer)
+      try await catalogue.awaitOwner(of: camera, within: registry.patience.peerAnswer)
     }
     return try find(address)
   }
@@ -97,10 +73,10 @@ package struct ViewDirectory: Sendable {
   ) async -> Result? {
     guard !address.isFromPeer, let camera = address.camera else { return nil }
     let deadline = CaptureClock.now + registry.patience.peerAnswer
-    while !Task.isCancelled, peers.moves(camera) {
+    while !Task.isCancelled, catalogue.moves(camera) {
       let known = peers.changes.value
       do {
-        if !peers.isBetweenNodes(camera) { return try begin(try find(address)) }
+        if !catalogue.isBetweenNodes(camera) { return try begin(try find(address)) }
       } catch let problem as Problem where problem.status == .serviceUnavailable {
         // It moves on.
       } catch { return nil }
