@@ -99,7 +99,8 @@ class Node:
 
     def start(self):
         self.life += 1
-        environment = {"PATH": os.environ["PATH"], "HOME": os.path.join(self.folder, "home")}
+        # Freed memory is filled (mallopt(3)), so that who reads it crashes at once, in the driver too.
+        environment = {"PATH": os.environ["PATH"], "HOME": os.path.join(self.folder, "home"), "MALLOC_PERTURB_": "165"}
         environment |= self._clock.environment(os.path.join(self.folder, "clock")) | crash.environment(self._crash())
         words = [self.command, "serve", "--config", os.path.join(self.folder, "node.yaml"), "--log-format", "json"]
         self.process = subprocess.Popen(self.machine.words(*words), stdin=subprocess.DEVNULL, stdout=self._log,
