@@ -1,10 +1,17 @@
 """Where a process crashed: Swift's runtime writes it to a file when a signal ends the process."""
 import os
+import shutil
+
+SWIFT = shutil.which(os.environ.get("SWIFT", "swift")) or "/"
+PROGRAM = os.path.join(os.path.dirname(os.path.realpath(SWIFT)), "../libexec/swift/linux/swift-backtrace")
+SETTINGS = "enable=yes,interactive=no,color=no,registers=none,images=none,threads=crashed"
 
 
 def environment(path):
-    """What has a process write its backtrace to `path`."""
-    return {"SWIFT_BACKTRACE": f"enable=yes,interactive=no,color=no,registers=none,images=none,threads=crashed,output-to={path}"}
+    """What has a process write its backtrace to `path`; nothing without Swift's program for it, which would be a line of the log."""
+    if not os.path.exists(PROGRAM):
+        return {}
+    return {"SWIFT_BACKTRACE": f"{SETTINGS},swift-backtrace={os.path.realpath(PROGRAM)},output-to={path}"}
 
 
 def words(path, limit=30):

@@ -212,10 +212,14 @@ private actor DeviceThread {
     }
   }
 
-  /// Nil unless the candidate has this driver.
+  /// Nil unless the candidate's programs are this driver's, however EGL calls it ("swrast" and "kms_swrast" are one).
   func device(_ candidate: DeviceCandidate, of driver: GPUDevice.Driver?) -> GPUDevice? {
     let device = DeviceProbe.probeForDrawing(candidate)
-    if let driver, device.driver == driver { return device }
+    if let driver, let own = device.driver,
+      (own.renderer, own.versionText) == (driver.renderer, driver.versionText)
+    {
+      return device
+    }
     GLContext.endParked()
     return nil
   }

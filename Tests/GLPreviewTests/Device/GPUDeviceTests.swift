@@ -51,8 +51,11 @@ import Testing
   @Test("who draws in the background has the same driver, and if that is software, a display of its own")
   func background() async throws {
     let device = try await GPUDevice.choose()
-    let renderer = try #require(try await GLRenderer.openInBackground(on: device))
-    #expect(renderer.device.driver == device.driver)
+    guard let renderer = try await GLRenderer.openInBackground(on: device) else {
+      #expect(device.isSoftware && device.platform == .surfaceless, "there is no other display")
+      return
+    }
+    #expect(renderer.device.driver?.renderer == device.driver?.renderer)
     #expect((renderer.device.platform != device.platform) == device.isSoftware)
     await renderer.close()
   }
