@@ -55,7 +55,7 @@ package final class HLSFeature: ServiceFeature, Service {
       }
       guard begins || known != nil else { return nil }
       let stream = try known ?? HLSStream(target, wanted, video, videos.streams)
-      try stream.visit(.init(program: request.headers[.userAgent]), at: CaptureClock.now, context.grant, gate)
+      try stream.visit(Self.viewer(request), at: CaptureClock.now, context.grant, gate)
       guard known == nil else { return stream }
       streams.append(stream)
       Task { [budget = videos.registry.budget] in await stream.run(within: budget) }
@@ -63,12 +63,17 @@ package final class HLSFeature: ServiceFeature, Service {
     }
   }
 
+  private static func viewer(_ request: Request) -> HLSStream.Viewer {
+    HLSStream.Viewer(program: request.headers[.userAgent])
+  }
+
   private func playlist(_ request: Request, _ context: ServiceContext) async throws -> Response {
     let stream = try await stream(request, context, begins: true)
+    let (viewer, now) = (Self.viewer(request), CaptureClock.now)
     let limit = context.rest(of: videos.registry.patience.firstPicture)
     let query = (request.uri.query ?? "").replacing("\"", with: "%22").replacing("?", with: "%3F")
     let text = try await context.whileClientStays {
-      try await beforeShutdown { try await stream?.playlist(query, within: limit) }
+      try await beforeShutdown { try await stream?.playlist(query, for: viewer, at: now, within: limit) }
     }
     guard let text else { throw Problem(.gatewayTimeout, "no segment within \(limit.components.seconds) s") }
     return Response(

@@ -7,12 +7,16 @@ final class HLSStream: Sendable {
   struct Viewer: Hashable {
     let client = RequestClient.current
     let program: String?
+
+    init(program: String?) { self.program = program }
   }
 
   private struct State {
     var video: VideoStream
     var timeline = HLSTimeline(from: Int(WallTime.now.secondsSinceEpoch) - 1_577_836_800)
     var visits: [Viewer: (last: CaptureInstant, permit: AdmissionPermit, grant: ClientGrant?)] = [:]
+    /// The viewers of requests that wait for a playlist.
+    var waiting: [Viewer: Int] = [:]
     var end: (any Error)?
   }
 
@@ -52,20 +56,38 @@ final class HLSStream: Sendable {
   func forgetViewers(at now: CaptureInstant) -> Bool {
     update { state in
       let most = Duration.seconds(3 * (state.timeline.target ?? 20))
-      state.visits = state.visits.filter { state.end == nil && now - $1.last < most }
+      state.visits = state.visits.filter {
+        state.end == nil && (now - $1.last < most || state.waiting[$0] != nil)
+      }
     }
   }
 
   /// Whether it has ended, or is about to, for want of viewers.
   var isOver: Bool { state.withLock { $0.end != nil || $0.visits.isEmpty } }
 
-  /// The playlist, once there is a segment; nil if there is none in time.
-  func playlist(_ query: String, within limit: Duration) async throws -> String? {
-    try await state.first(until: CaptureClock.now + limit) { state in
+  /// The playlist for a viewer of `now`, once there is a segment; nil if there is none in time. The viewer is not forgotten while it
+  /// waits, since a camera may begin later than three target durations.
+  func playlist(
+    _ query: String, for viewer: Viewer, at now: CaptureInstant, within limit: Duration
+  ) async throws -> String? {
+    let begin = CaptureClock.now
+    update { $0.waiting[viewer, default: 0] += 1 }
+    defer {
+      update { state in
+        state.waiting[viewer] = state.waiting[viewer].flatMap { $0 > 1 ? $0 - 1 : nil }
+        if let last = state.visits[viewer]?.last {
+          state.visits[viewer]?.last = max(last, now + (CaptureClock.now - begin))
+        }
+      }
+    }
+    return try await state.first(until: CaptureClock.now + limit) { state in
       if let end = state.end { throw end }
       return state.timeline.playlist("\(target.name).m3u8", query)
     }
   }
+
+  /// Whether a viewer waits for a playlist.
+  var isAwaited: Bool { state.withLock { !$0.waiting.isEmpty } }
 
   func file(_ name: String) -> (bytes: ByteBuffer, lease: MemoryLease)? {
     state.withLock { $0.end == nil ? $0.timeline.file(name) : nil }

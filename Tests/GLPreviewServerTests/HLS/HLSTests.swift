@@ -138,7 +138,7 @@ struct HLSTests {
       }
       let reading = Task { await stream.run(within: service.inside.registry.budget) }
       try visit("a", at: 100)
-      let text = try #require(try await stream.playlist("", within: allTheTimeThereIs))
+      let text = try #require(try await playlist(of: stream))
       let most = 3 * (try MediaPlaylist(text).target)
       try visit("b", at: 101)
       try visit("a", at: 104)
@@ -153,7 +153,28 @@ struct HLSTests {
 
       // Then the view is not drawn any more, and nothing of it is given.
       await reading.value
-      await #expect(throws: Problem.self) { try await stream.playlist("", within: allTheTimeThereIs) }
+      await #expect(throws: Problem.self) { try await playlist(of: stream) }
+    }
+  }
+
+  private func playlist(of stream: HLSStream) async throws -> String? {
+    try await stream.playlist("", for: .init(program: "a"), at: .second(100), within: allTheTimeThereIs)
+  }
+
+  @Test("a viewer that waits for the first segment is not forgotten, however long that takes")
+  func waiting() async throws {
+    try await withService(Self.configuration()) { service in
+      let (videos, gate) = (service.inside.videos, AdmissionLimit(capacity: 2))
+      let target = try service.inside.registry.view(nil, of: nil)
+      let stream = try HLSStream(target, target.served, target.served.video, videos)
+      try stream.visit(.init(program: "a"), at: .second(100), nil, gate)
+      let text = Task { try await playlist(of: stream) }
+      await until { stream.isAwaited }
+      #expect(stream.forgetViewers(at: .second(10_000)))
+      let reading = Task { await stream.run(within: service.inside.registry.budget) }
+      #expect(try await text.value != nil)
+      #expect(!stream.forgetViewers(at: .second(100_000)) && gate.count == 0)
+      await reading.value
     }
   }
 
