@@ -21,7 +21,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 test test-camera test-browser screenshot golden api: export SWIFT_BACKTRACE ?= enable=yes,interactive=no,color=no,threads=all
 
 .PHONY: help setup build build-tests render examples examples-alone api docs test nightly test-starved test-camera test-browser screenshot fuzz sanitize soak cluster \
-  cluster-demo check-pictures verify bench bench-service bench-hostile gpu-kit sbom release-notes deb test-deb format lint golden install install-service \
+  cluster-demo check-pictures check-api verify bench bench-service bench-hostile gpu-kit sbom release-notes deb test-deb format lint golden install install-service \
   clean
 
 help:
@@ -39,10 +39,11 @@ help:
 	@echo "make sanitize  the tests under sanitizers (SANITIZE=\"address thread\")"
 	@echo "make screenshot    take docs/dashboard.png again"
 	@echo "make examples  build and run Examples/, each leaves what it shows under out/examples/; make examples-alone builds them as a package"
-	@echo "make api       list the public declarations in docs/api.txt, a configuration's keys in docs/configuration.md, what other programs meet beside the tests"
+	@echo "make api       list the public declarations in docs/api.txt, a configuration's keys in docs/configuration.md, the service's addresses in docs/openapi.json, what other programs meet beside the tests"
 	@echo "make docs      build the library's documentation (DocC) under out/docs/"
 	@echo "make build     install what is missing, build $(GLPREVIEW)"
 	@echo "make verify    compare this machine's driver with the reference renderer"
+	@echo "make check-api  ask a service what its description of the API allows, and more (CASES=100 SEED=7)"
 	@echo "make check-pictures   compare pictures with what docs/semantics.md says, worked out anew in numpy"
 	@echo "make bench     the same work through glpreview and its peers (BENCH_FLAGS=--help tells more);"
 	@echo "               BENCH_FLAGS=--matrix: every format, filter, size and encoding (\"--matrix --help\" tells more)"
@@ -94,8 +95,8 @@ examples-alone: setup
 
 api: setup
 	$(SWIFT_BUILD) --build-tests
-	@GLPREVIEW_RECORD_API=1 scripts/run-tests --filter 'FaceTests|ConfigurationKeyTests|EnglishTests'
-	@git diff --stat docs/api.txt docs/configuration.md Tests
+	@GLPREVIEW_RECORD_API=1 scripts/run-tests --filter 'FaceTests|ConfigurationKeyTests|EnglishTests|APIDescriptionTests'
+	@git diff --stat docs Tests
 
 docs: setup
 	@SWIFT="$(SWIFT)" scripts/docs
@@ -173,6 +174,12 @@ check-pictures:
 	@scripts/setup pictures
 	$(if $(filter file,$(origin GLPREVIEW)),$(SWIFT_BUILD) --product glpreview)
 	@scripts/check-pictures --glpreview "$(if $(filter file,$(origin GLPREVIEW)),.build/debug/glpreview,$(GLPREVIEW))"
+
+check-api:
+	@scripts/setup api
+	$(if $(filter file,$(origin GLPREVIEW)),$(SWIFT_BUILD) --product glpreview)
+	@scripts/check-api --cases "$(or $(CASES),2)" --seed "$(or $(SEED),1)" \
+	  --glpreview "$(if $(filter file,$(origin GLPREVIEW)),.build/debug/glpreview,$(GLPREVIEW))"
 
 verify: build
 	$(GLPREVIEW) verify

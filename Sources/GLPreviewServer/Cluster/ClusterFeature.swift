@@ -140,6 +140,25 @@ package struct ClusterFeature: ServiceFeature {
     return members
   }
 
+  package var cameraMembers: [JSONMember] {
+    [
+      .optional("epoch", .integer, "of the lease by which its node serves it"),
+      .optional("lease_store", .text),
+      .optional("node", .text, "the node that serves it"), .optional("node_url", .text),
+    ]
+  }
+
+  package var listingMembers: [JSONMember] {
+    let peer = JSONSchema.object([
+      .init("name", .text), .init("state", .text), .init("since", .time), .init("cameras", .integer),
+      .optional("url", .text), .optional("reason", .text), .optional("conflicts", .list(of: .text)),
+    ])
+    return [
+      .optional("node", .object([.init("name", .text), .init("instance", .text)])),
+      .optional("peers", .list(of: .named("Peer", peer))),
+    ]
+  }
+
   package func lastingMembers(of camera: ServedCamera) -> [String: JSONValue] { members(of: camera) }
 
   /// Another node gets this node's own cameras, and its name.

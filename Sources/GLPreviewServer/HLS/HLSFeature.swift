@@ -14,13 +14,29 @@ package final class HLSFeature: ServiceFeature, Service {
   package init(_ videos: VideoRoutes) { self.videos = videos }
 
   package func addRoutes(to group: ServiceRoutes) {
-    group.get("cameras/:camera/{view}.m3u8", .pictures) { try await self.playlist($0, $1) }
-    group.get("cameras/:camera/{view}.m3u8/:name", .pictures) { try await self.segment($0, $1) }
+    group.get(
+      "cameras/:camera/{view}.m3u8", .pictures,
+      as: [
+        .init(
+          "getPlaylist", "A view for players of HLS", query: VideoRoutes.query,
+          answers: [.bytes(Response.playlist, purpose: "a media playlist")], problems: [.notImplemented])
+      ]
+    ) { try await self.playlist($0, $1) }
+    group.get(
+      "cameras/:camera/{view}.m3u8/:name", .pictures,
+      as: [
+        .init(
+          "getSegment", "What a playlist names", query: VideoRoutes.query,
+          answers: [.bytes("video/mp4", purpose: "a segment, or the initialization of all")])
+      ]
+    ) { try await self.segment($0, $1) }
   }
 
   package func paths(of view: ServedPreview) -> [String: String] {
     ["hls": "/cameras/\(view.camera)/\(view.name).m3u8"]
   }
+
+  package var pathMembers: [JSONMember] { [.init("hls", .path)] }
 
   package func run() async {
     try? await cancelWhenGracefulShutdown { [self] in
@@ -44,7 +60,7 @@ package final class HLSFeature: ServiceFeature, Service {
     let target = try videos.registry.view(view, of: camera)
     var words = try QueryWords(request)
     let (wanted, video) = try videos.take(from: &words, over: target)
-    try words.finish(known: VideoRoutes.socketKeys)
+    try words.finish(known: VideoRoutes.query)
     let isServed = wanted.view == target.served.view
     if begins, !isServed { try await videos.registry.check(wanted.view, of: target) }
     try videos.registry.check(ViewRight(target, isServed: isServed))

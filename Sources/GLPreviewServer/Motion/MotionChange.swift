@@ -22,6 +22,16 @@ struct MotionChange {
 
   private static let keys = ["cool-down", "min-duration", "min-size", "sensitivity", "zones"]
 
+  static let schema = JSONSchema.object(
+    [
+      .optional("sensitivity", .integer(in: 1...100).orNull),
+      .optional("min-size", .number(in: MotionSettings.minimumSizes).orNull, "a part of the picture"),
+      .optional("min-duration", .text.orNull, "as `500ms`"), .optional("cool-down", .text.orNull, "as `10s`"),
+      .optional(
+        "zones", .keywords(["type": ["array", "null"], "items": ["type": "string"]]),
+        "as `NAME=X,Y,WIDTH,HEIGHT`"),
+    ], isClosed: true)
+
   /// - Throws: `Problem` 400.
   init(json: [UInt8]) throws(Problem) {
     do { members = try JSONDecoder().decode([String: Member].self, from: Data(json)) } catch {

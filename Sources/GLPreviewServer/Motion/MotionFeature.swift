@@ -29,6 +29,10 @@ package struct MotionFeature: ServiceFeature {
     motion.json(of: camera).map { ["motion": .object($0)] } ?? [:]
   }
 
+  package var cameraMembers: [JSONMember] {
+    [.optional("motion", WatchedMotion.schema, "of a camera that is watched for motion")]
+  }
+
   package func lastingMembers(of camera: ServedCamera) -> [String: JSONValue] {
     motion[camera].map { ["motion": ["watched": .bool($0.settings != nil)]] } ?? [:]
   }

@@ -9,27 +9,84 @@ struct MotionRoutes: Sendable {
   let motion: MotionWatch
   let watch: CameraWatch
 
+  private static let box = QueryKey<Bool>.flag("box", "whether a frame shows where it moved")
+
   func add(to group: ServiceRoutes) {
-    group.get("api/cameras/:camera/motion") { _, context in
+    group.get(
+      "api/cameras/:camera/motion",
+      as: [
+        .init(
+          "getMotion", "What moves before a camera",
+          answers: [.json(WatchedMotion.detailSchema, "and by what it is judged")])
+      ]
+    ) { _, context in
       let camera = try camera(context)
       return Response(json: answer(camera, try known(camera)))
     }
-    group.patch("api/cameras/:camera/motion") { request, context in try await change(request, context) }
-    group.get("api/cameras/:camera/motion/:file") { request, context in try await picture(request, context) }
-    group.get("api/cameras/:camera/timeline") { _, context in timeline(try camera(context)) }
-    group.get("api/cameras/:camera/motion/cells") { _, context in try cells(context) }
-    group.post("api/cameras/:camera/motion") { request, context in
+    group.patch(
+      "api/cameras/:camera/motion",
+      as: [
+        .init(
+          "changeMotion", "Changes by what motion is judged, until the configuration changes",
+          body: .json(MotionChange.schema), answers: [.json(WatchedMotion.detailSchema, "as it is now")])
+      ]
+    ) { request, context in try await change(request, context) }
+    group.get(
+      "api/cameras/:camera/motion/:file",
+      as: [
+        .init(
+          "getMotionPicture", "The best picture of an event, by its number",
+          at: "api/cameras/:camera/motion/{event}.jpg",
+          query: .of(Self.box), answers: [.bytes("image/jpeg", purpose: "the picture")])
+      ]
+    ) { request, context in try await picture(request, context) }
+    group.get(
+      "api/cameras/:camera/timeline",
+      as: [
+        .init(
+          "getTimeline", "The latest events of a camera, the oldest first",
+          answers: [.json(Self.timeline, "motion, and when the camera was lost and back")])
+      ]
+    ) { _, context in timeline(try camera(context)) }
+    group.get(
+      "api/cameras/:camera/motion/cells",
+      as: [
+        .init(
+          "getMotionCells", "The last minute of what motion is judged by, for `glpreview motion`",
+          answers: [.bytes("application/octet-stream", purpose: "cells")])
+      ]
+    ) { _, context in try cells(context) }
+    group.post(
+      "api/cameras/:camera/motion",
+      as: [
+        .init(
+          "triggerMotion", "Says that something moves", body: .json(MotionTrigger.schema, isRequired: false),
+          answers: [.json(WatchedMotion.schema, "what moves now")])
+      ]
+    ) { request, context in
       let camera = try camera(context)
       let body = try await request.body.collect(upTo: context.maxUploadSize)
       let trigger = try MotionTrigger(json: Array(body.readableBytesView))
       return Response(
         json: json(camera, motion.trigger(trigger.label, for: trigger.duration, before: camera)))
     }
-    group.delete("api/cameras/:camera/motion") { _, context in
+    group.delete(
+      "api/cameras/:camera/motion",
+      as: [
+        .init("endMotion", "Says that it has ended", answers: [.json(WatchedMotion.schema, "what moves now")])
+      ]
+    ) { _, context in
       let camera = try camera(context)
       return Response(json: json(camera, motion.release(camera)))
     }
   }
+
+  private static let timeline = JSONSchema.object([
+    .init("motion", .list(of: .motionEvent)),
+    .init(
+      "states",
+      .list(of: .object([.init("state", .text), .init("since", .time), .optional("reason", .text)]))),
+  ])
 
   private func json(_ camera: ServedCamera, _ known: WatchedMotion) -> [String: JSONValue] {
     known.json(showsAll: camera.showsAll) { motion.pictures.hasPicture(of: $0, camera) }
@@ -64,8 +121,8 @@ struct MotionRoutes: Sendable {
   private func picture(_ request: Request, _ context: ServiceContext) async throws -> Response {
     let camera = try camera(context)
     var words = try QueryWords(request)
-    let isFramed = try words.takeFlag("box") ?? false
-    try words.finish(known: ["box"])
+    let isFramed = try words.take(Self.box) ?? false
+    try words.finish(known: .of(Self.box))
     let file = try context.parameters.require("file")
     guard file.hasSuffix(".jpg"), let event = Int(file.dropLast(4)), event > 0,
       let kept = await motion.pictures.picture(of: event, camera)
@@ -137,6 +194,11 @@ struct MotionTrigger: Sendable, Hashable {
 
   private static let seconds = 0.1...3600.0
   private static let longestLabel = 64
+
+  static let schema = JSONSchema.object([
+    .optional("duration", .number(in: seconds), "in seconds; 10 without"),
+    .optional("label", .keywords(["type": "string", "minLength": 1, "maxLength": .integer(longestLabel)])),
+  ])
 
   private struct Body: Decodable {
     var duration: Double?

@@ -2,6 +2,28 @@
 
 extension WatchedMotion {
   /// `motion` of a camera in `/api/cameras`. `hasPicture` tells whether there is one of an event.
+  static let schema = JSONSchema.named("Motion", .object(members))
+  static let detailSchema = JSONSchema.named(
+    "MotionDetails",
+    .object(
+      members + [
+        .optional("pictures", .integer, "how many it has judged"), .optional("columns", .integer),
+        .optional("rows", .integer),
+        .optional(
+          "cells", .list(of: .integer), "row by row by how much each cell differs; 100 counts as moving"),
+        .optional("sensitivity", .integer(in: 1...100)), .optional("min_size", .number),
+        .optional("min_duration", .number, "in seconds"), .optional("cool_down", .number, "in seconds"),
+        .optional("rate", .number, "pictures a second that are judged"),
+        .optional("zones_watched", .list(of: .text)),
+        .optional("is_configured", .boolean, "whether all of this is as configured"),
+      ]))
+
+  private static let members =
+    JSONMember.motionEvent.map { JSONMember.optional($0.name, $0.schema, $0.purpose) } + [
+      .init("watched", .boolean, "whether pictures are judged"),
+      .init("active", .boolean, "whether something moves now"),
+    ]
+
   func json(showsAll: Bool, _ hasPicture: (Int) -> Bool) -> [String: JSONValue] {
     let event = episodes.current ?? episodes.last
     var members = event.map { $0.json(of: hasPicture($0.number) ? camera : nil, showsAll: showsAll) } ?? [:]

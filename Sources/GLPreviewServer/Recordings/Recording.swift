@@ -56,6 +56,15 @@ struct Recording: Sendable, Hashable {
     var node: String?
   }
 
+  static let schema = JSONSchema.named(
+    "Recording",
+    .object([
+      .init("camera", .text), .init("view", .text), .init("start", .time),
+      .optional("duration", .number, "in seconds, once it is known"), .init("bytes", .integer),
+      .init("url", .path),
+      .init("recording", .boolean, "whether it goes on"), .optional("node", .text),
+    ]))
+
   var answer: Answer {
     Answer(
       camera: camera, view: view, start: start.description, duration: duration.map { $0 / .seconds(1) },

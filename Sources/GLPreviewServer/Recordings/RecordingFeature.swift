@@ -33,6 +33,14 @@ package struct RecordingFeature: ServiceFeature {
     members(of: camera) { ["active": .bool(recorders?.isRecording($0) ?? false)] }
   }
 
+  package var cameraMembers: [JSONMember] {
+    [
+      .optional(
+        "recording", .object([.init("when", .text), .optional("active", .boolean)]),
+        "of a camera that may be recorded")
+    ]
+  }
+
   package func lastingMembers(of camera: ServedCamera) -> [String: JSONValue] {
     members(of: camera) { _ in [:] }
   }

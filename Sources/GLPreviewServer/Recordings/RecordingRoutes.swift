@@ -15,23 +15,71 @@ struct RecordingRoutes: Sendable {
   private static let longestTrigger = 3600.0
   private static let mostListed = 1000
 
+  private static let cameras = QueryKey<String>.text("camera", "those of this camera alone")
+  private static let from = QueryKey<Double>.number(
+    "from", in: times, "those that end after this, in seconds since 1970")
+  private static let to = QueryKey<Double>.number("to", in: times, "those that begin before this")
+  private static let limit = QueryKey<Int>.integer(
+    "limit", in: 1...mostListed, usual: 200, "at most so many, the newest")
+  private static let query = [QueryEntry].of(cameras, from, to, limit)
+  private static let times = 0.0...1e11
+
   func add(to group: ServiceRoutes) {
-    group.get("api/recordings") { request, context in try await list(request, context) }
+    group.get(
+      "api/recordings",
+      as: [
+        .init(
+          "listRecordings", "The recordings of all nodes, the newest first", query: Self.query,
+          answers: [.json(List.schema, "what there is")])
+      ]
+    ) { request, context in try await list(request, context) }
     // Not named `camera`: a recording stays at its node, also when its camera is elsewhere.
-    group.get("recordings/:folder/:name", .pictures) { request, context in
+    group.get(
+      "recordings/:folder/:name", .pictures,
+      as: [
+        .init(
+          "getRecording", "A recording, or its thumbnail",
+          answers: [
+            .bytes("video/mp4", "image/jpeg", purpose: "the file"),
+            .init(.partialContent, "the range that was asked for"),
+            .notModified,
+          ], problems: [.rangeNotSatisfiable, .badGateway, .gatewayTimeout])
+      ]
+    ) { request, context in
       guard let (recording, folder) = try await recording(request, context) else {
         return try await others.pass(request, context)
       }
       return try await file(recording, in: folder, request, context)
     }
-    group.delete("recordings/:folder/:name") { request, context in
+    group.delete(
+      "recordings/:folder/:name",
+      as: [
+        .init(
+          "deleteRecording", "Removes a recording", answers: [.nothing("it is removed")],
+          problems: [.conflict, .internalServerError, .badGateway, .gatewayTimeout])
+      ]
+    ) { request, context in
       guard let (recording, folder) = try await recording(request, context) else {
         return try await others.pass(request, context)
       }
       return try await remove(recording, from: folder)
     }
-    group.post("api/cameras/:camera/recording") { request, context in try await trigger(request, context) }
-    group.delete("api/cameras/:camera/recording") { _, context in
+    group.post(
+      "api/cameras/:camera/recording",
+      as: [
+        .init(
+          "record", "Records from now on", body: .json(Trigger.schema, isRequired: false),
+          answers: [
+            .json(
+              .object([.init("camera", .text), .init("until", .time)]), status: .accepted,
+              "until when, unless extended")
+          ])
+      ]
+    ) { request, context in try await trigger(request, context) }
+    group.delete(
+      "api/cameras/:camera/recording",
+      as: [.init("endRecording", "Ends what a POST began", answers: [.nothing("it ends")])]
+    ) { _, context in
       let (camera, recorders) = try known(context)
       recorders.stop(camera)
       return Response(status: .noContent)
@@ -57,6 +105,10 @@ struct RecordingRoutes: Sendable {
 
   private struct Trigger: Decodable {
     var duration: Double?
+
+    static let schema = JSONSchema.object([
+      .optional("duration", .number(in: 0...longestTrigger).orNull, "in seconds; 0 without")
+    ])
   }
 
   /// Records from now on for `duration` seconds, with what the configuration says before and after.
@@ -88,6 +140,14 @@ struct RecordingRoutes: Sendable {
     var recordings: [Recording.Answer]
     var node: [String: String]?
     var peers: [PeerRecordings.Node]?
+
+    static let schema = JSONSchema.object([
+      .init("recordings", .list(of: Recording.schema)),
+      .optional("node", .object([.init("name", .text)])),
+      .optional(
+        "peers",
+        .list(of: .object([.init("name", .text), .init("state", .text), .optional("reason", .text)]))),
+    ])
   }
 
   /// Whether a client may see a recording, as its view is served now. The role `control` sees all.
@@ -102,12 +162,11 @@ struct RecordingRoutes: Sendable {
   /// The newest of all nodes, unless another node asks.
   private func list(_ request: Request, _ context: ServiceContext) async throws -> Response {
     var words = try QueryWords(request)
-    let camera = words.take("camera")
-    let times = 0.0...1e11
-    let from = try words.takeNumber("from", in: times).map { WallTime(sinceEpoch: .seconds($0)) }
-    let to = try words.takeNumber("to", in: times).map { WallTime(sinceEpoch: .seconds($0)) }
-    let limit = try words.takeInteger("limit", in: 1...Self.mostListed) ?? 200
-    try words.finish(known: ["camera", "from", "to", "limit"])
+    let camera = try words.take(Self.cameras)
+    let from = try words.take(Self.from).map { WallTime(sinceEpoch: .seconds($0)) }
+    let to = try words.take(Self.to).map { WallTime(sinceEpoch: .seconds($0)) }
+    let limit = try words.take(Self.limit) ?? 200
+    try words.finish(known: Self.query)
     let found =
       await recorders?.folder.read(of: camera, from: from, to: to, limit: limit) {
         isShown($0, to: context.role)

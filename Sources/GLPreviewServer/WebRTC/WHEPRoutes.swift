@@ -15,26 +15,66 @@ package struct WHEPRoutes: OfferAnswering {
     // Clients that may look may look by WebRTC; a session belongs to its client.
     let offers = RouteRule(access: .role(.read), bodyTypes: [Self.type], ofOtherNodes: .offer)
     let sessions = RouteRule(access: .role(.read), bodyTypes: [Self.type, Self.fragmentType])
-    group.post("cameras/:camera/:file/whep", offers) { request, context in
+    let (path, sdp) = ("cameras/:camera/:view/whep", RouteBody(contents: [Self.type: .text]))
+    let created = RouteAnswer(.created, "the answer; `Location` is the session", [Self.type: .text])
+    let errors: [HTTPResponse.Status] = [.notAcceptable, .notImplemented, .internalServerError]
+    group.post(
+      "cameras/:camera/:file/whep", offers,
+      as: [
+        .init(
+          "playWebRTC", "A view by WebRTC (WHEP)", at: path, body: sdp, answers: [created], problems: errors)
+      ]
+    ) { request, context in
       try await answer(try target(of: context), request, context)
     }
-    group.on("cameras/:camera/:file/whep", method: .options, offers) { _, context in
+    group.on(
+      "cameras/:camera/:file/whep", method: .options, offers,
+      as: [
+        .init(
+          "getWebRTCOptions", "The types of offers, and ICE servers in `Link`", at: path,
+          answers: [.nothing("they are headers")])
+      ]
+    ) { _, context in
       _ = try target(of: context)
       return options
     }
-    group.delete("cameras/:camera/:file/whep/:session", sessions) { _, context in
+    group.delete(
+      "cameras/:camera/:file/whep/:session", sessions,
+      as: [
+        .init("endWebRTC", "Ends a session", at: path + "/:session", answers: [.init(.ok, "it has ended")])
+      ]
+    ) { _, context in
       let id = try await session(of: context)
       await self.sessions.end(id)
       return Response(status: .ok)
     }
     // Clients tell addresses of theirs as they find them. Here they are learnt from their connection checks.
-    group.patch("cameras/:camera/:file/whep/:session", sessions) { _, context in
+    group.patch(
+      "cameras/:camera/:file/whep/:session", sessions,
+      as: [
+        .init(
+          "addCandidates", "Takes further addresses of a client, which are not needed",
+          at: path + "/:session",
+          body: .init(contents: [Self.fragmentType: .text], isRequired: false),
+          answers: [.nothing("in any case")])
+      ]
+    ) { _, context in
       _ = try await session(of: context)
       return Response(status: .noContent)
     }
     var byName = offers
     byName.parameters = ["src"]
-    group.post("api/webrtc", byName) { request, context in
+    let description = JSONSchema.object([.init("type", .choice(["offer", "answer"])), .init("sdp", .text)])
+    group.post(
+      "api/webrtc", byName,
+      as: [
+        .init(
+          "playWebRTCByName", "A view by WebRTC, for clients of go2rtc",
+          query: [.init("src", .text, "`CAMERA` or `CAMERA/VIEW`; the first without")],
+          body: .init(contents: [Self.type: .text, "application/json": description]),
+          answers: [created, .json(description, "the answer to an offer in JSON")], problems: errors)
+      ]
+    ) { request, context in
       try await go2rtc(try registry.source(request).0, request, context)
     }
   }

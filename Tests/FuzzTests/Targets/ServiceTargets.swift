@@ -65,7 +65,7 @@ extension FuzzTarget {
   /// The query of a snapshot's URL.
   static let query = FuzzTarget(
     name: "query", longest: 256,
-    words: SnapshotQuery.keys.map { $0 + "=" } + [
+    words: SnapshotQuery.query.names.map { $0 + "=" } + [
       "&", "%", "%2B", "+", "64x48", "x,y,w,h", "binary", "base64", "dataurl", "placeholder", "last", "error",
       "yes", "no", "_=", "t=", "token=", "1e9", "nan", "-1", "w=", "h=", "q=",
     ],
@@ -80,7 +80,7 @@ extension FuzzTarget {
       let query = String(decoding: input.filter { $0 > 0x20 && $0 < 0x7F }, as: UTF8.self)
       let head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/cameras/a/main.jpg?" + query)
       let asked = Request(head: head, body: RequestBody(buffer: ByteBuffer()))
-      for known in [nil, Set(SnapshotQuery.keys)] {
+      for known in [nil, Set(SnapshotQuery.query.names)] {
         let request = QueryMiddleware.meaningful(asked, known)
         let again = QueryMiddleware.meaningful(request, known)
         try must(again.uri.query == request.uri.query, "something meaningless is left")

@@ -43,7 +43,7 @@ struct AccessTests {
       "/snapshot": .pictures,
     ]
     for (path, rule) in rules {
-      routes.get(path, rule) { request, context in
+      routes.get(path, rule, as: []) { request, context in
         let text = "\(context.role?.rawValue ?? "nobody") \(request.uri)"
         return Response(status: .ok, body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
       }

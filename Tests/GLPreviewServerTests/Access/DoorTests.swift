@@ -24,12 +24,12 @@ struct DoorTests {
       configuration: configuration, control: AccessControl(configuration.access),
       limiter: RateLimiter(requestsPerSecond: configuration.limits.requestsPerSecond)
     ).add(to: router, routes)
-    routes.get("/", RouteRule(access: .everybodyWithoutQuery)) { _, _ in
+    routes.get("/", RouteRule(access: .everybodyWithoutQuery), as: []) { _, _ in
       Response(status: .ok, headers: [.contentType: "text/html; charset=utf-8"])
     }
     router.get("/cameras/a/main.jpg") { _, _ in Response(status: .ok, headers: [.contentType: "image/jpeg"]) }
     router.get("/api/cameras") { _, _ in Response(json: ["cameras": 1]) }
-    routes.get("/healthz", .open) { _, _ in Response(status: .ok) }
+    routes.get("/healthz", .open, as: []) { _, _ in Response(status: .ok) }
     router.get("/broken") { _, _ -> Response in throw TLSError("/secret/path") }
     router.patch("/api/views") { request, _ in
       "\(try await request.body.collect(upTo: .max).readableBytes)"

@@ -44,7 +44,7 @@ struct RequestFuzzer {
   ]
 
   private static let keys =
-    SnapshotQuery.keys + [
+    SnapshotQuery.query.names + [
       "w", "h", "q", "fps", "key", "action", "src", "view", "types", "token", "_", "", "x",
     ]
 

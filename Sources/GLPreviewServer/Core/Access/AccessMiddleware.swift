@@ -122,12 +122,8 @@ extension ServiceContext {
 extension RouteRule {
   /// The role that `request` needs; nil for none.
   fileprivate func role(for request: Request) -> Role? {
-    switch access {
-    case .everybody: nil
+    guard case .everybodyWithoutQuery? = access else { return role(for: request.method) }
     // The router finds the page at `//` as well.
-    case .everybodyWithoutQuery: request.uri.path == "/" && (request.uri.query ?? "").isEmpty ? nil : .read
-    case .role(let role): role
-    case nil: [.get, .head, .options].contains(request.method) ? .read : .control
-    }
+    return request.uri.path == "/" && (request.uri.query ?? "").isEmpty ? nil : .read
   }
 }

@@ -158,11 +158,6 @@ struct HostMiddleware: ServiceMiddleware {
   }
 }
 
-extension HTTPRequest.Method {
-  /// Whether the method may change something.
-  package var changesSomething: Bool { self != .get && self != .head && self != .options }
-}
-
 /// Cross-origin resource sharing (Fetch Standard, 3.2), for fully named origins.
 ///
 /// Preflight requests (OPTIONS) are answered before authentication, because they carry no credentials. Cookies are

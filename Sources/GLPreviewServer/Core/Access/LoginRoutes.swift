@@ -26,8 +26,20 @@ struct LoginRoutes: Sendable {
   let isSecure: Bool
 
   func add(to group: ServiceRoutes) {
-    group.post("api/login", .open) { request, context in try await logIn(request, context) }
-    group.post("api/logout", .open) { request, _ in logOut(request) }
+    let secret = JSONSchema.object([
+      .optional("token", .text), .optional("user", .text), .optional("password", .text),
+    ])
+    group.post(
+      "api/login", .open,
+      as: [
+        .init(
+          "logIn", "Gives a cookie for a token, or for a user and a password", body: .json(secret),
+          answers: [.nothing("the cookie, unless no credentials are needed")], problems: [.unauthorized])
+      ]
+    ) { request, context in try await logIn(request, context) }
+    group.post(
+      "api/logout", .open, as: [.init("logOut", "Ends a login", answers: [.nothing("the cookie is removed")])]
+    ) { request, _ in logOut(request) }
   }
 
   private func logIn(_ request: Request, _ context: ServiceContext) async throws -> Response {

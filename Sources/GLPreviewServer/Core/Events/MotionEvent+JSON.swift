@@ -26,6 +26,20 @@ extension MotionEvent {
   }
 }
 
+extension JSONMember {
+  package static let motionEvent: [JSONMember] = [
+    .init("event", .integer, "its number"), .init("since", .time), .init("last", .time, "the last movement"),
+    .optional("label", .text, "of whoever says that something moves"), .optional("picture", .path),
+    .optional("zones", .list(of: .text)), .optional("score", .number, "the part of the picture that moved"),
+    .optional("box", .list(of: .number), "where: x, y, width and height as parts of the picture"),
+    .optional("best", .time, "when it moved most"),
+  ]
+}
+
+extension JSONSchema {
+  package static let motionEvent = JSONSchema.named("MotionEvent", .object(JSONMember.motionEvent))
+}
+
 extension MotionEpisodes.News {
   /// `what` of an event, and its other members; nil for what is only told by `/api/cameras`.
   func told(of camera: String, showsAll: Bool) -> (what: String, members: [String: JSONValue])? {

@@ -22,6 +22,7 @@ package struct AllRoutes: Sendable {
     EventRoutes(log: core.events.log).add(to: group)
     HealthRoutes(watch: core.watch, renderer: core.renderer).add(to: group)
     MetricsRoutes { core.metricFamilies + features.flatMap(\.metricFamilies) }.add(to: group)
+    APIRoutes(version: core.version).add(to: group)
     DashboardRoutes { try await views.compatibility.action($0, $1) }.add(to: group)
   }
 

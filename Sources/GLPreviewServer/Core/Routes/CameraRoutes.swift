@@ -11,11 +11,29 @@ struct CameraRoutes: Sendable {
   let features: [any ServiceFeature]
 
   func add(to group: ServiceRoutes) {
-    group.get("api/cameras") { request, context in all(request, context) }
-    group.get("api/cameras/:camera") { _, context in
-      try Response(json: camera(context.parameters.require("camera"), context.role))
-    }
-    group.patch("api/cameras/:camera/views/:view") { request, context in try await patch(request, context) }
+    let schema = CameraSchema(features)
+    group.get(
+      "api/cameras",
+      as: [
+        .init(
+          "listCameras", "All cameras and scenes with their views",
+          answers: [.json(schema.listing, "their state")])
+      ]
+    ) { request, context in all(request, context) }
+    group.get(
+      "api/cameras/:camera",
+      as: [
+        .init("getCamera", "One camera or scene with its views", answers: [.json(schema.camera, "its state")])
+      ]
+    ) { _, context in try Response(json: camera(context.parameters.require("camera"), context.role)) }
+    group.patch(
+      "api/cameras/:camera/views/:view",
+      as: [
+        .init(
+          "changeView", "Changes a view until the configuration changes", body: .json(CameraSchema.change),
+          answers: [.json(schema.view, "the view as it is now")])
+      ]
+    ) { request, context in try await patch(request, context) }
   }
 
   // MARK: State

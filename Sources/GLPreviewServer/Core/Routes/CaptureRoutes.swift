@@ -11,7 +11,22 @@ struct CaptureRoutes: Sendable {
   let snapshots: Snapshots
 
   func add(to group: ServiceRoutes) {
-    group.post("api/cameras/:camera/snapshots") { request, context in
+    group.post(
+      "api/cameras/:camera/snapshots",
+      as: [
+        .init(
+          "takeSnapshots", "Takes one picture of each view of the same frame, and publishes them",
+          body: .json(SnapshotOptions.schema, isRequired: false),
+          answers: [
+            .init(
+              .ok, "the pictures, in base64 or as parts by `Accept: multipart/mixed`",
+              [
+                "application/json": .either(CaptureAnswer.schema, BurstAnswer.schema),
+                "multipart/mixed": .keywords([:]),
+              ])
+          ])
+      ]
+    ) { request, context in
       try await snapshots.counting { try await capture(request, context) }
     }
   }
@@ -95,6 +110,8 @@ private typealias CapturedSnapshot = (snapshot: Snapshot, pictures: [CapturedPic
 /// Several snapshots, the oldest first.
 private struct BurstAnswer: Encodable {
   let snapshots: [CaptureAnswer]
+
+  static let schema = JSONSchema.object([.init("snapshots", .list(of: CaptureAnswer.schema))])
 }
 
 private struct CaptureAnswer: Encodable {
@@ -111,6 +128,20 @@ private struct CaptureAnswer: Encodable {
     let bytes: Int
     let snapshot: String
   }
+
+  static let schema = JSONSchema.named(
+    "Snapshot",
+    .object([
+      .init("camera", .text), .init("sequence", .integer), .init("timestamp", .time), .init("state", .text),
+      .init(
+        "pictures",
+        .list(
+          of: .object([
+            .init("view", .text), .init("width", .integer), .init("height", .integer),
+            .init("bytes", .integer),
+            .init("snapshot", .text, "the JPEG in base64"),
+          ]))),
+    ]))
 
   init(_ snapshot: Snapshot, _ pictures: [CapturedPicture]) {
     camera = snapshot.camera

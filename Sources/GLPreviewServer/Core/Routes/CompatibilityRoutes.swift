@@ -14,14 +14,17 @@ package struct CompatibilityRoutes: Sendable {
   let videos: VideoRoutes
   let registeredStreams: StreamRegistry
 
-  private static let pictures = RouteRule(takesURLToken: true, parameters: known(SnapshotQuery.keys))
+  private static let pictures = RouteRule(takesURLToken: true, parameters: known(SnapshotQuery.query))
   private static let jpegs = RouteRule(
-    takesURLToken: true, parameters: known(StreamRoutes.keys), ofOtherNodes: .jpegs)
+    takesURLToken: true, parameters: known(StreamRoutes.query), ofOtherNodes: .jpegs)
   private static let files = RouteRule(
-    takesURLToken: true, parameters: known(VideoRoutes.keys + VideoRoutes.clipKeys), ofOtherNodes: .video)
+    takesURLToken: true, parameters: known(VideoRoutes.fileQuery + VideoRoutes.clipQuery),
+    ofOtherNodes: .video)
 
   /// The parameters that a URL of another program takes: ours, and that program's names for them.
-  static func known(_ keys: [String]) -> Set<String> { Set(keys + ["w", "h", "q", "src", "action"]) }
+  static func known(_ entries: [QueryEntry]) -> Set<String> {
+    Set(entries.names + ["w", "h", "q", "src", "action"])
+  }
 
   /// The parameters of a URL with `action=`; nil without.
   static func keys(ofAction words: [Substring]) -> Set<String>? {
@@ -34,22 +37,46 @@ package struct CompatibilityRoutes: Sendable {
 
   func add(to group: ServiceRoutes) {
     for path in Self.snapshots {
-      group.get(RouterPath(path), Self.pictures) { request, context in
+      group.get(
+        RouterPath(path), Self.pictures,
+        as: [entry("getJPEG", at: path, SnapshotQuery.query, SnapshotRoutes.jpeg, .notModified)]
+      ) { request, context in
         try await snapshot(request, context)
       }
     }
     for path in Self.streams {
-      group.get(RouterPath(path), Self.jpegs) { request, context in
+      group.get(
+        RouterPath(path), Self.jpegs,
+        as: [entry("streamMJPEG", at: path, StreamRoutes.query, StreamRoutes.parts)]
+      ) { request, context in
         try await stream(request, context)
       }
     }
-    group.get("state", RouteRule(parameters: ["src"])) { request, _ in
+    group.get(
+      "state", RouteRule(parameters: ["src"]),
+      as: [entry("getState", at: "/state", [], .json(.object([]), "as ustreamer's"))]
+    ) { request, _ in
       try Response(json: state(of: registry.source(request).0))
     }
-    group.get("api/stream.mp4", Self.files) { request, context in
+    let video = RouteAnswer.bytes("video/mp4", purpose: "fragments of MP4, or a clip")
+    group.get(
+      "api/stream.mp4", Self.files, as: [entry("getMP4", at: "/api/stream.mp4", VideoRoutes.fileQuery, video)]
+    ) { request, context in
       let (target, request) = try registry.source(request)
       return try await videos.mp4(target, request, context)
     }
+  }
+
+  private static let source = QueryEntry("src", .text, "`CAMERA` or `CAMERA/VIEW`; the first without")
+
+  /// The entry of a URL of another program, which answers as `name` does.
+  private func entry(
+    _ name: String, at path: String, _ query: [QueryEntry], _ answers: RouteAnswer...
+  ) -> RouteEntry {
+    let words = path.split { "/.".contains($0) }.map { $0.prefix(1).uppercased() + $0.dropFirst() }
+    return RouteEntry(
+      "\(name)At\(words.joined())", "For clients of other programs; further parameters are left out",
+      query: [Self.source] + query, answers: answers, problems: [.notImplemented])
   }
 
   private func snapshot(_ request: Request, _ context: ServiceContext) async throws -> Response {

@@ -11,11 +11,31 @@ struct ControlRoutes: Sendable {
   let logger: Logger
 
   func add(to group: ServiceRoutes) {
-    group.get("api/cameras/:camera/controls") { _, context in
-      try await answer(V4L2Camera.controls(of: camera(context).source))
-    }
-    group.patch("api/cameras/:camera/controls") { request, context in try await set(request, context) }
+    let answer = RouteAnswer.json(
+      .object([.init("controls", .list(of: Self.control))]), "the controls of the camera")
+    group.get(
+      "api/cameras/:camera/controls",
+      as: [.init("getControls", "The controls of a camera, such as its exposure", answers: [answer])]
+    ) { _, context in try await self.answer(V4L2Camera.controls(of: camera(context).source)) }
+    group.patch(
+      "api/cameras/:camera/controls",
+      as: [
+        .init(
+          "setControls", "Sets controls by their names", body: .json(.names(.keywords([:]))),
+          answers: [answer])
+      ]
+    ) { request, context in try await set(request, context) }
   }
+
+  private static let control = JSONSchema.named(
+    "Control",
+    .object([
+      .init("name", .text), .init("title", .text), .init("kind", .text),
+      .init("minimum", .integer), .init("maximum", .integer), .init("step", .integer),
+      .init("default", .integer), .optional("value", .integer, "missing if it can't be read"),
+      .init("items", .list(of: .object([.init("value", .integer), .init("name", .text)])), "of a menu"),
+      .init("flags", .list(of: .text)),
+    ]))
 
   private func camera(_ context: ServiceContext) throws -> CameraConfiguration {
     let name = try context.parameters.require("camera")

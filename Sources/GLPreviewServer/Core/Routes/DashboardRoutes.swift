@@ -10,11 +10,11 @@ struct DashboardRoutes: Sendable {
     for file in WebFile.all {
       let isPage = file.path == "/"
       let rule = isPage ? RouteRule(access: .everybodyWithoutQuery, takesURLToken: true) : .open
-      group.get(RouterPath(file.path), rule) { request, context in
+      group.get(RouterPath(file.path), rule, as: []) { request, context in
         if isPage, let response = try await action(request, context) { return response }
         return file.response(to: request)
       }
     }
-    group.get("favicon.ico", .open) { _, _ in Response(status: .noContent) }
+    group.get("favicon.ico", .open, as: []) { _, _ in Response(status: .noContent) }
   }
 }

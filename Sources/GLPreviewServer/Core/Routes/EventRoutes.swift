@@ -13,7 +13,20 @@ struct EventRoutes: Sendable {
   var keepAlive = Duration.seconds(15)
 
   func add(to group: ServiceRoutes) {
-    group.get("api/events") { request, _ in try events(request) }
+    let types = ServerEvent.types.joined(separator: "|")
+    group.get(
+      "api/events",
+      as: [
+        .init(
+          "readEvents", "What happens, as server-sent events",
+          query: [
+            .init(
+              "types", .text(pattern: "^((\(types))(,(\(types)))*)?$"),
+              "the types of events, joined by commas"),
+            .init("last_event_id", .text, "the last event that the client has, as in `Last-Event-ID`"),
+          ], answers: [.bytes("text/event-stream", purpose: "events until the client leaves")])
+      ]
+    ) { request, _ in try events(request) }
   }
 
   private func events(_ request: Request) throws -> Response {

@@ -15,11 +15,29 @@ struct HealthRoutes: Sendable {
   }
 
   func add(to group: ServiceRoutes) {
-    for path in ["healthz", "health"] as [RouterPath] {
-      group.get(path, .open) { _, _ in Self.healthy("ok") }
+    for (path, name) in [("healthz", "getHealth"), ("health", "getHealthToo")] {
+      let entry = RouteEntry(name, "Whether the process responds", answers: [.json(Self.health, "it does")])
+      group.get(RouterPath(path), .open, as: [entry]) { _, _ in Self.healthy("ok") }
     }
-    group.get("readyz", .open) { _, _ in readiness() }
+    group.get(
+      "readyz", .open,
+      as: [
+        .init(
+          "getReadiness", "Whether a renderer works and every required camera gives pictures",
+          answers: [
+            .json(Self.health, "both"), .json(Self.health, status: .serviceUnavailable, "what fails"),
+          ])
+      ]
+    ) { _, _ in readiness() }
   }
+
+  private static let health = JSONSchema.named(
+    "Health",
+    .object([
+      .init("status", .choice(["ok", "ready", "not ready"])),
+      .init("failing", .list(of: .object([.init("camera", .text), .init("reason", .text)]))),
+      .optional("renderer", .text, "why the renderer fails"),
+    ]))
 
   private func readiness() -> Response {
     let failing = watch.failing.map { camera, why in
@@ -38,7 +56,14 @@ struct MetricsRoutes: Sendable {
   let families: @Sendable () -> [MetricFamily]
 
   func add(to group: ServiceRoutes) {
-    group.get("metrics") { _, _ in
+    group.get(
+      "metrics",
+      as: [
+        .init(
+          "getMetrics", "The metrics, for Prometheus",
+          answers: [.bytes("text/plain", purpose: "its text format")])
+      ]
+    ) { _, _ in
       Response(
         status: .ok,
         headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8", .cacheControl: "no-store"],

@@ -11,7 +11,7 @@ struct SnapshotRoutes: Sendable {
   let videos: VideoRoutes
 
   func add(to group: ServiceRoutes) {
-    group.get("cameras/:camera/:file", .pictures) { request, context in
+    group.get("cameras/:camera/:file", .pictures, as: Self.entries) { request, context in
       let camera = try context.parameters.require("camera")
       let file = try context.parameters.require("file")
       guard let dot = file.lastIndex(of: ".") else {
@@ -28,6 +28,35 @@ struct SnapshotRoutes: Sendable {
       }
     }
   }
+
+  private static let path = "cameras/:camera/{view}"
+
+  private static let entries: [RouteEntry] = [
+    .init(
+      "getJPEG", "A snapshot of a view as JPEG", at: path + ".jpg", query: SnapshotQuery.query,
+      answers: [jpeg, .notModified], problems: [.notImplemented]),
+    .init(
+      "getPNG", "A snapshot of a view as PNG", at: path + ".png", query: SnapshotQuery.query,
+      answers: [
+        .bytes("image/png", "text/plain", purpose: "the picture, or its text by `encoding`"), .notModified,
+      ], problems: [.notImplemented]),
+    .init(
+      "streamMJPEG", "A view as MJPEG", at: path + ".mjpeg", query: StreamRoutes.query,
+      answers: [StreamRoutes.parts]),
+    .init(
+      "getMP4", "A view as H.264, or with `before` or `after` the kept pictures of a time", at: path + ".mp4",
+      query: VideoRoutes.fileQuery + VideoRoutes.clipQuery.filter { !VideoRoutes.fileQuery.contains($0) },
+      answers: [.bytes("video/mp4", purpose: "fragments of MP4 while they come, or a whole file")],
+      problems: [.notImplemented]),
+    .init(
+      "getWebP", "The kept pictures of a time as an animation", at: path + ".webp",
+      query: VideoRoutes.webPQuery,
+      answers: [.bytes("image/webp", purpose: "the animation")], problems: [.notImplemented]),
+  ]
+
+  static let jpeg = RouteAnswer.bytes(
+    "image/jpeg", "text/plain",
+    purpose: "the picture, or its text by `encoding`; `X-Timestamp`, `X-Source-State` and others describe it")
 
   func snapshot(
     _ target: ServedPreview, _ format: EncodedPicture.Format, _ request: Request, _ context: ServiceContext

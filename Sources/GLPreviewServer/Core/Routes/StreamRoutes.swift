@@ -8,13 +8,31 @@ package struct StreamRoutes: Sendable {
   let streams: StreamRegistry
   let directory: ViewDirectory
 
-  static let keys =
-    ViewConfiguration.keys + [
-      "quality", "fps", "key", "extra_headers", "advance_headers", "dual_final_frames", "zero_data",
-    ]
+  private static let rate = QueryKey<Double>.number(
+    "fps", in: 0.01...1000, "at most so many pictures a second")
+  private static let key = QueryKey<String>.text("key", "the client's name for itself, which the state shows")
+  /// ustreamer's parameters: accepted, because parts already behave so, or because nothing is lost without them.
+  private static let ignored = ["extra_headers", "advance_headers", "dual_final_frames", "zero_data"].map {
+    QueryKey<String>.text($0, "accepted for clients of ustreamer; changes nothing")
+  }
+  private static let views = QueryKey<String>.text("view", "`CAMERA/VIEW`; at most 64 of them").repeatable
+
+  static let parts = RouteAnswer.bytes(
+    "multipart/x-mixed-replace",
+    purpose: "JPEGs, each with its time in `X-Timestamp`, until the client leaves")
+
+  static let query = QueryEntry.view + .of(QueryEntry.quality, rate, key) + ignored.map(\.entry)
 
   func add(to group: ServiceRoutes) {
-    group.get("api/stream", .pictures) { request, context in try await several(request, context) }
+    group.get(
+      "api/stream", .pictures,
+      as: [
+        .init(
+          "streamViews", "Streams several views over one connection; each part names its view",
+          query: Self.query + [Self.views.required.entry], answers: [Self.parts],
+          problems: [.notFound, .conflict, .gatewayTimeout])
+      ]
+    ) { request, context in try await several(request, context) }
   }
 
   package func stream(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws
@@ -24,7 +42,7 @@ package struct StreamRoutes: Sendable {
     if target.guest == nil {
       var words = try QueryWords(request)
       let (wanted, _, _) = try takeStream(from: &words, over: Self.base(of: target))
-      try words.finish(known: Self.keys)
+      try words.finish(known: Self.query)
       try await check(wanted, target)
     }
     let names = ["view", "src"]
@@ -32,7 +50,7 @@ package struct StreamRoutes: Sendable {
     let joined = try goingOn(target, request, context) { target in
       var words = try QueryWords(request)
       guard target.guest == nil else {
-        return try join(target, as: target.served, every: .zero, key: words.take("key"), context)
+        return try join(target, as: target.served, every: .zero, key: words.take(Self.key), context)
       }
       let (wanted, interval, key) = try takeStream(from: &words, over: Self.base(of: target))
       return try join(target, as: wanted, every: interval, key: key, context)
@@ -88,7 +106,7 @@ package struct StreamRoutes: Sendable {
   /// all views, except locked ones and scenes.
   private func several(_ request: Request, _ context: ServiceContext) async throws -> Response {
     var words = try QueryWords(request)
-    let names = words.takeAll("view")
+    let names = words.takeAll(Self.views)
     guard !names.isEmpty else {
       throw Problem.badParameter("view", "give at least one view=CAMERA/VIEW")
     }
@@ -98,7 +116,7 @@ package struct StreamRoutes: Sendable {
     // The same for all views; locked ones and scenes have no use for them.
     let parameters = words
     _ = try takeStream(from: &words, over: ServedView())
-    try words.finish(known: Self.keys + ["view"])
+    try words.finish(known: Self.query + [Self.views.entry])
     var subscriptions: [JoinedStream] = []
     for name in names {
       let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
@@ -166,12 +184,9 @@ package struct StreamRoutes: Sendable {
   private func takeStream(from words: inout QueryWords, over served: ServedView) throws -> (
     ServedView, Duration, String?
   ) {
-    let fps = try words.takeNumber("fps", in: 0.01...1000)
-    // ustreamer's parameters: accepted, because parts already behave so, or because nothing is lost without them.
-    let key = words.take("key")
-    for name in ["extra_headers", "advance_headers", "dual_final_frames", "zero_data"] {
-      _ = words.take(name)
-    }
+    let fps = try words.take(Self.rate)
+    let key = try words.take(Self.key)
+    for key in Self.ignored { _ = try words.take(key) }
     let wanted = try words.takeView(over: served)
     return (wanted, fps.map { .seconds(1 / $0) } ?? .zero, key)
   }

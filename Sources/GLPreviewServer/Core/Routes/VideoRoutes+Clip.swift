@@ -4,10 +4,24 @@ package import Hummingbird
 internal import NIOCore
 internal import ServiceLifecycle
 
+extension QueryKey<Duration> {
+  /// A time above 0, as `500ms` or `3s`.
+  fileprivate static func time(_ name: String, _ purpose: String) -> QueryKey {
+    QueryKey(name, .text, purpose) { name, text throws(WordError) in
+      try SnapshotMoment.duration(text, key: name)
+    }
+  }
+}
+
 extension VideoRoutes {
-  private static let timeKeys = ["at", "before", "after", "download"]
-  static let clipKeys = ViewConfiguration.keys + ["quality", "bitrate", "keyframe"] + timeKeys
-  private static let webPKeys = ViewConfiguration.keys + ["quality", "fps"] + timeKeys
+  private static let before = QueryKey<Duration>.time(
+    "before", "how long before the moment a clip begins, as `5s`")
+  private static let after = QueryKey<Duration>.time("after", "how long after the moment it ends, as `5s`")
+  private static let rate = QueryKey<Double>.number(
+    "fps", in: 0.1...60, usual: 5, "pictures a second of an animation")
+  private static let times = [QueryEntry].of(SnapshotQuery.moments, before, after, SnapshotQuery.download)
+  static let clipQuery = query + times
+  static let webPQuery = QueryEntry.view + .of(QueryEntry.quality, rate) + times
 
   /// Whether a request is for a clip of kept pictures, which has an end.
   package static func isClip(_ request: Request) -> Bool {
@@ -18,14 +32,14 @@ extension VideoRoutes {
   func clipTime(from words: inout QueryWords, of target: ServedPreview) throws
     -> ClosedRange<CaptureInstant>?
   {
-    let (before, after) = (words.take("before"), words.take("after"))
+    let (before, after) = (try words.take(Self.before), try words.take(Self.after))
     guard before != nil || after != nil else { return nil }
     if target.isScene { throw Problem.momentOfScene() }
     let now = CaptureClock.now
-    let moment = try words.take("at").map { try SnapshotMoment(parsing: $0, key: "at") }
+    let moment = try words.take(SnapshotQuery.moments)
     let middle = moment?.instant(at: now, delay: target.triggerDelay) ?? now - target.triggerDelay
-    let first = try before.map { try middle - SnapshotMoment.duration($0, key: "before") }
-    let last = try after.map { try middle + SnapshotMoment.duration($0, key: "after") } ?? middle
+    let first = before.map { middle - $0 }
+    let last = after.map { middle + $0 } ?? middle
     guard last - now <= Self.longestWait else {
       throw Problem.badParameter(
         "after", "a clip ends at most \(Self.longestWait.components.seconds) s from now")
@@ -96,8 +110,8 @@ extension VideoRoutes {
   /// Sends the kept pictures of a time as an animation.
   func webP(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws -> Response {
     var words = try QueryWords(request)
-    let isDownload = try words.takeFlag("download") ?? false
-    let rate = try words.takeNumber("fps", in: 0.1...60) ?? 5
+    let isDownload = try words.take(SnapshotQuery.download) ?? false
+    let rate = try words.take(Self.rate) ?? 5
     var base = target.served
     if target.isScene { base.isLocked = true }
     let wanted = try words.takeView(over: base)
@@ -105,7 +119,7 @@ extension VideoRoutes {
       throw Problem.badParameter(
         "before", "a WebP shows the pictures of a time: give before or after, as before=3s")
     }
-    try words.finish(known: Self.webPKeys)
+    try words.finish(known: Self.webPQuery)
     let count = (times.upperBound - times.lowerBound) / .seconds(1) * rate
     guard count <= Double(Clip.mostAnimated.pictures) else {
       throw Problem.badParameter(

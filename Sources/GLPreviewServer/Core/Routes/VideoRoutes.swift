@@ -10,10 +10,19 @@ package struct VideoRoutes: Sendable {
   let clips: ClipGates
   let directory: ViewDirectory
 
+  private static let bitrate = QueryKey<Int>.integer(
+    "bitrate", in: 16_000...100_000_000, "bits a second at most; that of the view without")
+  private static let keyframe = QueryKey<Double>.number(
+    "keyframe", in: 0.1...60, "the longest time between keyframes in seconds")
+  private static let duration = QueryKey<Double>.number(
+    "duration", in: 0.1...86_400, "after so many seconds the file ends; without, it has no end")
+
+  /// The parameters of a view as video.
+  package static let query = QueryEntry.view + .of(QueryEntry.quality, bitrate, keyframe)
+  /// The parameters of a file without an end, or with one by its duration.
+  static let fileQuery = query + .of(duration, SnapshotQuery.download)
   /// What only video has.
-  static let encodingKeys = ["bitrate", "keyframe", "duration", "download"]
-  static let keys = ViewConfiguration.keys + ["quality"] + encodingKeys
-  package static let socketKeys = ViewConfiguration.keys + ["quality", "bitrate", "keyframe"]
+  static let encodingKeys = [QueryEntry].of(bitrate, keyframe, duration, SnapshotQuery.download).names
 
   package func mp4(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws
     -> Response
@@ -24,7 +33,7 @@ package struct VideoRoutes: Sendable {
     if target.guest == nil {
       let (wanted, configuration) = try take(from: &words, over: target)
       let times = try file.duration == nil ? clipTime(from: &words, of: target) : nil
-      try words.finish(known: times == nil ? Self.keys : Self.clipKeys)
+      try words.finish(known: times == nil ? Self.fileQuery : Self.clipQuery)
       if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
       if let times {
         return try await clip(
@@ -59,8 +68,8 @@ package struct VideoRoutes: Sendable {
     let isDownload: Bool
 
     init(_ words: inout QueryWords) throws {
-      duration = try words.takeNumber("duration", in: 0.1...86_400).map { Duration.seconds($0) }
-      isDownload = try words.takeFlag("download") ?? false
+      duration = try words.take(VideoRoutes.duration).map { Duration.seconds($0) }
+      isDownload = try words.take(SnapshotQuery.download) ?? false
     }
   }
 
@@ -109,13 +118,13 @@ package struct VideoRoutes: Sendable {
     ServedView, VideoConfiguration
   ) {
     var configuration = target.served.video
-    if let bitrate = try words.takeInteger("bitrate", in: 16_000...100_000_000) {
+    if let bitrate = try words.take(Self.bitrate) {
       configuration.bitrate = bitrate
     }
-    if let interval = try words.takeNumber("keyframe", in: 0.1...60) {
+    if let interval = try words.take(Self.keyframe) {
       configuration.keyframeInterval = .seconds(interval)
     }
-    if let quality = try words.takeInteger("quality", "q", in: 1...100) { configuration.quality = quality }
+    if let quality = try words.take(QueryEntry.quality) { configuration.quality = quality }
     // A scene shows several cameras and has no parameters of its own.
     var base = target.served
     if target.isScene { base.isLocked = true }

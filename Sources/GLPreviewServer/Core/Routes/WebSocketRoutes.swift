@@ -23,13 +23,17 @@ package struct WebSocketRoutes: Sendable {
 
   func add(to group: ServiceRoutes) {
     let rule = RouteRule(
-      takesURLToken: true, parameters: CompatibilityRoutes.known(VideoRoutes.socketKeys),
+      takesURLToken: true, parameters: CompatibilityRoutes.known(VideoRoutes.query),
       ofOtherNodes: .socket)
-    group.get("api/ws", rule) { request, context in
+    let entry = RouteEntry(
+      "openWebSocket", "A view by a WebSocket as of go2rtc: MSE, MJPEG or WebRTC",
+      query: [QueryEntry("src", .text, "`CAMERA` or `CAMERA/VIEW`; the first without")] + VideoRoutes.query,
+      answers: [.init(.switchingProtocols, "the connection is a WebSocket")], problems: [.upgradeRequired])
+    group.get("api/ws", rule, as: [entry]) { request, context in
       let (target, request) = try registry.source(request)
       var words = try QueryWords(request)
       let (wanted, _) = try videos.take(from: &words, over: target)
-      try words.finish(known: VideoRoutes.keys)
+      try words.finish(known: VideoRoutes.fileQuery)
       if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
       let show = show(target.name, of: target.camera, request, context) {
         try await offers.begin(target, offer: $0, context)

@@ -34,6 +34,10 @@ package protocol ServiceFeature: Sendable {
   func lastingMembers(of camera: ServedCamera) -> [String: JSONValue]
   /// The paths that the feature adds to `urls` of a view.
   func paths(of view: ServedPreview) -> [String: String]
+  /// The description of these members, of these paths, and of what `extend` adds to the answer.
+  var cameraMembers: [JSONMember] { get }
+  var pathMembers: [JSONMember] { get }
+  var listingMembers: [JSONMember] { get }
   /// Adds to the answer of `/api/cameras`.
   func extend(_ listing: inout CameraListing, for request: Request, _ role: Role?)
 }
@@ -59,6 +63,9 @@ extension ServiceFeature {
   package func members(of camera: ServedCamera) -> [String: JSONValue] { [:] }
   package func lastingMembers(of camera: ServedCamera) -> [String: JSONValue] { [:] }
   package func paths(of view: ServedPreview) -> [String: String] { [:] }
+  package var cameraMembers: [JSONMember] { [] }
+  package var pathMembers: [JSONMember] { [] }
+  package var listingMembers: [JSONMember] { [] }
   package func extend(_ listing: inout CameraListing, for request: Request, _ role: Role?) {}
 }
 

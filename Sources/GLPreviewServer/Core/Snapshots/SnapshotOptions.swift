@@ -121,6 +121,29 @@ package struct SnapshotOptions: Sendable {
 
   private static let mostOfBurst = 20
 
+  /// The members of a body.
+  static let schema: JSONSchema = {
+    let time = JSONSchema.keywords(["type": ["string", "number", "null"]])
+    return .object(
+      [
+        .optional(
+          "views", .keywords(["type": ["array", "null"], "items": ["type": "string"]]), "all without"),
+        .optional("quality", .integer(in: 1...100).orNull),
+        .optional("max_bytes", .integer(in: 1...1_000_000_000).orNull, "of each JPEG"),
+        .optional(
+          "max_age", .integer(in: 0...86_400_000).orNull, "the greatest age of the frame in ms; 1000 without"),
+        .optional("timeout", .integer(in: 1...60_000).orNull, "the longest wait for a frame in ms"),
+        .optional("still", .boolean.orNull, "whether to wait for a frame in which nothing moves"),
+        .optional("settle", .integer(in: 0...100).orNull, "so many frames after that; 2 without"),
+        .optional("offline", .choice(SnapshotRequest.FallbackPolicy.self).orNull),
+        .optional("at", time, "the moment: a time before now, as `-2s`, or seconds since 1970"),
+        .optional("before", time, "the time before the moment that several pictures are of, as `3s`"),
+        .optional("count", .integer(in: 1...mostOfBurst).orNull, "how many they are; 6 without"),
+        .optional("best", .choice(SnapshotBest.self).orNull, "the best picture of a time"),
+        .optional("within", time, "the time before the moment that `best` chooses from; `2s` without"),
+      ], isClosed: true)
+  }()
+
   private static func checked(_ key: String, _ number: Int?, _ range: ClosedRange<Int>) throws(Problem)
     -> Int?
   {

@@ -45,12 +45,42 @@ struct SnapshotQuery: Sendable, Hashable {
   /// Which frame, the fallback and the time limit. `max_age=0` requires a frame captured after the request.
   var request: SnapshotRequest
 
+  private static let encodings = QueryKey<SnapshotEncoding>.choice(
+    "encoding", usual: .binary, "whether the picture comes as it is or as text")
+  private static let maximumBytesKey = QueryKey<Int>.integer(
+    "max_bytes", in: 1...1_000_000_000,
+    "the most bytes of the answer; the quality of a JPEG is lowered for it")
+  private static let maximumAge = QueryKey<Int>.integer(
+    "max_age", in: 0...86_400_000,
+    "the greatest age of the frame in ms; 0 asks for one that is captured after the request")
+  static let moments = QueryKey<SnapshotMoment>(
+    "at", .text, "the moment of a kept frame: a time before now, as `-2s`, or seconds since 1970"
+  ) { name, text throws(WordError) in try SnapshotMoment(parsing: text, key: name) }
+  private static let best = QueryKey<SnapshotBest>.choice(
+    "best", "the best of the kept frames of a time, in place of that of the moment")
+  private static let within = QueryKey<String>.text(
+    "within", "the time before the moment that `best` chooses from, as `2s`")
+  private static let timeouts = QueryKey<Int>.integer(
+    "timeout", in: 1...60_000, "the longest wait for a frame in ms")
+  private static let offline = QueryKey<SnapshotRequest.FallbackPolicy>.choice(
+    "offline", "what is answered while the camera gives no picture; without, what its configuration says")
+  private static let warmups = QueryKey<Warmup>(
+    "warmup", .text, "what is left out of an idle camera's beginning: a number of frames, or a time as `0.5s`"
+  ) { name, text throws(WordError) in
+    do throws(WordError) { return try Warmup(parsing: text) } catch { throw WordError(name, error.reason) }
+  }
+  private static let exif = QueryKey<Bool>.flag(
+    "exif", usual: true,
+    "whether a JPEG has the time of its capture; if given, the camera's own is encoded anew")
+  static let download = QueryKey<Bool>.flag("download", "whether browsers save it as a file")
+
   /// The parameters of a URL.
-  static let keys =
-    ViewConfiguration.keys + [
-      "quality", "max_bytes", "encoding", "at", "best", "within", "max_age", "timeout", "offline", "exif",
-      "download", "warmup",
-    ]
+  static let query =
+    QueryEntry.view
+    + .of(
+      QueryEntry.quality, maximumBytesKey, encodings, moments, best, within, maximumAge, timeouts, offline,
+      exif,
+      download, warmups)
 
   /// Parses a URL; `offline` and `timeout` are the defaults, and `delay` is the camera's `trigger-delay`.
   init(
@@ -61,15 +91,14 @@ struct SnapshotQuery: Sendable, Hashable {
     var words = words
     self.served = try words.takeView(over: served)
     self.format = format
-    encoding = try words.takeWord("encoding", as: SnapshotEncoding.self) ?? .binary
-    maximumBytes = try words.takeInteger("max_bytes", in: 1...1_000_000_000)
+    encoding = try words.take(Self.encodings) ?? .binary
+    maximumBytes = try words.take(Self.maximumBytesKey)
     request = SnapshotRequest(fallback: offline, timeout: timeout)
-    if let age = try words.takeInteger("max_age", in: 0...86_400_000) {
+    if let age = try words.take(Self.maximumAge) {
       request.mode = age == 0 ? .next : .newest(maxAge: .milliseconds(age))
     }
-    let at = try words.take("at").map { try SnapshotMoment(parsing: $0, key: "at") }
-    let span = try SnapshotMoment.span(
-      words.takeWord("best", as: SnapshotBest.self), within: words.take("within"))
+    let at = try words.take(Self.moments)
+    let span = try SnapshotMoment.span(words.take(Self.best), within: words.take(Self.within))
     if at != nil || span != nil {
       guard request.mode == .newest else {
         throw Problem.badParameter("at", "max_age contradicts at and best")
@@ -78,22 +107,18 @@ struct SnapshotQuery: Sendable, Hashable {
       let end = at?.instant(at: now, delay: delay) ?? now
       request.mode = span.map { .sharpest(end - $0...end) } ?? .at(end)
     }
-    if let timeout = try words.takeInteger("timeout", in: 1...60_000) {
+    if let timeout = try words.take(Self.timeouts) {
       request.timeout = .milliseconds(timeout)
     }
-    if let offline = try words.takeWord("offline", as: SnapshotRequest.FallbackPolicy.self) {
+    if let offline = try words.take(Self.offline) {
       request.fallback = offline
     }
-    if let text = words.take("warmup") {
-      do throws(WordError) { request.warmup = try Warmup(parsing: text) } catch {
-        throw Problem.badParameter("warmup", error.reason)
-      }
-    }
+    if let warmup = try words.take(Self.warmups) { request.warmup = warmup }
     request.isCropped = self.served.view.isCropped
-    let exif = try words.takeFlag("exif")
+    let exif = try words.take(Self.exif)
     hasEXIF = exif ?? true
-    isDownload = try words.takeFlag("download") ?? false
-    try words.finish(known: Self.keys)
+    isDownload = try words.take(Self.download) ?? false
+    try words.finish(known: Self.query)
     if format == .png, maximumBytes != nil {
       throw Problem.badParameter("max_bytes", "a PNG has no quality to lower; ask for .jpg")
     }

@@ -16,39 +16,16 @@ package struct QueryWords {
 
   private static let repeatable: Set<String> = ["view"]
 
-  package mutating func take(_ key: String) -> String? {
-    guard let index = words.firstIndex(where: { $0.key == key }) else { return nil }
-    return words.remove(at: index).value
+  package mutating func takeAll(_ key: QueryKey<String>) -> [String] {
+    defer { words.removeAll { $0.key == key.entry.name } }
+    return words.filter { $0.key == key.entry.name }.map(\.value)
   }
 
-  package mutating func takeAll(_ key: String) -> [String] {
-    defer { words.removeAll { $0.key == key } }
-    return words.filter { $0.key == key }.map(\.value)
-  }
-
-  package mutating func takeInteger(_ keys: String..., in range: ClosedRange<Int>) throws(WordError) -> Int? {
-    guard let index = words.firstIndex(where: { keys.contains($0.key) }) else { return nil }
-    let (key, text) = words.remove(at: index)
-    return try Words.whole(key, text, in: range)
-  }
-
-  package mutating func takeNumber(_ key: String, in range: ClosedRange<Double>) throws(WordError) -> Double?
-  {
-    guard let text = take(key) else { return nil }
-    return try Words.number(key, text, in: range)
-  }
-
-  /// Takes a flag; without a value it is true.
-  package mutating func takeFlag(_ key: String) throws(WordError) -> Bool? {
-    guard let text = take(key) else { return nil }
-    return text.isEmpty ? true : try Words.flag(key, text)
-  }
-
-  package mutating func takeWord<Word: RawRepresentable & CaseIterable>(_ key: String, as: Word.Type)
-    throws(WordError) -> Word? where Word.RawValue == String
-  {
-    guard let text = take(key) else { return nil }
-    return try Words.word(key, text, as: Word.self)
+  /// Takes the value of a parameter; nil if it is missing.
+  package mutating func take<Value>(_ key: QueryKey<Value>) throws(WordError) -> Value? {
+    guard let index = words.firstIndex(where: { key.names.contains($0.key) }) else { return nil }
+    let (name, text) = words.remove(at: index)
+    return try key.parse(name, text)
   }
 
   /// Takes all parameters of a view, applied over those of `served`, and the JPEG quality.
@@ -68,14 +45,14 @@ package struct QueryWords {
       try result.view.set(key, to: value)
     }
     words.removeAll { keys.contains($0.key) }
-    if let quality = try takeInteger("quality", "q", in: 1...100) { result.quality = quality }
+    if let quality = try take(QueryEntry.quality) { result.quality = quality }
     return result
   }
 
   /// Rejects parameters that are left over, by an error that names the valid ones.
-  package func finish(known: [String]) throws(Problem) {
+  package func finish(known: [QueryEntry]) throws(Problem) {
     guard let key = words.first?.key else { return }
     throw .badParameter(
-      key, "unknown parameter '\(key)' (there are: \(known.joined(separator: ", ")))")
+      key, "unknown parameter '\(key)' (there are: \(known.names.joined(separator: ", ")))")
   }
 }

@@ -35,6 +35,15 @@ package struct RouteRule: Sendable {
     case role(Role)
   }
 
+  /// The role that a request needs; nil for none, or if its URL decides.
+  package func role(for method: HTTPRequest.Method) -> Role? {
+    switch access {
+    case .everybody, .everybodyWithoutQuery: nil
+    case .role(let role): role
+    case nil: method.changesSomething ? .control : .read
+    }
+  }
+
   package enum Forwarding: Sendable {
     /// Each request is forwarded.
     case request
@@ -50,10 +59,15 @@ package struct RouteRule: Sendable {
   package static let pictures = RouteRule(takesURLToken: true)
 }
 
+extension HTTPRequest.Method {
+  /// Whether the method may change something.
+  package var changesSomething: Bool { self != .get && self != .head && self != .options }
+}
+
 /// Adds routes, each with its rule. Middlewares find that in the context.
 package struct ServiceRoutes {
   private let group: RouterGroup<ServiceContext>
-  private let rules: RouteRules
+  package let rules: RouteRules
 
   package typealias Handler = @Sendable (Request, ServiceContext) async throws -> Response
 
@@ -68,34 +82,56 @@ package struct ServiceRoutes {
     group.add(middleware: middleware)
   }
 
-  package func get(_ path: RouterPath, _ rule: RouteRule = RouteRule(), use handler: @escaping Handler) {
-    on(path, method: .get, rule, use: handler)
+  package func get(
+    _ path: RouterPath, _ rule: RouteRule = RouteRule(), as entries: [RouteEntry],
+    use handler: @escaping Handler
+  ) {
+    on(path, method: .get, rule, as: entries, use: handler)
   }
 
-  package func post(_ path: RouterPath, _ rule: RouteRule = RouteRule(), use handler: @escaping Handler) {
-    on(path, method: .post, rule, use: handler)
+  package func post(
+    _ path: RouterPath, _ rule: RouteRule = RouteRule(), as entries: [RouteEntry],
+    use handler: @escaping Handler
+  ) {
+    on(path, method: .post, rule, as: entries, use: handler)
   }
 
-  package func patch(_ path: RouterPath, _ rule: RouteRule = RouteRule(), use handler: @escaping Handler) {
-    on(path, method: .patch, rule, use: handler)
+  package func patch(
+    _ path: RouterPath, _ rule: RouteRule = RouteRule(), as entries: [RouteEntry],
+    use handler: @escaping Handler
+  ) {
+    on(path, method: .patch, rule, as: entries, use: handler)
   }
 
-  package func delete(_ path: RouterPath, _ rule: RouteRule = RouteRule(), use handler: @escaping Handler) {
-    on(path, method: .delete, rule, use: handler)
+  package func delete(
+    _ path: RouterPath, _ rule: RouteRule = RouteRule(), as entries: [RouteEntry],
+    use handler: @escaping Handler
+  ) {
+    on(path, method: .delete, rule, as: entries, use: handler)
   }
 
   package func on(
-    _ path: RouterPath, method: HTTPRequest.Method, _ rule: RouteRule = RouteRule(),
+    _ path: RouterPath, method: HTTPRequest.Method, _ rule: RouteRule = RouteRule(), as entries: [RouteEntry],
     use handler: @escaping Handler
   ) {
-    rules.all.withLock { $0[path.description, default: [:]][method] = rule }
+    rules.all.withLock { rules in
+      rules.byPath[path.description, default: [:]][method] = rule
+      rules.described += entries.map { DescribedRoute(path.description, method, rule, $0) }
+    }
     group.on(path, method: method, use: handler)
   }
 }
 
-/// The rules of all routes, by their paths and methods.
-private final class RouteRules: Sendable {
-  let all = Mutex<[String: [HTTPRequest.Method: RouteRule]]>([:])
+/// The rules of all routes, by their paths and methods, and what the description of the API says of them.
+package final class RouteRules: Sendable {
+  fileprivate struct All {
+    var byPath: [String: [HTTPRequest.Method: RouteRule]] = [:]
+    var described: [DescribedRoute] = []
+  }
+
+  fileprivate let all = Mutex(All())
+
+  var described: [DescribedRoute] { all.withLock { $0.described } }
 }
 
 /// Stores the rule of a request's route in the context.
@@ -105,7 +141,7 @@ private struct RuleMiddleware: ServiceMiddleware {
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     var context = context
     let method = request.method == .head ? .get : request.method
-    if let path = context.endpointPath, let rule = rules.all.withLock({ $0[path]?[method] }) {
+    if let path = context.endpointPath, let rule = rules.all.withLock({ $0.byPath[path]?[method] }) {
       context.rule = rule
     }
     return try await next(request, context)
