@@ -182,6 +182,8 @@ extension RunningService {
         let members = Set(RecordedFace.members(of: answer.bytes)).sorted()
         // On a starved machine it may be stalled for a moment.
         guard !members.contains(where: { $0.contains(".reason: ") }) else { return false }
+        // And the streams of before may not have ended yet.
+        guard !members.contains(where: { $0.contains(".watchers[].") }) else { return false }
         guard transient.allSatisfy({ name in members.contains { $0.contains(name) } }) else { return false }
         found += members.map { "\(path) \($0)" }
         return true

@@ -26,8 +26,8 @@ package final class HLSFeature: ServiceFeature, Service {
       "cameras/:camera/{view}.m3u8/:name", .pictures,
       as: [
         .init(
-          "getSegment", "What a playlist names", query: VideoRoutes.query,
-          answers: [.bytes("video/mp4", purpose: "a segment, or the initialization of all")])
+          "getSegment", "A segment of a playlist, or the initialization of all", query: VideoRoutes.query,
+          answers: [.bytes("video/mp4", purpose: "a part of MP4")])
       ]
     ) { try await self.segment($0, $1) }
   }
@@ -36,7 +36,7 @@ package final class HLSFeature: ServiceFeature, Service {
     ["hls": "/cameras/\(view.camera)/\(view.name).m3u8"]
   }
 
-  package var pathMembers: [JSONMember] { [.init("hls", .path)] }
+  package var pathNames: [String] { ["hls"] }
 
   package func run() async {
     try? await cancelWhenGracefulShutdown { [self] in

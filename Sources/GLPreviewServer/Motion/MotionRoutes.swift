@@ -9,7 +9,8 @@ struct MotionRoutes: Sendable {
   let motion: MotionWatch
   let watch: CameraWatch
 
-  private static let box = QueryKey<Bool>.flag("box", "whether a frame shows where it moved")
+  private static let box = QueryKey<Bool>.flag(
+    "box", "whether it is a thumbnail with a frame around what moved")
 
   func add(to group: ServiceRoutes) {
     group.get(
@@ -17,7 +18,9 @@ struct MotionRoutes: Sendable {
       as: [
         .init(
           "getMotion", "What moves before a camera",
-          answers: [.json(WatchedMotion.detailSchema, "and by what it is judged")])
+          answers: [
+            .json(WatchedMotion.detailSchema, "the current or last event, and by what motion is judged")
+          ])
       ]
     ) { _, context in
       let camera = try camera(context)
@@ -27,7 +30,8 @@ struct MotionRoutes: Sendable {
       "api/cameras/:camera/motion",
       as: [
         .init(
-          "changeMotion", "Changes by what motion is judged, until the configuration changes",
+          "changeMotion",
+          "Changes by what motion is judged, until the camera's configuration changes or the service ends",
           body: .json(MotionChange.schema), answers: [.json(WatchedMotion.detailSchema, "as it is now")])
       ]
     ) { request, context in try await change(request, context) }
@@ -52,8 +56,8 @@ struct MotionRoutes: Sendable {
       "api/cameras/:camera/motion/cells",
       as: [
         .init(
-          "getMotionCells", "The last minute of what motion is judged by, for `glpreview motion`",
-          answers: [.bytes("application/octet-stream", purpose: "cells")])
+          "getMotionCells", "The cells of the last minute, for a report of an event that was missed or wrong",
+          answers: [.bytes("application/octet-stream", purpose: "a file of cells, which can be replayed")])
       ]
     ) { _, context in try cells(context) }
     group.post(

@@ -7,7 +7,8 @@ extension WatchedMotion {
     "MotionDetails",
     .object(
       members + [
-        .optional("pictures", .integer, "how many it has judged"), .optional("columns", .integer),
+        .optional("pictures", .integer, "the number of pictures that were judged"),
+        .optional("columns", .integer),
         .optional("rows", .integer),
         .optional(
           "cells", .list(of: .integer), "row by row by how much each cell differs; 100 counts as moving"),

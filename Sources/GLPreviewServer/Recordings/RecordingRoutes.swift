@@ -15,12 +15,13 @@ struct RecordingRoutes: Sendable {
   private static let longestTrigger = 3600.0
   private static let mostListed = 1000
 
-  private static let cameras = QueryKey<String>.text("camera", "those of this camera alone")
+  private static let cameras = QueryKey<String>.text("camera", "lists only recordings of this camera")
   private static let from = QueryKey<Double>.number(
-    "from", in: times, "those that end after this, in seconds since 1970")
-  private static let to = QueryKey<Double>.number("to", in: times, "those that begin before this")
+    "from", in: times, "lists only recordings that end after this time, in seconds since 1970")
+  private static let to = QueryKey<Double>.number(
+    "to", in: times, "lists only recordings that begin before this time, in seconds since 1970")
   private static let limit = QueryKey<Int>.integer(
-    "limit", in: 1...mostListed, usual: 200, "at most so many, the newest")
+    "limit", in: 1...mostListed, usual: 200, "the most recordings to list; the newest come first")
   private static let query = [QueryEntry].of(cameras, from, to, limit)
   private static let times = 0.0...1e11
 
@@ -38,10 +39,10 @@ struct RecordingRoutes: Sendable {
       "recordings/:folder/:name", .pictures,
       as: [
         .init(
-          "getRecording", "A recording, or its thumbnail",
+          "getRecording", "A recording, or a range of it",
           answers: [
-            .bytes("video/mp4", "image/jpeg", purpose: "the file"),
-            .init(.partialContent, "the range that was asked for"),
+            .bytes("video/mp4", purpose: "the file"),
+            .init(.partialContent, "the range that was asked for", ["video/mp4": .keywords([:])]),
             .notModified,
           ], problems: [.rangeNotSatisfiable, .badGateway, .gatewayTimeout])
       ]
@@ -72,7 +73,7 @@ struct RecordingRoutes: Sendable {
           answers: [
             .json(
               .object([.init("camera", .text), .init("until", .time)]), status: .accepted,
-              "until when, unless extended")
+              "the end of the recording, unless another request moves it")
           ])
       ]
     ) { request, context in try await trigger(request, context) }

@@ -32,7 +32,7 @@ package struct WHEPRoutes: OfferAnswering {
       as: [
         .init(
           "getWebRTCOptions", "The types of offers, and ICE servers in `Link`", at: path,
-          answers: [.nothing("they are headers")])
+          answers: [.nothing("the header fields have them")])
       ]
     ) { _, context in
       _ = try target(of: context)
@@ -56,7 +56,7 @@ package struct WHEPRoutes: OfferAnswering {
           "addCandidates", "Takes further addresses of a client, which are not needed",
           at: path + "/:session",
           body: .init(contents: [Self.fragmentType: .text], isRequired: false),
-          answers: [.nothing("in any case")])
+          answers: [.nothing("they are taken, whatever they are")])
       ]
     ) { _, context in
       _ = try await session(of: context)
@@ -70,7 +70,7 @@ package struct WHEPRoutes: OfferAnswering {
       as: [
         .init(
           "playWebRTCByName", "A view by WebRTC, for clients of go2rtc",
-          query: [.init("src", .text, "`CAMERA` or `CAMERA/VIEW`; the first without")],
+          query: [CompatibilityRoutes.source],
           body: .init(contents: [Self.type: .text, "application/json": description]),
           answers: [created, .json(description, "the answer to an offer in JSON")], problems: errors)
       ]

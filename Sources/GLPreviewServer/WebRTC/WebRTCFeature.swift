@@ -23,7 +23,7 @@ package struct WebRTCFeature: ServiceFeature {
     sessions.apply(new.webRTC)
   }
 
-  package var pathMembers: [JSONMember] { [.optional("whep", .path)] }
+  package var pathNames: [String] { ["whep"] }
 
   package func paths(of view: ServedPreview) -> [String: String] {
     sessions.hasAddress ? ["whep": "/cameras/\(view.camera)/\(view.name)/whep"] : [:]

@@ -58,7 +58,7 @@ struct PeerVideoTests {
 
   @Test("many clients of a node are one client of the camera's; its pictures are passed on, none is decoded")
   func sharing() async throws {
-    // So small that nobody who falls behind gets another encoding instead.
+    // The view is too small for a second encoding: a watcher that falls behind keeps this one.
     let small = Self.configuration("pattern:counter,size=128x72,fps=20")
     try await withOwnerAndEdge(small) { owner, edge in
       let target = try owner.inside.registry.view(nil, of: nil)

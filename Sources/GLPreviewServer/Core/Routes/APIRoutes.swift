@@ -1,15 +1,32 @@
 // `/api/openapi.json`: the description of the API for programs.
 internal import Hummingbird
+internal import NIOCore
+internal import Synchronization
 
 /// The description of all routes, whenever they were added.
 struct APIRoutes: Sendable {
   let version: String
+  /// The document, written at the first request: clients share its bytes.
+  private let written = Written()
+
+  private final class Written: Sendable { let bytes = Mutex<ByteBuffer?>(nil) }
+
+  init(version: String) { self.version = version }
 
   func add(to group: ServiceRoutes) {
     let entry = RouteEntry(
       "getDescription", "This description",
       answers: [.json(.names(.keywords([:])), "a document of OpenAPI 3.1")])
     let rules = group.rules
-    group.get("api/openapi.json", as: [entry]) { _, _ in Response(json: rules.description(version: version)) }
+    group.get("api/openapi.json", as: [entry]) { _, _ in
+      let bytes = written.bytes.withLock { bytes in
+        let known = bytes ?? ByteBuffer(bytes: rules.description(version: version).json)
+        bytes = known
+        return known
+      }
+      return Response(
+        status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+        body: ResponseBody(byteBuffer: bytes))
+    }
   }
 }

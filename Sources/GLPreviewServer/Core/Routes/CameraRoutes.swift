@@ -30,7 +30,7 @@ struct CameraRoutes: Sendable {
       "api/cameras/:camera/views/:view",
       as: [
         .init(
-          "changeView", "Changes a view until the configuration changes", body: .json(CameraSchema.change),
+          "changeView", "Changes a view until the service ends", body: .json(CameraSchema.change),
           answers: [.json(schema.view, "the view as it is now")])
       ]
     ) { request, context in try await patch(request, context) }

@@ -54,20 +54,26 @@ package struct CompatibilityRoutes: Sendable {
     }
     group.get(
       "state", RouteRule(parameters: ["src"]),
-      as: [entry("getState", at: "/state", [], .json(.object([]), "as ustreamer's"))]
+      as: [
+        .init(
+          "getState", "The state of a camera, for clients of ustreamer", query: [Self.source],
+          answers: [.json(.object([]), "the state as ustreamer writes it")])
+      ]
     ) { request, _ in
       try Response(json: state(of: registry.source(request).0))
     }
     let video = RouteAnswer.bytes("video/mp4", purpose: "fragments of MP4, or a clip")
     group.get(
-      "api/stream.mp4", Self.files, as: [entry("getMP4", at: "/api/stream.mp4", VideoRoutes.fileQuery, video)]
+      "api/stream.mp4", Self.files,
+      as: [entry("getMP4", at: "/api/stream.mp4", VideoRoutes.fileAndClipQuery, video)]
     ) { request, context in
       let (target, request) = try registry.source(request)
       return try await videos.mp4(target, request, context)
     }
   }
 
-  private static let source = QueryEntry("src", .text, "`CAMERA` or `CAMERA/VIEW`; the first without")
+  package static let source = QueryEntry(
+    "src", .text, "`CAMERA` or `CAMERA/VIEW`; by default the first camera and its first view")
 
   /// The entry of a URL of another program, which answers as `name` does.
   private func entry(

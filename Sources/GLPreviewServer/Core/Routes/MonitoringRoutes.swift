@@ -15,7 +15,7 @@ struct HealthRoutes: Sendable {
   }
 
   func add(to group: ServiceRoutes) {
-    for (path, name) in [("healthz", "getHealth"), ("health", "getHealthToo")] {
+    for (path, name) in [("healthz", "getHealth"), ("health", "getHealthAtHealth")] {
       let entry = RouteEntry(name, "Whether the process responds", answers: [.json(Self.health, "it does")])
       group.get(RouterPath(path), .open, as: [entry]) { _, _ in Self.healthy("ok") }
     }

@@ -38,14 +38,14 @@ struct SnapshotRoutes: Sendable {
     .init(
       "getPNG", "A snapshot of a view as PNG", at: path + ".png", query: SnapshotQuery.query,
       answers: [
-        .bytes("image/png", "text/plain", purpose: "the picture, or its text by `encoding`"), .notModified,
+        .bytes("image/png", "text/plain", purpose: "the picture, or its text (`encoding`)"), .notModified,
       ], problems: [.notImplemented]),
     .init(
       "streamMJPEG", "A view as MJPEG", at: path + ".mjpeg", query: StreamRoutes.query,
       answers: [StreamRoutes.parts]),
     .init(
       "getMP4", "A view as H.264, or with `before` or `after` the kept pictures of a time", at: path + ".mp4",
-      query: VideoRoutes.fileQuery + VideoRoutes.clipQuery.filter { !VideoRoutes.fileQuery.contains($0) },
+      query: VideoRoutes.fileAndClipQuery,
       answers: [.bytes("video/mp4", purpose: "fragments of MP4 while they come, or a whole file")],
       problems: [.notImplemented]),
     .init(
@@ -56,7 +56,9 @@ struct SnapshotRoutes: Sendable {
 
   static let jpeg = RouteAnswer.bytes(
     "image/jpeg", "text/plain",
-    purpose: "the picture, or its text by `encoding`; `X-Timestamp`, `X-Source-State` and others describe it")
+    purpose:
+      "the picture, or its text (`encoding`); header fields such as `X-Timestamp` and `X-Source-State` describe it"
+  )
 
   func snapshot(
     _ target: ServedPreview, _ format: EncodedPicture.Format, _ request: Request, _ context: ServiceContext

@@ -9,13 +9,16 @@ package struct StreamRoutes: Sendable {
   let directory: ViewDirectory
 
   private static let rate = QueryKey<Double>.number(
-    "fps", in: 0.01...1000, "at most so many pictures a second")
-  private static let key = QueryKey<String>.text("key", "the client's name for itself, which the state shows")
+    "fps", in: 0.01...1000, "the most pictures a second")
+  private static let key = QueryKey<String>.text(
+    "key", "a name that the client gives itself; `/state` and `/api/cameras` show it")
   /// ustreamer's parameters: accepted, because parts already behave so, or because nothing is lost without them.
   private static let ignored = ["extra_headers", "advance_headers", "dual_final_frames", "zero_data"].map {
     QueryKey<String>.text($0, "accepted for clients of ustreamer; changes nothing")
   }
-  private static let views = QueryKey<String>.text("view", "`CAMERA/VIEW`; at most 64 of them").repeatable
+  private static let views = QueryKey<String>.text(
+    "view", "a view as `CAMERA/VIEW`; it may be given up to 64 times"
+  ).repeatable
 
   static let parts = RouteAnswer.bytes(
     "multipart/x-mixed-replace",

@@ -15,12 +15,14 @@ extension QueryKey<Duration> {
 
 extension VideoRoutes {
   private static let before = QueryKey<Duration>.time(
-    "before", "how long before the moment a clip begins, as `5s`")
-  private static let after = QueryKey<Duration>.time("after", "how long after the moment it ends, as `5s`")
+    "before", "begins a clip of kept pictures so long before the moment, as `5s`")
+  private static let after = QueryKey<Duration>.time(
+    "after", "ends a clip of kept pictures so long after the moment, as `5s`")
   private static let rate = QueryKey<Double>.number(
-    "fps", in: 0.1...60, usual: 5, "pictures a second of an animation")
+    "fps", in: 0.1...60, usual: 5, "the pictures a second of the animation")
   private static let times = [QueryEntry].of(SnapshotQuery.moments, before, after, SnapshotQuery.download)
   static let clipQuery = query + times
+  static let fileAndClipQuery = fileQuery + times.filter { !fileQuery.contains($0) }
   static let webPQuery = QueryEntry.view + .of(QueryEntry.quality, rate) + times
 
   /// Whether a request is for a clip of kept pictures, which has an end.

@@ -11,11 +11,11 @@ package struct VideoRoutes: Sendable {
   let directory: ViewDirectory
 
   private static let bitrate = QueryKey<Int>.integer(
-    "bitrate", in: 16_000...100_000_000, "bits a second at most; that of the view without")
+    "bitrate", in: 16_000...100_000_000, "the most bits a second; by default as the view has it")
   private static let keyframe = QueryKey<Double>.number(
     "keyframe", in: 0.1...60, "the longest time between keyframes in seconds")
   private static let duration = QueryKey<Double>.number(
-    "duration", in: 0.1...86_400, "after so many seconds the file ends; without, it has no end")
+    "duration", in: 0.1...86_400, "the length of the file in seconds; without it the file has no end")
 
   /// The parameters of a view as video.
   package static let query = QueryEntry.view + .of(QueryEntry.quality, bitrate, keyframe)

@@ -26,8 +26,8 @@ package struct WebSocketRoutes: Sendable {
       takesURLToken: true, parameters: CompatibilityRoutes.known(VideoRoutes.query),
       ofOtherNodes: .socket)
     let entry = RouteEntry(
-      "openWebSocket", "A view by a WebSocket as of go2rtc: MSE, MJPEG or WebRTC",
-      query: [QueryEntry("src", .text, "`CAMERA` or `CAMERA/VIEW`; the first without")] + VideoRoutes.query,
+      "openWebSocket", "A view by WebSocket, for clients of go2rtc: MSE, MJPEG or WebRTC",
+      query: [CompatibilityRoutes.source] + VideoRoutes.query,
       answers: [.init(.switchingProtocols, "the connection is a WebSocket")], problems: [.upgradeRequired])
     group.get("api/ws", rule, as: [entry]) { request, context in
       let (target, request) = try registry.source(request)

@@ -34,9 +34,9 @@ package protocol ServiceFeature: Sendable {
   func lastingMembers(of camera: ServedCamera) -> [String: JSONValue]
   /// The paths that the feature adds to `urls` of a view.
   func paths(of view: ServedPreview) -> [String: String]
-  /// The description of these members, of these paths, and of what `extend` adds to the answer.
+  /// The description of these members, the names of these paths, and the description of what `extend` adds.
   var cameraMembers: [JSONMember] { get }
-  var pathMembers: [JSONMember] { get }
+  var pathNames: [String] { get }
   var listingMembers: [JSONMember] { get }
   /// Adds to the answer of `/api/cameras`.
   func extend(_ listing: inout CameraListing, for request: Request, _ role: Role?)
@@ -64,7 +64,7 @@ extension ServiceFeature {
   package func lastingMembers(of camera: ServedCamera) -> [String: JSONValue] { [:] }
   package func paths(of view: ServedPreview) -> [String: String] { [:] }
   package var cameraMembers: [JSONMember] { [] }
-  package var pathMembers: [JSONMember] { [] }
+  package var pathNames: [String] { [] }
   package var listingMembers: [JSONMember] { [] }
   package func extend(_ listing: inout CameraListing, for request: Request, _ role: Role?) {}
 }

@@ -127,20 +127,25 @@ package struct SnapshotOptions: Sendable {
     return .object(
       [
         .optional(
-          "views", .keywords(["type": ["array", "null"], "items": ["type": "string"]]), "all without"),
+          "views", .keywords(["type": ["array", "null"], "items": ["type": "string"]]),
+          "the names of views; all enabled views by default"),
         .optional("quality", .integer(in: 1...100).orNull),
-        .optional("max_bytes", .integer(in: 1...1_000_000_000).orNull, "of each JPEG"),
+        .optional("max_bytes", .integer(in: 1...1_000_000_000).orNull, "the most bytes of each JPEG"),
         .optional(
-          "max_age", .integer(in: 0...86_400_000).orNull, "the greatest age of the frame in ms; 1000 without"),
+          "max_age", .integer(in: 0...86_400_000).orNull,
+          "the greatest age of the frame in ms; 1000 by default"),
         .optional("timeout", .integer(in: 1...60_000).orNull, "the longest wait for a frame in ms"),
-        .optional("still", .boolean.orNull, "whether to wait for a frame in which nothing moves"),
-        .optional("settle", .integer(in: 0...100).orNull, "so many frames after that; 2 without"),
+        .optional("still", .boolean.orNull, "whether the frame has the largest size of the camera"),
+        .optional(
+          "settle", .integer(in: 0...100).orNull,
+          "the frames to skip after the change to that size; 2 by default"),
         .optional("offline", .choice(SnapshotRequest.FallbackPolicy.self).orNull),
         .optional("at", time, "the moment: a time before now, as `-2s`, or seconds since 1970"),
-        .optional("before", time, "the time before the moment that several pictures are of, as `3s`"),
-        .optional("count", .integer(in: 1...mostOfBurst).orNull, "how many they are; 6 without"),
-        .optional("best", .choice(SnapshotBest.self).orNull, "the best picture of a time"),
-        .optional("within", time, "the time before the moment that `best` chooses from; `2s` without"),
+        .optional("before", time, "takes several pictures, of so long before the moment, as `3s`"),
+        .optional(
+          "count", .integer(in: 1...mostOfBurst).orNull, "the number of these pictures; 6 by default"),
+        .optional("best", .choice(SnapshotBest.self).orNull, "chooses the best picture of the time `within`"),
+        .optional("within", time, "the time before the moment that `best` chooses from; `2s` by default"),
       ], isClosed: true)
   }()
 

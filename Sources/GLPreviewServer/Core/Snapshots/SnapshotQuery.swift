@@ -46,33 +46,38 @@ struct SnapshotQuery: Sendable, Hashable {
   var request: SnapshotRequest
 
   private static let encodings = QueryKey<SnapshotEncoding>.choice(
-    "encoding", usual: .binary, "whether the picture comes as it is or as text")
+    "encoding", usual: .binary, "the form of the picture: its bytes, base64, or a `data:` URL")
   private static let maximumBytesKey = QueryKey<Int>.integer(
     "max_bytes", in: 1...1_000_000_000,
-    "the most bytes of the answer; the quality of a JPEG is lowered for it")
+    "the most bytes of the answer: the best quality that fits, below quality 30 a smaller picture; not for PNG"
+  )
   private static let maximumAge = QueryKey<Int>.integer(
     "max_age", in: 0...86_400_000,
-    "the greatest age of the frame in ms; 0 asks for one that is captured after the request")
+    "the greatest age of the frame in ms; 0 means a frame that is captured after the request")
   static let moments = QueryKey<SnapshotMoment>(
-    "at", .text, "the moment of a kept frame: a time before now, as `-2s`, or seconds since 1970"
+    "at", .text,
+    "the moment of the frame, of a camera with `replay`: a time before now, as `-2s`, or seconds since 1970"
   ) { name, text throws(WordError) in try SnapshotMoment(parsing: text, key: name) }
   private static let best = QueryKey<SnapshotBest>.choice(
-    "best", "the best of the kept frames of a time, in place of that of the moment")
+    "best", "chooses the best frame of the time `within`, in place of the frame of the moment")
   private static let within = QueryKey<String>.text(
-    "within", "the time before the moment that `best` chooses from, as `2s`")
+    "within", "the time before the moment that `best` chooses from, as `500ms`; 2s by default")
   private static let timeouts = QueryKey<Int>.integer(
     "timeout", in: 1...60_000, "the longest wait for a frame in ms")
   private static let offline = QueryKey<SnapshotRequest.FallbackPolicy>.choice(
-    "offline", "what is answered while the camera gives no picture; without, what its configuration says")
+    "offline",
+    "the answer while the camera gives no picture: its placeholder, its last frame or an error; by default as it is configured"
+  )
   private static let warmups = QueryKey<Warmup>(
-    "warmup", .text, "what is left out of an idle camera's beginning: a number of frames, or a time as `0.5s`"
+    "warmup", .text,
+    "how much of an idle camera's beginning is skipped: a number of frames, or a time as `0.5s`"
   ) { name, text throws(WordError) in
     do throws(WordError) { return try Warmup(parsing: text) } catch { throw WordError(name, error.reason) }
   }
   private static let exif = QueryKey<Bool>.flag(
     "exif", usual: true,
-    "whether a JPEG has the time of its capture; if given, the camera's own is encoded anew")
-  static let download = QueryKey<Bool>.flag("download", "whether browsers save it as a file")
+    "whether a JPEG has its time of capture; `1` has a camera's own JPEG encoded anew for it")
+  static let download = QueryKey<Bool>.flag("download", "whether browsers save the answer as a file")
 
   /// The parameters of a URL.
   static let query =

@@ -36,8 +36,7 @@ extension RouteRules {
       "openapi": "3.1.1",
       "info": [
         "title": "GLPreview", "version": .string(version),
-        "description":
-          "Previews, snapshots and recordings of cameras. Parameters that a route does not name are refused.",
+        "description": "Previews, snapshots and recordings of cameras.",
         "license": ["name": "Apache 2.0", "identifier": "Apache-2.0"],
       ],
       "servers": [["url": "/"]], "paths": .object(paths.mapValues(JSONValue.object)),

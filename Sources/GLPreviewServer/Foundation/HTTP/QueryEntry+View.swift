@@ -5,29 +5,32 @@ extension QueryEntry {
   package static let view: [QueryEntry] = [
     .init(
       "crop", .text(pattern: #"^(\d{1,9}x\d{1,9}\+\d{1,9}\+\d{1,9}|\d{1,9}(,\d{1,9}){3})$"#),
-      "the part of the upright picture, `WxH+X+Y` or `X,Y,W,H`, in its pixels"),
+      "the part of the camera's upright picture to show, in its pixels: `WxH+X+Y` or `X,Y,W,H`"),
     .init(
-      "rotate", .keywords(["type": "integer", "enum": [0, 90, 180, 270]]), "the degrees to turn it, clockwise"
+      "rotate", .keywords(["type": "integer", "enum": [0, 90, 180, 270]]),
+      "the rotation in degrees, clockwise"
     ),
-    .init("mirror", .choice(Mirroring.self), "along which axes it is mirrored"),
+    .init("mirror", .choice(Mirroring.self), "the axes along which the picture is mirrored"),
     .init(
       "size", .text(pattern: #"^(\d{1,5}x\d{0,5}|x\d{1,5})$"#),
-      "the size, `WxH`, or `Wx` or `xH` with the other side from the aspect ratio"),
+      "the size in pixels, `WxH`; `Wx` and `xH` take the other side from the aspect ratio"),
     .init("width", side, "the width in pixels, also `w`"),
     .init("height", side, "the height in pixels, also `h`"),
-    .init("mode", .choice(ContentMode.self), "how it fits a size of another aspect ratio"),
+    .init("mode", .choice(ContentMode.self), "how the picture fits a size of another aspect ratio"),
     .init(
       "background", .text(pattern: "^(#[0-9A-Fa-f]{6}|blur)$"),
-      "the colour around it, or the picture, blurred"),
-    .init("filter", .choice(Filter.self), "how it is scaled"),
-    .init("linear", .boolean, "whether it is scaled in linear light"),
-    .init("label", .keywords(["type": "string", "maxLength": 200]), "a text in its lower left corner"),
-    .init("time", .text, "the time of the picture in its upper right corner: `on`, or a format of strftime"),
+      "the colour around the picture, or the picture itself, blurred"),
+    .init("filter", .choice(Filter.self), "the filter that scales the picture"),
+    .init("linear", .boolean, "whether the picture is scaled in linear light"),
+    .init("label", .keywords(["type": "string", "maxLength": 200]), "a text in the lower left corner"),
+    .init(
+      "time", .text,
+      "the time of capture in the upper right corner: `local`, `utc`, `no`, or a pattern such as `%H:%M`"),
   ]
 
   private static let side = JSONSchema.integer(in: 1...Size.maximumSide)
 
-  /// The quality of JPEGs, for views that take it.
+  /// The quality of JPEGs and of H.264.
   package static let quality = QueryKey<Int>.integer(
-    "quality", or: "q", in: 1...100, "the quality of JPEGs and of H.264; that of the view without")
+    "quality", or: "q", in: 1...100, "the quality of the encoding; by default as the view has it")
 }
