@@ -21,7 +21,7 @@ enum DeviceProbe {
   static func probeForDrawing(_ candidate: DeviceCandidate) -> GPUDevice {
     GLContext.endParked()
     return device(candidate) {
-      let context = try GLContext(on: GPUDisplay.open(candidate.platform))
+      let context = try GLContext(on: .forContext(on: candidate.platform))
       if candidate.isMarkedSoftware {
         try clearPixel()
       } else {

@@ -12,6 +12,9 @@ internal import CEGL
   /// Creates a context of the highest version of OpenGL ES 3.2, 3.1 and 3.0 that the driver supports.
   init(on display: GPUDisplay) throws(EGLError) {
     precondition(unsafe eglGetCurrentContext() == nil, "a thread has one context at a time")
+    DriverTurn.begin(display.turn)
+    var isMade = false
+    defer { if !isMade { DriverTurn.end() } }
     guard eglBindAPI(EGLenum(EGL_OPENGL_ES_API)) == EGL_TRUE else { throw .last("eglBindAPI") }
     let config = unsafe try Self.config(on: display)
     let surface = unsafe try Self.surface(on: display, config)
@@ -23,6 +26,7 @@ internal import CEGL
     }
     unsafe self.display = display.handle
     unsafe self.surface = surface
+    isMade = true
     GLLedger.add(.context)
     GLCommands.replaceDefaults()
   }
@@ -41,6 +45,7 @@ internal import CEGL
     if let surface = unsafe surface { unsafe eglDestroySurface(display, surface) }
     // Frees EGL's per-thread state, which would otherwise remain until the thread ends.
     eglReleaseThread()
+    DriverTurn.end()
     GLLedger.remove(.context)
   }
 
@@ -48,10 +53,10 @@ internal import CEGL
   /// takes longer than a picture.
   consuming func park() { discard self }
 
-  /// The context that `park()` left on this thread, if it belongs to `display`. Any other is destroyed.
-  static func parked(on display: GPUDisplay) -> GLContext? {
+  /// The context that `park()` left on this thread, if it belongs to one of `displays`. Any other is destroyed.
+  static func parked(on displays: [GPUDisplay]) -> GLContext? {
     guard let parked = unsafe GLContext(current: eglGetCurrentDisplay()) else { return nil }
-    guard unsafe parked.display == display.handle else { return nil }
+    guard displays.contains(where: { unsafe $0.handle == parked.display }) else { return nil }
     return parked
   }
 

@@ -180,8 +180,8 @@ extension GPUDevice {
   /// A device whose context, tested and parked on `thread`, can draw at the same time as one of this device; nil if
   /// there is none.
   ///
-  /// llvmpipe's contexts of one display read each other's scenes without a lock (Mesa 22.3,
-  /// `llvmpipe_flush_resource`), so that software needs a second display, which must be the same driver's.
+  /// Software's contexts of one display draw by turns (`DriverTurn`), so that it needs a second one, which must be the
+  /// same driver's.
   func beside(toDrawOn thread: GPUThread) async -> GPUDevice? {
     guard isSoftware else { return self }
     let candidates = DeviceCandidate.all(renderNodes: [])

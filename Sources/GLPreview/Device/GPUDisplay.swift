@@ -26,6 +26,8 @@ enum DisplayPlatform: Sendable, Hashable {
   /// The driver's name, such as "iris" or "swrast", if it is available (EGL_MESA_query_driver).
   let driverName: String?
   var extensions: Set<Substring>
+  /// The turn in which its contexts draw; nil if they may draw at once.
+  let turn: DriverTurn?
 
   func has(_ name: Substring) -> Bool { extensions.contains(name) }
 
@@ -37,6 +39,31 @@ enum DisplayPlatform: Sendable, Hashable {
       displays[platform] = display
       return display
     }
+  }
+
+  /// The display on which a new context of `platform` draws. Software's second context gets EGL's default display where
+  /// that is software as well, so that two contexts need not take turns; each after them joins the one with fewer.
+  static func forContext(on platform: DisplayPlatform) throws(EGLError) -> GPUDisplay {
+    let display = try open(platform)
+    guard let turn = display.turn, turn.contexts > 0, hasSecond(platform),
+      let second = try? open(.surfaceless),
+      let other = second.turn, other.contexts < turn.contexts
+    else { return display }
+    return second
+  }
+
+  /// The displays that `forContext(on:)` may have chosen so far.
+  static func usedForContexts(on platform: DisplayPlatform) throws(EGLError) -> [GPUDisplay] {
+    let display = try open(platform)
+    guard display.turn != nil, hasSecond(platform), let second = displays.withLock({ $0[.surfaceless] })
+    else {
+      return [display]
+    }
+    return [display, second]
+  }
+
+  private static func hasSecond(_ platform: DisplayPlatform) -> Bool {
+    platform != .surfaceless && EGLDevice.all.allSatisfy(\.isSoftware)
   }
 
   private static let displays = Mutex<[DisplayPlatform: GPUDisplay]>([:])
@@ -76,6 +103,8 @@ enum DisplayPlatform: Sendable, Hashable {
     driverName =
       extensions.contains("EGL_MESA_query_driver")
       ? unsafe String(lent: glp_egl_get_driver_name(handle)) : nil
+    // Mesa's "swrast" and "kms_swrast"; older versions do not say which driver it is.
+    turn = driverName?.hasSuffix("swrast") ?? vendor.hasPrefix("Mesa") ? DriverTurn() : nil
   }
 
   private static func native(

@@ -148,7 +148,11 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
     while let work = nextWork() {
       switch work {
       case .jobs(let batch):
-        for entry in batch { unsafe entry.job.runSynchronously(on: entry.executor.asUnownedSerialExecutor()) }
+        for entry in batch {
+          DriverTurn.take()
+          unsafe entry.job.runSynchronously(on: entry.executor.asUnownedSerialExecutor())
+          DriverTurn.give()
+        }
       case .idle(let continuation):
         // Its continuation comes back as a job.
         continuation.resume()

@@ -32,8 +32,12 @@ struct GLState: ~Copyable {
   private let context: GLContext
 
   init(_ device: GPUDevice, _ tuning: RenderTuning) throws {
-    let display = try GPUDisplay.open(device.platform)
-    let context = if let parked = GLContext.parked(on: display) { parked } else { try GLContext(on: display) }
+    let context =
+      if let parked = GLContext.parked(on: try GPUDisplay.usedForContexts(on: device.platform)) {
+        parked
+      } else {
+        try GLContext(on: .forContext(on: device.platform))
+      }
     let sumsWords = tuning.boxes == .words
     programs = ProgramCache(
       ProgramBinaryCache(.ofThisProcess), specialisesAfter: tuning.specialisesAfter,
