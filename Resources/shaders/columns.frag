@@ -16,7 +16,7 @@ uniform vec4 thirdOutput;
 uniform vec3 background;    // in the codes of the outputs
 uniform int barCount;       // 1 if the picture does not cover all outputs, otherwise 0
 uniform highp TABLE coverageRows;
-uniform int firstCoverage;  // of the table's texels
+uniform int firstCoverage;  // the first texel in the table
 
 #ifdef WRITES_PIXELS
 layout(location = 0) out uvec4 pixels;
@@ -27,11 +27,11 @@ layout(location = 1) out vec4 secondPlane;
 #endif
 #endif
 
-// Per texel of weights: those of four outputs, for the even and the odd sample.
+// The weights of four outputs in a texel, for the even and for the odd sample.
 vec4 evenWeights(uvec4 words) { return vec4(ivec4(words << 16u) >> 16); }
 vec4 oddWeights(uvec4 words) { return vec4(ivec4(words) >> 16); }
 
-// Two texels of sums lie in the layers of one place.
+// Each place has two texels of sums, in two layers.
 uvec4 sumsAt(highp usampler2DArray rows, int texel, int row, ivec2 fold) {
   return texelFetch(rows, ivec3(folded(ivec2(texel >> 1, row), fold), texel & 1), 0);
 }
@@ -39,7 +39,8 @@ uvec4 sumsAt(highp usampler2DArray rows, int texel, int row, ivec2 fold) {
 // The weighted sums of up to four components, each of four outputs.
 struct Sums { vec4 first; vec4 second; vec4 third; };
 
-// Windows of samples, at least one. The test stands at the end: llvmpipe takes a quarter longer where it stands first.
+// Windows of samples, at least one. The test is at the end: with a test at the start, llvmpipe takes a
+// quarter longer.
 #define BEGIN_WINDOWS \
   int texel = int(tableTexel(table, record).x); \
   int weight = record + 1; \
@@ -189,7 +190,8 @@ uvec4 header;
 vec4 converted(vec4 outputRow, float behind, vec4 coverage) {
   vec4 codes = outputRow.x * first + outputRow.y * second + outputRow.z * third + outputRow.w;
   codes = mix(vec4(behind), codes, coverage);
-  // Means that end in a half are common, and weights may be inexact. The slack is far below any other mean.
+  // Means that end in a half are common, and weights may be inexact. The slack is far below other
+  // differences.
   return floor(clamp(codes, 0.0, 255.0) + (0.5 + 1.0 / 2048.0));
 }
 
@@ -245,7 +247,7 @@ void main() {
   }
 #endif
   vec4 coverage = vec4(1.0);
-  // A loop, because it costs nothing where it is not entered.
+  // A loop, because it costs nothing if it is not entered.
   for (int index = 0; index < barCount; ++index) {
     vec4 columns = vec4(header.y & 65535u, header.y >> 16u, header.z & 65535u, header.z >> 16u) / 32768.0;
     coverage = columns * tapsAt(coverageRows, firstCoverage + place.y).x;

@@ -45,7 +45,7 @@ uniform float opacity;
 
 layout(location = 0) out uvec4 pixels;
 
-// Of four pixels.
+// The components of four pixels.
 vec4 red;
 vec4 green;
 vec4 blue;

@@ -63,7 +63,7 @@ uvec4 pixelsAt(int x, int row) {
 #endif
 
 #ifdef READS_CHROMA
-// Of four neighbouring samples in two rows, weighted.
+// The chroma of four pixels, interpolated between four neighbouring samples in two rows.
 vec4 chromaAt(highp STORE plane, ivec4 store, ivec4 bytes, ivec2 rows, float down, mat4 across) {
   return across * mix(codesAt(plane, store, bytes, rows.x), codesAt(plane, store, bytes, rows.y), down);
 }

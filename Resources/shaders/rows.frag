@@ -1,6 +1,7 @@
 #version 300 es
-// The first of two passes: adds up weighted rows of a stored plane, sixteen neighbouring bytes at a time, whatever they
-// mean, or every other of thirty-two bytes. The sums are halves of words, in the order of the bytes.
+// The first of two passes: adds up weighted rows of a stored plane, sixteen neighbouring bytes of any
+// component at a time, or every other of thirty-two bytes. The sums are halves of words, in the order of the
+// bytes.
 precision highp float;
 precision highp int;
 
@@ -10,11 +11,11 @@ precision highp int;
 
 uniform highp STORE plane;
 uniform ivec4 planeStore;
-uniform int firstColumn;           // of sixteen samples
+uniform int firstColumn;           // in columns of sixteen samples
 uniform ivec2 planeFold;
-uniform highp TABLE planeRows;     // of each output row: a run of rows with one weight, then single ones, two a texel
+uniform highp TABLE planeRows;     // per output row: a run with one weight, then single rows, two per texel
 uniform int pairCount;             // texels of single rows
-uniform vec2 stored;               // a sum's factor, and what is added to round it
+uniform vec2 stored;               // a sum's factor, and the offset that rounds it
 #ifdef TAKES_HALVES
 uniform int halfShift;             // 0 for every other byte from the first, 8 from the second
 #endif
@@ -25,7 +26,7 @@ uniform vec3 behind;               // in the order of the bytes
 layout(location = 0) out uvec4 firstSums;   // of samples 0 to 7
 layout(location = 1) out uvec4 secondSums;  // of samples 8 to 15
 
-// Of the even and the odd samples among eight.
+// The sums of the even and of the odd samples among eight.
 struct Sums { vec4 even; vec4 odd; };
 
 Sums first = Sums(vec4(0.0), vec4(0.0));
@@ -48,7 +49,7 @@ void addWords(inout Sums sums, uvec2 words, float weight) {
 }
 
 #ifdef TAKES_HALVES
-// Two samples a word.
+// Two samples per word.
 uvec4 halves(int x, int row) { return fourWords(plane, planeStore, x, row) >> halfShift & 0x00ff00ffu; }
 #endif
 
@@ -116,8 +117,8 @@ void main() {
   int record = place.y * (1 + pairCount);
   uvec4 run = tableTexel(planeRows, record);
   addRun(column, int(run.x), int(run.y), uintBitsToFloat(run.z));
-  // Two taps at a time: fetching them costs as much as fetching what they weigh. The test stands at the end: llvmpipe takes
-  // a tenth longer where it stands first.
+  // Two taps at a time, because fetching taps costs as much as fetching samples. The test is at the end: with
+  // a test at the start, llvmpipe takes a tenth longer.
   int index = 0;
   do {
     vec4 taps = tapsAt(planeRows, record + 1 + index);

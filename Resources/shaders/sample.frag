@@ -1,6 +1,6 @@
 #version 300 es
-// The only pass where at most two by two samples make an output: the nearest, the only one where a picture is copied,
-// or those between which an output lies. Makes four neighbouring outputs at a time.
+// The only pass if at most two by two samples make an output: the nearest one (the only one if a picture is
+// copied), or those around the output. Makes four neighbouring outputs at a time.
 //
 // A texel of a table of columns has a word for each of them: the first sample, and above 17 bits the weight of the next.
 precision highp float;
@@ -11,7 +11,7 @@ precision highp int;
 #include "store.glsl"
 
 #ifdef HAS_WINDOWS
-// All that four outputs read of a row lies in sixteen bytes from a pair of words on.
+// All samples of a row that four outputs read are within sixteen bytes from a pair of words on.
 
 uvec4 windowAt(highp STORE plane, ivec4 store, int pair, int row) {
   return uvec4(twoWords(plane, store, pair, row), twoWords(plane, store, pair + 1, row));
@@ -40,7 +40,7 @@ uniform vec3 background;    // in the codes of the outputs
 uniform int barCount;       // 1 if the picture does not cover all outputs, otherwise 0
 uniform highp TABLE coverageRows;
 uniform highp TABLE coverageColumns;
-uniform ivec2 firstCoverage; // of the tables' texels: columns, rows
+uniform ivec2 firstCoverage; // the first texels in the tables: columns, rows
 
 #ifdef READS_LUMA
 uniform highp STORE lumaPlane;
@@ -49,7 +49,7 @@ uniform int lumaFirst;      // the first sample's byte
 uniform int lumaStep;       // bytes from one sample to the next
 uniform highp TABLE lumaColumns;
 uniform highp TABLE lumaRows;
-uniform int lumaTotal;      // of the weights of columns
+uniform int lumaTotal;      // the sum of the weights of columns
 uniform float lumaScale;    // from sums to codes
 #endif
 #ifdef READS_CHROMA
@@ -150,7 +150,7 @@ uvec2 wordsFrom(int byte, int row) {
 #endif
 #endif
 
-// All taps of four outputs. Not in a loop, which would cost software as much as two taps.
+// All taps of four outputs. Not in a loop, which would cost a software renderer as much as two taps.
 #define FIRST_TAPS(COLUMNS, ROWS, STEP) \
   uvec4 words = tableTexel(COLUMNS, place.x); \
   ivec4 bytes = ivec4(words & 131071u) * STEP; \
@@ -172,7 +172,7 @@ uvec2 wordsFrom(int byte, int row) {
 void addLumaRow(ivec4 bytes, int row, vec4 here, vec4 next) {
 #ifdef HAS_WINDOWS
   bytes += lumaFirst;
-  // Mirrored outputs go down.
+  // The bytes of mirrored outputs descend.
   int pair = min(bytes.x, bytes.w) >> 3;
   uvec4 window = windowAt(lumaPlane, lumaStore, pair, row);
   bytes -= pair << 3;
@@ -273,7 +273,7 @@ void main() {
   }
 #endif
   vec4 coverage = vec4(1.0);
-  // A loop, because it costs nothing where it is not entered.
+  // A loop, because it costs nothing if it is not entered.
   for (int index = 0; index < barCount; ++index) {
     for (int column = 0; column < 4; ++column) {
       coverage[column] = tapsAt(coverageColumns, firstCoverage.x + min(x + column, lastOutput)).x;

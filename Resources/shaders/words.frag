@@ -12,7 +12,7 @@ uniform vec4 thirdOutput;
 
 #ifdef LUMA_TEXELS
 uniform highp usamplerBuffer lumaWords;
-uniform ivec2 lumaStore;   // of a buffer: the first texel; texels per row
+uniform ivec2 lumaStore;   // in the buffer: the first texel; texels per row
 uniform ivec2 lumaGroups;  // the first byte of group 0; bytes to the next group
 uniform ivec4 lumaRows;    // start of row 0's box, step to the next row's box, both in units; first and last row
 uniform ivec3 lumaSpan;    // first and last sample of the crop, from the first of group 0; samples to the next group

@@ -1,5 +1,5 @@
-// The dashboard: what the service tells, shown. At most two connections stay open: events, and one stream of all that is
-// seen, or the video of the one view that is, unless that comes by WebRTC.
+// The dashboard. At most two connections stay open: events, and either one stream of all visible views, or
+// the video of the only visible view, unless that comes by WebRTC.
 import { askJSON, offerPath, session, signOut, videoPath } from "./dashboard/api.js";
 import { Detail } from "./dashboard/detail.js";
 import { Snapshots } from "./dashboard/snapshots.js";
@@ -12,12 +12,12 @@ import { count, say } from "./dashboard/words.js";
 
 const byID = (id) => document.getElementById(id);
 
-// ---- What is known
+// ---- State of the service
 
 let known = { cameras: [], role: "read", device: null, version: "" };
 let refreshing = null;
 
-/** Asks for all cameras, and shows them; who asks meanwhile gets the same answer. */
+/** Requests all cameras, and shows them. Calls during a request get the same answer. */
 function refresh() {
   refreshing ??= askJSON("api/cameras").then(show).finally(() => { refreshing = null; });
   return refreshing;
@@ -58,13 +58,13 @@ function showDevice(device, version) {
   document.querySelector(".brand").title = `GLPreview ${version}${device ? ` on ${device.name}` : ""}`;
 }
 
-/** Says why nothing can be drawn, for as long as that is so. */
+/** Shows why nothing can be drawn; hidden without a reason. */
 function showFailure(reason) {
   byID("failure").hidden = !reason;
   say(byID("failure-text"), reason ? `No picture can be drawn: ${reason}` : "");
 }
 
-// ---- What is seen
+// ---- Views
 
 const overview = new Overview(byID("cameras"), {
   onOpen: (tile) => detail.open(tile),
@@ -91,7 +91,7 @@ const snapshots = new Snapshots((text) => complain(text));
 
 const recordings = new Recordings((text) => complain(text));
 
-/** Those of the camera that is open. */
+/** Shows the recordings of the open camera. */
 function showRecordings() {
   recordings.show(detail.tile, known.role === "control");
 }
@@ -110,7 +110,7 @@ const peer = new LivePeer((player) => draw(player), () => look());
 /** The key of the tile whose video is played; null while JPEGs are shown. */
 let played = null;
 
-/** What a player shows now. */
+/** Draws the current picture of a player. */
 function draw(player) {
   const tile = overview.tile(played);
   tile?.screen.draw(player);
@@ -126,9 +126,9 @@ function showStream(codec, state, retryAt) {
 }
 
 /**
- * Asks for the pictures that are in sight, and for no others. They come as they are served: another size would be drawn and
- * encoded for this page alone. One view alone comes as video, where that can be: at once by HTTP, and by WebRTC as soon as
- * that has connected.
+ * Requests the views that are visible, and no others, as they are served: another size would be drawn and
+ * encoded for this page alone. A single view is played as video if possible: at once by HTTP, and by WebRTC
+ * as soon as that has connected.
  */
 function look() {
   const tiles = document.hidden ? [] : detail.isOpen ? [detail.tile] : overview.tiles.filter((tile) => tile.isSeen);
@@ -138,7 +138,7 @@ function look() {
   played = names !== null && (peer.isPlaying || video.isUsable) ? enabled[0].key : null;
   if (played) {
     const { keyframe, running } = enabled[0].view.video ?? {};
-    // A camera's own key pictures come when it makes them.
+    // The interval of a camera's own keyframes is unknown.
     video.keyframe = running === "passed" ? 60 : keyframe ?? 10;
   }
   video.want(played && !peer.isPlaying ? videoPath(...names) : null);
@@ -155,7 +155,7 @@ function look() {
 
 let soonTimer = 0;
 
-/** Once, when things have come to rest. */
+/** Runs an action once, 150 ms after the last call. */
 function soon(action) {
   clearTimeout(soonTimer);
   soonTimer = setTimeout(action, 150);
@@ -166,7 +166,7 @@ document.addEventListener("visibilitychange", () => {
   if (!document.hidden) refresh().catch(() => {});
 });
 
-// ---- What happens
+// ---- Events
 
 let events = null;
 let eventsPause = 1000;
@@ -180,7 +180,7 @@ function listen() {
     eventsPause = 1000;
     document.documentElement.dataset.events = "open";
     outage.set("events", null);
-    // What happened meanwhile was not heard.
+    // Events in the meantime were not received.
     refresh().catch(() => {});
   });
   events.addEventListener("snapshot", (event) => snapshots.show(JSON.parse(event.data)));
@@ -193,7 +193,7 @@ function listen() {
   for (const type of ["view", "service", "recording", "motion"]) events.addEventListener(type, () => refresh().catch(() => {}));
   events.addEventListener("error", () => {
     document.documentElement.dataset.events = "waiting";
-    // The browser tries again by itself where the connection broke, but not after an answer like 401 or 503.
+    // The browser reconnects by itself after a broken connection, but not after an answer like 401 or 503.
     if (events.readyState === EventSource.CLOSED) listenLater();
     else outage.set("events", Date.now() + 3000);
   });
@@ -204,13 +204,13 @@ function listenLater() {
   eventsPause = Math.min(eventsPause * 2, 10_000);
   outage.set("events", Date.now() + pause);
   clearTimeout(eventsTimer);
-  // A 401 is seen by the question, which has somebody sign in.
+  // `refresh` shows the sign-in form after a 401.
   eventsTimer = setTimeout(() => refresh().then(listen, listenLater), pause);
 }
 
-// ---- What goes wrong
+// ---- Problems
 
-/** Says that the server is away, once it has been for a moment. */
+/** Reports that the server does not answer, after a second. */
 const outage = {
   until: new Map(),
   timer: 0,
@@ -258,7 +258,7 @@ function retryNow() {
 byID("notice-retry").addEventListener("click", retryNow);
 addEventListener("online", retryNow);
 
-// ---- What somebody does
+// ---- User actions
 
 const themes = ["system", "light", "dark"];
 
@@ -268,7 +268,7 @@ function setTheme(theme) {
   try {
     localStorage.setItem("glpreview.theme", theme);
   } catch {
-    // Then it holds for this page alone.
+    // The theme then applies to this page only.
   }
   nameTheme();
 }
@@ -284,7 +284,7 @@ function nextTheme() {
   setTheme(themes[(themes.indexOf(theme) + 1) % themes.length]);
 }
 
-/** The view that is open or focused, else every camera. */
+/** Takes snapshots of the open or focused camera, else of every camera. */
 function shoot() {
   if (known.role !== "control") return;
   const focused = document.activeElement?.closest?.(".camera")?.dataset.camera;
@@ -293,7 +293,7 @@ function shoot() {
   for (const name of cameras) snapshots.take(name);
 }
 
-/** The view before or after the one that is open, or focused. */
+/** Moves to the view before or after the open or focused one. */
 function step(by) {
   const tiles = overview.open;
   const index = tiles.findIndex((tile) => tile === detail.tile || tile.button === document.activeElement);
@@ -335,14 +335,14 @@ byID("shoot-all").addEventListener("click", () => {
 byID("detail-back").addEventListener("click", () => step(-1));
 byID("detail-next").addEventListener("click", () => step(1));
 
-// ---- Begin
+// ---- Start
 
 nameTheme();
 refresh().then(listen, (error) => {
   if (error instanceof TypeError) complain("The server does not answer.");
   listenLater();
 });
-// Measured rates change without an event.
+// Measured frame rates change without an event.
 setInterval(() => {
   if (document.hidden) return;
   overview.tick();

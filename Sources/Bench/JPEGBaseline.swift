@@ -1,4 +1,4 @@
-// Plain libjpeg-turbo, the yardstick for our codecs in `glpreview bench`.
+// Plain libjpeg-turbo, the baseline for our codecs in `glpreview bench`.
 internal import CJPEGBaseline
 package import GLPreview
 

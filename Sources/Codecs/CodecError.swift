@@ -1,4 +1,4 @@
-// Why a codec fails, and when it gives up. Codecs do not know file names; their callers add them.
+// The reasons why a codec fails. Codecs do not know file names; their callers add them.
 
 package struct CodecError: MemoryShortage, Hashable, CustomStringConvertible {
   package enum Kind: Sendable, Hashable {
@@ -35,7 +35,8 @@ package struct CodecError: MemoryShortage, Hashable, CustomStringConvertible {
   }
 }
 
-/// When to stop in the middle of a picture, because a few bytes can demand seconds of work. Decoders ask between rows.
+/// The condition for stopping in the middle of a picture, because a few bytes can cause seconds of work.
+/// Decoders check it between rows.
 struct DecodingStop {
   /// Nil for no deadline.
   let deadline: CaptureInstant?

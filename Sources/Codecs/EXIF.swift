@@ -1,11 +1,12 @@
-// What a picture's file says beside its samples: EXIF (CIPA DC-008), and ICC profiles.
+// Metadata in picture files: EXIF (CIPA DC-008) and ICC profiles.
 
-/// The orientation in a camera's EXIF, and EXIF with the time of capture for pictures of our own.
+/// Reads the orientation from a camera's EXIF, and writes EXIF with a capture time.
 enum EXIF {
-  /// Tag 0x0112 in the content of a JPEG's APP1 or a PNG's eXIf chunk, with or without `Exif\0\0` before it.
+  /// Returns tag 0x0112 in the content of a JPEG's APP1 or a PNG's eXIf chunk, with or without a preceding
+  /// `Exif\0\0`.
   ///
-  /// Nil if it is missing or broken, because such a picture is still usable. Nothing in `bytes` is trusted: every read
-  /// is bounds-checked.
+  /// Nil if it is missing or broken, because such a picture is still usable. Nothing in `bytes` is trusted:
+  /// every read is bounds-checked.
   static func orientation(in bytes: [UInt8]) -> Orientation? {
     guard let tiff = TIFFBytes(bytes), let directory = tiff.number(at: 4, byteCount: 4),
       let count = tiff.number(at: directory, byteCount: 2)
@@ -18,9 +19,9 @@ enum EXIF {
     return nil
   }
 
-  /// The content of an APP1 segment with a capture time, UTC, and nothing else (EXIF 2.32): `Exif`, two zeros, and a
-  /// big-endian TIFF file: a header, a directory that points at the EXIF directory, that directory, and the values that
-  /// don't fit into its entries.
+  /// Returns the content of an APP1 segment with a capture time, UTC, and nothing else (EXIF 2.32): `Exif`,
+  /// two zeros, and a big-endian TIFF file: a header, a directory that points at the EXIF directory, that
+  /// directory, and the values that don't fit into its entries.
   static func content(capturedAt time: WallTime) -> [UInt8] {
     // 2024-02-29T23:59:58.123Z as 2024:02:29 23:59:58
     let text = time.description
@@ -55,7 +56,8 @@ enum EXIF {
   private static func long(_ number: Int) -> [UInt8] { short(number >> 16) + short(number) }
 }
 
-/// Bounds-checked reads of a small TIFF file: a byte order, then directories of 12-byte entries; nil outside it.
+/// Bounds-checked reads of a small TIFF file: a byte order, then directories of 12-byte entries; nil outside
+/// it.
 private struct TIFFBytes {
   private let bytes: ArraySlice<UInt8>
   private let isBigEndian: Bool
@@ -78,7 +80,7 @@ private struct TIFFBytes {
     return (isBigEndian ? field : field.reversed()).reduce(0) { $0 << 8 | Int($1) }
   }
 
-  /// The first SHORT or LONG of the entry at `offset`.
+  /// Returns the first SHORT or LONG of the entry at `offset`.
   func value(of offset: Int) -> Int? {
     guard let count = number(at: offset + 4, byteCount: 4), count >= 1 else { return nil }
     return switch number(at: offset + 2, byteCount: 2) {
@@ -94,7 +96,8 @@ enum ICCProfile {
   /// The largest profile that is kept, in bytes; those of cameras and screens have a few kilobytes.
   static let limit = 4 << 20
 
-  /// `profile` if it describes R'G'B', otherwise nil: a CMYK or grey profile does not fit the converted picture.
+  /// Returns `profile` if it describes R'G'B', otherwise nil: a CMYK or grey profile does not fit the
+  /// converted picture.
   static func carried(_ profile: [UInt8]) -> [UInt8]? {
     // The header has 128 bytes; the data colour space signature is at offset 16.
     guard (128...limit).contains(profile.count), profile[16..<20].elementsEqual("RGB ".utf8) else {

@@ -1,3 +1,3 @@
-// The modules that an import of this one brings along.
+// Re-exports the modules that users of this one need.
 @_exported public import Basics
 @_exported public import PreviewCore

@@ -1,13 +1,13 @@
-// Decodes JPEG to a frame, as the file's own planes where possible, so that nothing is converted twice. Only this
-// file and JPEGEncoder call the C code (CTurboJPEG).
+// Decodes JPEG to a frame, as the file's own planes where possible, so that nothing is converted twice. Only
+// this file and JPEGEncoder call the C code (CTurboJPEG).
 internal import CTurboJPEG
 
 /// Decodes JPEGs (ITU-T T.81: baseline, extended, progressive, arithmetic; 8 bits).
 package struct JPEGDecoder {
-  /// The SOI marker and the begin of the next one (T.81, B.1.1.3).
+  /// The SOI marker and the first byte of the next marker (T.81, B.1.1.3).
   package static let signature: [UInt8] = [0xFF, 0xD8, 0xFF]
 
-  /// What to do with pictures that are incomplete or corrupt.
+  /// How to handle pictures that are incomplete or corrupt.
   package enum DamagePolicy: Sendable {
     /// They are errors: for files.
     case isAnError
@@ -37,16 +37,16 @@ package struct JPEGDecoder {
     }
   }
 
-  /// Decodes the first picture in `data`, ignoring what follows it. If all of its blocks are there, its end marker may be
-  /// missing; only of arithmetic coding that can't be known.
+  /// Decodes the first picture in `data`, ignoring what follows it. If all of its blocks are there, its end
+  /// marker may be missing. With arithmetic coding it is required, because missing blocks can't be detected.
   ///
   /// Y'CbCr of 4:4:4, 4:2:2, 4:2:0, 4:4:0 and 4:1:1, and grey, keep their planes. Other Y'CbCr ratios become
-  /// `yuv444p`; R'G'B', CMYK and YCCK become `rgb24`. Rows are padded to whole blocks. At a reduced size, 4:2:0 also
-  /// becomes `yuv444p`: its chroma loses nothing at 1/2, and less than luma below. The frame has the orientation of the
-  /// file, and its ICC profile if that describes R'G'B'.
+  /// `yuv444p`; R'G'B', CMYK and YCCK become `rgb24`. Rows are padded to whole blocks. At a reduced size,
+  /// 4:2:0 also becomes `yuv444p`: its chroma loses nothing at 1/2, and less than luma below. The frame has
+  /// the orientation of the file, and its ICC profile if that describes R'G'B'.
   ///
-  /// Pictures of more than `maximumPixels` are refused before memory is allocated. It stops at `deadline`, and when the
-  /// task is cancelled. Without a pool, new memory is allocated.
+  /// Pictures of more than `maximumPixels` are refused before memory is allocated. Decoding stops at
+  /// `deadline`, and when the task is cancelled. Without a pool, new memory is allocated.
   package static func decode(
     _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy = .isAnError, decoding: Decoding = .exact,
     until deadline: CaptureInstant? = nil, memory: FramePool? = nil
@@ -56,7 +56,7 @@ package struct JPEGDecoder {
     }
   }
 
-  /// Like `decode`, at a scale of 1...8 eighths that `eighths` chooses from the header.
+  /// Decodes like `decode`, at a scale of 1...8 eighths that `eighths` chooses from the header.
   static func decode(
     _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy = .isAnError,
     until deadline: CaptureInstant? = nil, memory: FramePool? = nil, eighths: (Header) -> Int
@@ -86,8 +86,8 @@ package struct JPEGDecoder {
 
 /// A JPEG being read. It uses only libjpeg's memory, and must not outlive `bytes`.
 @safe private struct JPEGReader: ~Copyable {
-  /// The most scans for a file of this size. Encoders make about ten; a hostile file can hold hundreds in a few
-  /// kilobytes, each a pass over the whole picture.
+  /// The most scans for a file of this size. Encoders make about ten; a hostile file can hold hundreds in a
+  /// few kilobytes, each a pass over the whole picture.
   private static func scanLimit(_ size: Size) -> CInt {
     CInt(min(max(2_000_000_000 / size.pixelCount, 50), 500))
   }

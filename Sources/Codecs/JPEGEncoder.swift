@@ -5,7 +5,8 @@ internal import CTurboJPEG
 package struct JPEGEncoder: Sendable {
   /// The quality, 1...100 on libjpeg's scale.
   package let quality: Int
-  /// The Huffman tables to use. Optimised ones make files a few percent smaller and take half again as long.
+  /// The Huffman tables to use. Optimised tables make files a few percent smaller, but encoding takes half
+  /// again as long.
   package let huffmanTables: HuffmanTables
 
   package enum HuffmanTables: Sendable {
@@ -21,7 +22,8 @@ package struct JPEGEncoder: Sendable {
     self.huffmanTables = huffmanTables
   }
 
-  /// Encodes `picture`, whose format must be `.ycbcr` of full range, with at most 65500 pixels a side. A capture time makes EXIF.
+  /// Encodes `picture`, whose format must be `.ycbcr` of full range, with at most 65500 pixels a side. A
+  /// capture time is written as EXIF.
   package func encode(
     _ picture: Picture, iccProfile: [UInt8]? = nil, capturedAt time: WallTime? = nil
   ) throws(CodecError) -> [UInt8] {

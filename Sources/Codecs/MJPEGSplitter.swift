@@ -1,7 +1,8 @@
-// Splits a stream of JPEGs by walking their marker segments (T.81, B.1), so that an EOI inside a segment, as in
-// embedded thumbnails, does not end the picture. It does no I/O: bytes go in, pictures come out.
+// Splits a stream of JPEGs by walking their marker segments (T.81, B.1), so that an EOI inside a segment, as
+// in embedded thumbnails, does not end the picture. It does no I/O: bytes go in, pictures come out.
 
-/// Splits a stream of JPEGs into pictures. Bytes between pictures, such as padding or multipart headers, are dropped.
+/// Splits a stream of JPEGs into pictures. Bytes between pictures, such as padding or multipart headers, are
+/// dropped.
 package struct MJPEGSplitter {
   package let pictureLimit: Int
   /// The bytes of the current picture; empty between pictures.
@@ -30,8 +31,8 @@ package struct MJPEGSplitter {
 
   package init(pictureLimit: Int) { self.pictureLimit = pictureLimit }
 
-  /// Consumes bytes up to the end of a picture, or all of them. Returns their number, and the picture that ended with
-  /// the last of them.
+  /// Consumes bytes up to the end of a picture, or all of them. Returns their number, and the picture that
+  /// ended with the last of them.
   package mutating func take(_ bytes: ArraySlice<UInt8>) throws(TooLarge) -> (count: Int, picture: [UInt8]?) {
     var index = bytes.startIndex
     while index < bytes.endIndex {
@@ -47,7 +48,7 @@ package struct MJPEGSplitter {
     return (bytes.count, nil)
   }
 
-  /// The number of bytes that can be kept without passing each to `step`; nil if each must be.
+  /// Returns the number of bytes that can be kept without passing each to `step`; nil if each must be.
   private mutating func longRun(in bytes: ArraySlice<UInt8>) -> Int? {
     switch state {
     case .inScan:

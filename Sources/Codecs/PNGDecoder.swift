@@ -20,10 +20,11 @@ package struct PNGDecoder {
 
   /// Decodes `data`, ignoring bytes after the picture's end.
   ///
-  /// Grey without alpha of up to 8 bits becomes `grey`; other pictures of up to 8 bits become `rgb24`, or `rgba` if
-  /// they have alpha; 16-bit pictures become `rgba64`. Rows have no padding. Incomplete samples are errors, and so are
-  /// samples for which neither the chunk's checksum nor zlib's is right. Other chunks with a wrong checksum are left out, and
-  /// the end (IEND) may be missing. For the rest, it is as `JPEGDecoder.decode`.
+  /// Grey without alpha of up to 8 bits becomes `grey`; other pictures of up to 8 bits become `rgb24`, or
+  /// `rgba` if they have alpha; 16-bit pictures become `rgba64`. Rows have no padding. Incomplete samples are
+  /// errors, and so are samples for which both the chunk's checksum and zlib's are wrong. Other chunks with a
+  /// wrong checksum are ignored, and the end (IEND) may be missing. The other parameters and the metadata are
+  /// handled as in `JPEGDecoder.decode`.
   package static func decode(
     _ data: [UInt8], maximumPixels: Int, until deadline: CaptureInstant? = nil, memory: FramePool? = nil
   ) throws(CodecError) -> Frame {

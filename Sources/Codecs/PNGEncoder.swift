@@ -11,7 +11,8 @@ package struct PNGEncoder: Sendable {
     self.compressionLevel = min(max(compressionLevel, 0), 9)
   }
 
-  /// Encodes `picture`, whose format must be `.rgba`, without its alpha; and the profile, unless libpng rejects it.
+  /// Encodes `picture`, whose format must be `.rgba`, without its alpha. The profile is included, unless
+  /// libpng rejects it.
   package func encode(_ picture: Picture, iccProfile: [UInt8]? = nil) throws(CodecError) -> [UInt8] {
     guard picture.format == .rgba, let plane = picture.planes.first else {
       throw CodecError(.unsupported, "a PNG is made of rgba, not of \(picture.format)")

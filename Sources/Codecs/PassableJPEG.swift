@@ -1,21 +1,21 @@
-// A camera's JPEG that is sent on undecoded. Its markers are walked and checked (ITU-T T.81, Annex B); its
-// entropy-coded data, which is the picture, stays as it is.
+// A camera's JPEG that is passed through without decoding. Its markers are parsed and checked (ITU-T T.81,
+// Annex B); its entropy-coded data, which is the picture, is unchanged.
 internal import Glibc
 
-/// A JPEG as a camera sent it, without what its picture does not need.
+/// A JPEG as a camera sent it, without the segments that its picture does not need.
 ///
-/// Of application data and comments only JFIF's and Adobe's markers remain, because they say how the samples are meant;
-/// EXIF can hold a place and thumbnails. Where a camera leaves out the Huffman tables, as many do, the standard ones are
-/// added.
+/// Of application data and comments, only JFIF's and Adobe's markers remain, because they define the meaning
+/// of the samples; EXIF can contain a location and thumbnails. If a camera leaves out the Huffman tables, as
+/// many do, the standard ones are added.
 package struct PassableJPEG: Sendable {
   package let bytes: [UInt8]
   /// In pixels. The picture is upright.
   package let size: Size
 
-  /// Checks a JPEG: baseline or progressive, grey or of three components, upright, without an ICC profile, complete,
-  /// and of at most `maximumPixels`. What follows it is cut off.
+  /// Checks a JPEG: baseline or progressive, grey or of three components, upright, without an ICC profile,
+  /// complete, and of at most `maximumPixels`. Bytes after it are cut off.
   ///
-  /// - Throws: `CodecError` for any other; decoding may still accept it.
+  /// - Throws: `CodecError` for any other JPEG; decoding may still accept it.
   package init(checking jpeg: [UInt8], maximumPixels: Int) throws(CodecError) {
     var walk = MarkerWalk(jpeg)
     bytes = try walk.run(maximumPixels)
@@ -27,14 +27,14 @@ package struct PassableJPEG: Sendable {
 private struct MarkerWalk {
   private let input: [UInt8]
   private var output: [UInt8] = []
-  /// The output has everything that is kept of the input before this.
+  /// The input before this position is done: the output has everything that is kept of it.
   private var copied = 0
 
   private(set) var size = Size(width: 0, height: 0)
   private var isProgressive = false
   private var components: [Component] = []
   private var quantizationTables: Set<UInt8> = []
-  /// Each by its class (16 for AC) and its number.
+  /// The Huffman tables that are defined, each as its class (16 for AC) plus its number.
   private var huffmanTables: Set<UInt8> = []
   private var hasHuffmanTables = false
   private var scans = 0
@@ -47,12 +47,12 @@ private struct MarkerWalk {
     var isScanned = false
   }
 
-  /// Encoders make about ten; each is a pass over the whole picture, in every browser.
+  /// The most scans. Encoders make about ten; each is a pass over the whole picture, in every browser.
   private static let mostScans = 50
 
   init(_ jpeg: [UInt8]) { input = jpeg }
 
-  /// The JPEG itself if nothing has to be changed, otherwise a changed copy.
+  /// Returns the JPEG itself if nothing has to be changed, otherwise a changed copy.
   mutating func run(_ maximumPixels: Int) throws(CodecError) -> [UInt8] {
     guard input.starts(with: [0xFF, 0xD8]) else { throw CodecError(.unrecognized, "not a JPEG") }
     var position = 2
@@ -76,7 +76,7 @@ private struct MarkerWalk {
     }
   }
 
-  /// The content of a segment whose length is at `position`.
+  /// Returns the content of a segment whose length is at `position`.
   private func content(of code: UInt8, at position: Int) throws(CodecError) -> Range<Int> {
     guard code >= 0xC0, !(0xD0...0xD9).contains(code) else { throw refusal("has a misplaced marker") }
     guard let high = byte(position), let low = byte(position + 1) else { throw Self.cutShort }
@@ -103,7 +103,7 @@ private struct MarkerWalk {
     }
   }
 
-  /// JFIF's and Adobe's markers are kept, a thumbnail is not.
+  /// Keeps JFIF's and Adobe's markers, but removes a thumbnail.
   private mutating func takeApplication(_ code: UInt8, _ content: Range<Int>, from start: Int)
     throws(CodecError)
   {
@@ -123,7 +123,7 @@ private struct MarkerWalk {
       by: [0xFF, code, 0, UInt8(count + 2)] + (isWithThumbnail ? kept.dropLast(2) + [0, 0] : kept))
   }
 
-  /// Checks a segment that is left out: it must not change how the picture is seen.
+  /// Checks a segment that is removed: it must not change how the picture looks.
   private func check(_ code: UInt8, _ content: Range<Int>) throws(CodecError) {
     let content = input[content]
     if code == 0xE1, content.starts(with: "Exif\0\0".utf8),
@@ -181,7 +181,7 @@ private struct MarkerWalk {
       var (count, codes) = (0, 0)
       for (length, number) in zip(1..., input[start + 1..<start + 17]) {
         count += Int(number)
-        // The next code of each length; all ones is no code (T.81, C.2).
+        // The next code of each length; a code of all ones is not allowed (T.81, C.2).
         codes = 2 * codes + Int(number)
         guard codes < 1 << length else { throw refusal("has a bad Huffman table") }
       }
@@ -233,7 +233,7 @@ private struct MarkerWalk {
     guard count == 1 || blocks <= 10 else { throw refusal("has a bad scan header") }
   }
 
-  /// The marker after entropy-coded data, in which FF 00 and restart markers are no markers.
+  /// Returns the position of the marker after entropy-coded data, which FF 00 and restart markers do not end.
   private func endOfScan(from start: Int) throws(CodecError) -> Int {
     var position = start
     while let found = nextMarkerByte(from: position), let code = byte(found + 1) {
@@ -246,7 +246,8 @@ private struct MarkerWalk {
     throw Self.cutShort
   }
 
-  /// Where the next FF is. Almost all bytes of a picture are passed here: ten times as fast as one by one.
+  /// Returns the position of the next FF. This skips almost all bytes of a picture, ten times as fast as one
+  /// by one.
   private func nextMarkerByte(from position: Int) -> Int? {
     unsafe input.withUnsafeBytes { bytes in
       guard position < bytes.count, let start = bytes.baseAddress,
@@ -256,7 +257,7 @@ private struct MarkerWalk {
     }
   }
 
-  /// Replaces bytes of the input in the output.
+  /// Replaces a range of the input in the output.
   private mutating func replace(_ range: Range<Int>, by bytes: [UInt8] = []) {
     guard !range.isEmpty || !bytes.isEmpty else { return }
     if output.isEmpty { output.reserveCapacity(input.count + StandardHuffmanTables.segment.count) }

@@ -1,5 +1,5 @@
-// Where pictures begin and end in bytes that may have others around them: line ends, the heads of parts, the rest of a
-// picture. All ways in ask here: HTTP, pipes, commands, files and cameras' buffers. No I/O: bytes are passed in.
+// Finds where pictures begin and end in bytes that may contain other data: line ends, multipart headers, the
+// rest of a picture. All inputs use it: HTTP, pipes, commands, files and cameras' buffers. It does no I/O.
 
 /// The start of a picture that can be decoded.
 package struct PictureStart: Hashable {
@@ -19,12 +19,13 @@ package struct PictureStart: Hashable {
     (.jpeg, JPEGDecoder.signature), (.png, PNGDecoder.signature),
   ]
 
-  /// How whole pictures end: EOI, or IEND and its checksum.
+  /// The ends of complete pictures: EOI, or IEND and its checksum.
   package static let ends: [[UInt8]] = [[0xFF, 0xD9], endOfPNG]
 
   fileprivate static let endOfPNG = Array("IEND".utf8) + [0xAE, 0x42, 0x60, 0x82]
 
-  /// The first picture in `bytes`. Of several SOI markers in a row, which some cameras send, the last one counts.
+  /// Finds the first picture in `bytes`. Of several SOI markers in a row, which some cameras send, the last
+  /// one counts.
   package init?(in bytes: ArraySlice<UInt8>) {
     let first = Self.signatures.first { bytes.starts(with: $0.1) }
     guard let found = first.map({ PictureStart($0.0, 0) }) ?? Self.search(in: bytes) else { return nil }
@@ -37,14 +38,14 @@ package struct PictureStart: Hashable {
 
   private init(_ format: Format, _ offset: Int) { (self.format, self.offset) = (format, offset) }
 
-  /// Whether `bytes` begin with a picture; nil if more are needed to tell.
+  /// Returns whether `bytes` begin with a picture; nil if more bytes are needed.
   package static func isAtStart(of bytes: ArraySlice<UInt8>) -> Bool? {
     if signatures.contains(where: { bytes.starts(with: $0.1) }) { return true }
     return signatures.contains { $0.1.starts(with: bytes) } ? nil : false
   }
 
-  /// The first picture in any bytes, of which the first `searched` are known to begin none. A JPEG's first marker must
-  /// be one that stands there, because three bytes are found anywhere.
+  /// Returns the first picture in any bytes; none begins in the first `searched` bytes. A JPEG's first marker
+  /// must be one that can stand there, because its first three bytes also occur by chance.
   package static func search(in bytes: ArraySlice<UInt8>, from searched: Int = 0) -> PictureStart? {
     var rest = bytes.dropFirst(searched)
     while let place = rest.firstIndex(where: { $0 == 0xFF || $0 == 0x89 }) {
@@ -61,10 +62,11 @@ package struct PictureStart: Hashable {
     return nil
   }
 
-  /// The bytes of the end that a picture may have begun in, which a search continues with.
+  /// The number of bytes at the end to search again with the bytes that follow, because a picture may have
+  /// begun there.
   package static let overlap = 7
 
-  /// The picture without what stands before it; `bytes` where none begins.
+  /// Returns the picture without the bytes before it; `bytes` if no picture begins in them.
   package static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
     guard let start = PictureStart(in: bytes[...]), start.offset > 0 else { return bytes }
     return Array(bytes[start.offset...])
@@ -75,18 +77,18 @@ package struct PictureStart: Hashable {
 package struct PictureWalk {
   private var splitter = MJPEGSplitter(pictureLimit: .max)
   private var walked = 0
-  /// Where the next chunk of a PNG begins (W3C PNG, 5.3).
+  /// The position of the next chunk of a PNG (W3C PNG, 5.3).
   private var chunk = PNGDecoder.signature.count
 
   package init() {}
 
-  /// The length of the picture at the start of `bytes`; nil if it does not end within them.
+  /// Returns the length of the picture at the start of `bytes`; nil if it does not end within them.
   package mutating func end(in bytes: ArraySlice<UInt8>) -> Int? {
     if bytes.starts(with: PNGDecoder.signature) { return endOfPNG(in: bytes) }
     guard walked < bytes.count else { return nil }
     guard let (count, picture) = try? splitter.take(bytes.dropFirst(walked)) else { return nil }
     walked += count
-    // A JPEG without an end of its own ends at the next one's SOI.
+    // A JPEG without an end marker ends at the next one's SOI.
     return picture == nil ? nil : walked - splitter.partialPicture.count
   }
 

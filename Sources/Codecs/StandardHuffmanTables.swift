@@ -1,4 +1,4 @@
-// The Huffman tables of ITU-T T.81, Annex K, which Motion JPEG leaves out and means.
+// The Huffman tables of ITU-T T.81, Annex K, which Motion JPEG leaves out and implies.
 
 enum StandardHuffmanTables {
   /// A DHT segment with tables 0 (luma) and 1 (chroma) of both classes: K.3 to K.6.

@@ -1,21 +1,21 @@
-// Pictures one after another as an animated WebP. libwebp encodes each, and this puts them into the container (RFC 9649).
+// Writes animated WebP. libwebp encodes each picture, and this code writes the container (RFC 9649).
 internal import CWebP
 
-/// Why there is no WebP.
+/// The error of making a WebP animation.
 public struct WebPError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Kinds of errors.
+  /// A kind of error.
   public enum Kind: Sendable, Hashable {
     /// libwebp is not installed.
     case unavailable
-    /// There are more pictures, pixels or bytes than an animation may have.
+    /// There are more pictures, pixels or bytes than an animation can have.
     case tooLarge
     /// A picture can't be encoded.
     case failed
   }
 
-  /// The kind.
+  /// The kind of the error.
   public let kind: Kind
-  /// The reason, and what to do, in one line.
+  /// The reason and a remedy, in one line.
   public let description: String
 
   package init(_ kind: Kind, _ description: String) {
@@ -24,39 +24,41 @@ public struct WebPError: Error, Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// An animation that is repeated for ever. All pictures have one size.
+/// An animation that repeats forever. All pictures have one size.
 package struct WebPAnimation: Sendable {
-  /// The most bytes that it may have.
+  /// The largest size of the file, in bytes.
   static let mostBytes = 32_000_000
   /// The longest side (RFC 9649, 2.7.1 has 24 bits; VP8 has 14).
   private static let longestSide = 16_383
 
   private let size: Size
-  /// The file so far; its head is completed at the end.
+  /// The file so far; its header is completed at the end.
   private var file: [UInt8]
   private var hasAlpha = false
-  /// Where the duration of the last picture stands.
+  /// The offset of the last picture's duration.
   private var lastDuration: Int?
 
   package init(_ size: Size) {
     self.size = size
-    // The length comes later.
+    // The length is set at the end.
     file = "RIFF".utf8 + [0, 0, 0, 0] + "WEBP".utf8
     var extended: [UInt8] = [0, 0, 0, 0]
     extended.append(bytes: size.width - 1, of: 3)
     extended.append(bytes: size.height - 1, of: 3)
     file.append(chunk: "VP8X", extended)
-    // Black, for ever.
+    // A black background, and endless repetition.
     file.append(chunk: "ANIM", [0, 0, 0, 255, 0, 0])
   }
 
   /// The bytes so far.
   package var byteCount: Int { file.count }
 
-  /// The bytes that `encoded` takes at most: what libwebp 1.2 took of noise at quality 100 (16 a pixel at 75), and the file's
-  /// copy.
+  /// Returns the most bytes of memory that `encoded` takes: the amount measured with libwebp 1.2 for noise at
+  /// quality 100 (16 bytes a pixel at 75), and the copy of the file.
   package static func workingBytes(_ size: Size) -> Int { 32 * size.pixelCount }
 
+  /// Loads libwebp.
+  ///
   /// - Throws: `WebPError` `.unavailable` if libwebp is not installed.
   package static func load() throws(WebPError) {
     if let reason = unsafe glp_webp_failure() {
@@ -66,7 +68,8 @@ package struct WebPAnimation: Sendable {
 
   var isEmpty: Bool { lastDuration == nil }
 
-  /// Appends a picture as `encoded` gives it, and shows it until the next one; the one before it is shown for `gap`.
+  /// Appends a picture that `encoded` returned, shown until the next one. The previous picture is shown for
+  /// `gap`.
   package mutating func append(_ picture: [UInt8], after gap: Duration) throws(WebPError) {
     setDuration(gap)
     var frame: [UInt8] = []
@@ -75,7 +78,7 @@ package struct WebPAnimation: Sendable {
     frame.append(bytes: size.width - 1, of: 3)
     frame.append(bytes: size.height - 1, of: 3)
     frame.append(bytes: 0, of: 3)
-    // It replaces what was there.
+    // It replaces the previous picture, without blending.
     frame.append(0b10)
     for (name, chunk) in Self.chunks(of: picture) where ["ALPH", "VP8 ", "VP8L"].contains(name) {
       hasAlpha = hasAlpha || name != "VP8 "
@@ -91,11 +94,11 @@ package struct WebPAnimation: Sendable {
     }
   }
 
-  /// The whole file; the last picture is shown for so long.
+  /// Returns the whole file. The last picture is shown for `lastDuration`.
   package mutating func finish(lastDuration: Duration) -> [UInt8] {
     setDuration(lastDuration)
     put(bytes: file.count - 8, of: 4, at: 4)
-    // It is an animation.
+    // The flags: an animation, with alpha or without.
     file[20] = hasAlpha ? 0x12 : 0x02
     return file
   }
@@ -110,7 +113,7 @@ package struct WebPAnimation: Sendable {
     for index in 0..<count { file[place + index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
   }
 
-  /// A picture of `.rgba` as a file of its own; `quality` is 1...100.
+  /// Encodes a picture of `.rgba` as a file of its own; `quality` is 1...100.
   package static func encoded(_ picture: Picture, quality: Int) throws(WebPError) -> [UInt8] {
     try load()
     let size = picture.size
@@ -133,7 +136,7 @@ package struct WebPAnimation: Sendable {
     return unsafe Array(UnsafeBufferPointer(start: bytes, count: count))
   }
 
-  /// The chunks of a file, each with its header and padding.
+  /// Returns the chunks of a file, each with its header and padding.
   static func chunks(of file: [UInt8]) -> [(name: String, bytes: ArraySlice<UInt8>)] {
     var (chunks, rest): ([(String, ArraySlice<UInt8>)], ArraySlice<UInt8>) = ([], file.dropFirst(12))
     while rest.count >= 8 {
@@ -147,7 +150,7 @@ package struct WebPAnimation: Sendable {
 }
 
 extension [UInt8] {
-  /// Appends so many bytes of a number, the lowest first.
+  /// Appends the lowest `count` bytes of a number, the lowest first.
   fileprivate mutating func append(bytes number: Int, of count: Int) {
     for index in 0..<count { append(UInt8(truncatingIfNeeded: number >> (8 * index))) }
   }

@@ -1,17 +1,17 @@
-// What a camera might see, made of numbers: for measuring, where a picture's detail decides what codecs cost.
+// A synthetic camera scene for benchmarks, where a picture's detail determines the cost of codecs.
 package import PreviewCore
 
-/// A landscape that is larger than its frames, each of which shows another part of it.
+/// A landscape that is larger than its frames. Each frame shows another part of it.
 ///
-/// As much of it varies over two pixels as over sixty, as in photographs; there is a smooth half and a rough one, there
-/// are straight edges, and the noise of a sensor over all. A 1920x1080 frame of it takes about 0.45 MB as JPEG of
-/// quality 90. Codes are within 16...235, so that they are right for both ranges.
+/// It varies as much over two pixels as over sixty, as photographs do. It has a smooth half and a rough one,
+/// straight edges, and a sensor's noise everywhere. A 1920x1080 frame of it takes about 0.45 MB as JPEG of
+/// quality 90. Codes are within 16...235, so that they are valid in both ranges.
 package struct CameraScene: Sendable {
-  /// Of the whole scene, in pixels; even.
+  /// The size of the whole scene, in pixels; even.
   private static let size = Size(width: 2240, height: 1280)
-  /// The frames that differ.
+  /// The number of different frames.
   package static let frameCount = 8
-  /// The largest frame that is not put together of several parts.
+  /// The largest frame that is not composed of several parts.
   private static let largest = Size(width: 1920, height: 1080)
 
   private let luma: [UInt8]
@@ -29,8 +29,8 @@ package struct CameraScene: Sendable {
       around: 132)
   }
 
-  /// The part of the scene that frame `index` shows, as `nv12` or `i420` without padding. Frames repeat after
-  /// `frameCount`; a frame larger than 1920x1080 is put together of several parts.
+  /// Returns the part of the scene that frame `index` shows, as `nv12` or `i420` without padding. Frames
+  /// repeat after `frameCount`; a frame larger than 1920x1080 is composed of several parts.
   ///
   /// - Throws: `Frame.LayoutError` for other formats.
   package func frame(_ index: Int, _ format: Frame.Format) throws(Frame.LayoutError) -> Frame {
@@ -57,14 +57,16 @@ package struct CameraScene: Sendable {
     return try Frame(tight: format, bytes: bytes, sequence: index)
   }
 
-  /// Rows of a plane of `scale` pixels to a sample; parts of the scene side by side where one does not do.
+  /// Appends rows of a plane with `scale` pixels per sample. Where one part of the scene is too small,
+  /// several lie side by side.
   private func append(
     _ plane: [UInt8], _ bytesPerRow: Int, rows size: Size, scale: Int, _ step: Int, to bytes: inout [UInt8]
   ) {
     let part = Size(width: Self.largest.width / scale, height: Self.largest.height / scale)
     for y in 0..<size.height {
       for x in stride(from: 0, to: size.width, by: part.width) {
-        // Each part, and each frame, begins elsewhere: 0, 40, ... 280 across and 0, 24, ... 168 down.
+        // Each part, and each frame, begins at another position: 0, 40, ... 280 across and 0, 24, ... 168
+        // down.
         let place = (step + 3 * (x / part.width) + 2 * (y / part.height)) % Self.frameCount
         let start = (y % part.height + 24 * place / scale) * bytesPerRow + 40 * place / scale
         bytes += plane[start..<start + min(part.width, size.width - x)]
@@ -75,16 +77,17 @@ package struct CameraScene: Sendable {
 
 /// How much a field varies at each scale.
 private struct Roughness {
-  /// Of the coarsest scale, 32 samples, in codes; then of each half of it down to one sample.
+  /// The amplitude at the coarsest scale, 32 samples, in codes; then at each half of that scale, down to one
+  /// sample.
   let amplitudes: [Int32]
-  /// Of the upper part, in eighths of that.
+  /// The factor for the upper part, in eighths.
   let above: Int32
 
   static let land = Roughness(amplitudes: [40, 34, 27, 20, 14, 7], above: 1)
   static let colour = Roughness(amplitudes: [16, 8, 4, 2, 1, 1], above: 2)
 }
 
-/// Sums of noise of all scales: each step doubles the field, fills in what is between, and adds finer noise.
+/// A sum of noise at all scales: each step doubles the field, interpolates, and adds finer noise.
 private struct NoiseField {
   private let columns: Int
   private let rows: Int
@@ -107,7 +110,7 @@ private struct NoiseField {
         Self.add(amplitude * rest, to: &values, from: y * width, count: width, &random)
       }
     }
-    // The field is a little larger than asked for.
+    // The field is a little larger than requested.
     var cut: [Int32] = []
     cut.reserveCapacity(columns * rows)
     for y in 0..<rows { cut += values[y * width..<y * width + columns] }
@@ -116,7 +119,8 @@ private struct NoiseField {
     values = cut
   }
 
-  /// Adds noise of -1...1 times `amplitude` eighths of a code: sums of two numbers, so that small ones are likelier.
+  /// Adds noise of -1...1 times `amplitude` eighths of a code: sums of two random numbers, so that small
+  /// values are likelier.
   private static func add(
     _ amplitude: Int32, to values: inout [Int32], from start: Int, count: Int, _ random: inout SplitMix64
   ) {
@@ -129,7 +133,7 @@ private struct NoiseField {
     }
   }
 
-  /// Twice as many samples along both axes, less one; what is between is the mean.
+  /// Returns the field with twice as many samples along both axes, less one; samples in between are means.
   private static func doubled(_ values: [Int32], _ width: Int, _ height: Int) -> [Int32] {
     let wide = 2 * width - 1
     var doubled: [Int32] = []
@@ -146,7 +150,7 @@ private struct NoiseField {
     return doubled
   }
 
-  /// Flat fronts with windows: straight edges, and no detail between them.
+  /// Adds flat house fronts with windows: straight edges, and no detail between them.
   mutating func build(houses: Int, seed: UInt64) {
     var random = SplitMix64(seed: seed)
     for _ in 0..<houses {
@@ -171,7 +175,7 @@ private struct NoiseField {
     }
   }
 
-  /// As codes, with a sensor's noise.
+  /// Returns the field as codes, with a sensor's noise.
   func codes(around middle: Int32) -> [UInt8] {
     var random = SplitMix64(seed: 9)
     var noisy = values

@@ -1,5 +1,5 @@
-// The compositions that every driver must draw: each content, shape, border and transform by itself, and then all of them
-// mixed by chance, but by the same chance everywhere.
+// The compositions that every driver must draw: each content, shape, border and transform by itself, and then
+// random mixtures of all, from a fixed seed.
 internal import PreviewCore
 
 extension ConformanceSuite {
@@ -13,7 +13,7 @@ extension ConformanceSuite {
   private static let green = RGBColor(red: 30, green: 220, blue: 60)
   private static let blue = RGBColor(red: 21, green: 60, blue: 251)
 
-  /// Frames of planes, pairs, pixels, and pixels with alpha; upright and turned.
+  /// Frames in planar, paired, packed and transparent formats; upright and rotated.
   private static let sources: [SyntheticSource] = [
     (PixelFormat.nv12, Size(width: 48, height: 36), 1), (.yuyv, Size(width: 50, height: 30), 6),
     (.rgba, Size(width: 33, height: 40), 1), (.i420, Size(width: 96, height: 64), 3),
@@ -24,7 +24,7 @@ extension ConformanceSuite {
       content: index % 2 == 0 ? .noise : .smooth, seed: UInt64(index))
   }
 
-  /// Every alpha, under colours by chance.
+  /// Returns a bitmap of random colours and alpha.
   private static func bitmap(_ size: Size) -> Bitmap? {
     var random = SplitMix64(seed: 5)
     let bytes = (0..<size.pixelCount * 4).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -52,7 +52,7 @@ extension ConformanceSuite {
     return ConformanceCase(group, sources, Composition(size: size, layers: [below] + layers), as: format)
   }
 
-  /// At places that begin at each of a texel's four pixels, and partly outside.
+  /// Contents at positions that begin at each of a texel's four pixels, and partly outside the picture.
   private static var contents: [ConformanceCase] {
     let frames = [
       Rectangle(x: 0, y: 0, width: 61, height: 43), Rectangle(x: 5, y: 3, width: 20, height: 30),
@@ -75,7 +75,7 @@ extension ConformanceSuite {
     let contents = contents(frame.size)
     return shapes.enumerated().flatMap { row, shape in
       borders.enumerated().flatMap { column, border in
-        // Each content in turn, three to a shape and border.
+        // Three contents for each shape and border, in turn.
         (0..<3).map {
           let content = contents[(row * 5 + column * 3 + $0) % contents.count]
           return scene("scene shapes", [Layer(content, in: frame, shape: shape, border: border)])
@@ -125,7 +125,7 @@ extension ConformanceSuite {
     }
   }
 
-  /// Tiles with gaps, a layer over them, and one over that.
+  /// Tiles with gaps, and two overlapping layers above them.
   private static var grids: [ConformanceCase] {
     [0, 1, 2, 3].map { gap in
       let tiles = (0..<9).map { index in
@@ -172,7 +172,7 @@ extension ConformanceSuite {
     return alone + [scene("background=blur", [layer])]
   }
 
-  /// Everything by chance, from one seed.
+  /// Random compositions from one seed.
   private static var mixedScenes: [ConformanceCase] {
     var random = SplitMix64(seed: 2027)
     return (0..<60).map { _ in
@@ -210,7 +210,8 @@ extension ConformanceSuite {
       transform: transforms.randomElement(using: &random) ?? .identity)
   }
 
-  /// Near enough, and the same on every machine: the first terms of its series around the nearest multiple of pi.
+  /// Returns an approximate cosine, the same on every machine: the first terms of its series around the
+  /// nearest multiple of pi.
   private static func cosine(_ angle: Double) -> Double {
     let rest = abs(angle.remainder(dividingBy: 2 * .pi))
     let (folded, sign) = rest > .pi / 2 ? (.pi - rest, -1.0) : (rest, 1.0)

@@ -1,8 +1,8 @@
-// What is rendered to find out whether two renderers agree, how closely they must, and how far they are apart.
+// The cases for comparing two renderers: what is rendered, the allowed difference, and the actual difference.
 package import PreviewCore
 internal import ReferenceRenderer
 
-/// A frame made of numbers.
+/// A synthetic frame.
 struct SyntheticSource: Sendable, CustomStringConvertible {
   let format: Frame.Format
   let content: FrameContent
@@ -12,7 +12,7 @@ struct SyntheticSource: Sendable, CustomStringConvertible {
     try .synthetic(format, content, seed: seed, padding: Int(seed % 4))
   }
 
-  /// All that is needed to make it again.
+  /// Everything that is needed to make it again.
   var description: String {
     "\(format.pixelFormat.rawValue) \(format.referenceSize) at \(format.eighths)/8 exif=\(format.orientation.exif) "
       + "\(format.color.matrix.rawValue) \(format.color.range.rawValue) \(format.color.siting.rawValue) "
@@ -20,11 +20,11 @@ struct SyntheticSource: Sendable, CustomStringConvertible {
   }
 }
 
-/// What is rendered of frames.
+/// The picture to render from frames.
 package enum ConformanceSubject: Sendable {
-  /// A view of the first.
+  /// A view of the first frame.
   case view(ViewRequest)
-  /// Several in one picture.
+  /// Several frames in one picture.
   case scene(Composition, as: Picture.Format)
 }
 
@@ -40,13 +40,13 @@ extension Renderer {
   }
 }
 
-/// Frames, what is rendered of them, and a bound.
+/// Frames, the picture to render from them, and the allowed difference.
 package struct ConformanceCase: Sendable, CustomStringConvertible {
-  /// The row of the table that it counts for.
+  /// The row of the result table that it belongs to.
   package let group: String
   let sources: [SyntheticSource]
   let subject: ConformanceSubject
-  /// The largest difference of a channel that is allowed: 0 for copies, else 1.
+  /// The largest allowed difference of a channel: 0 for copies, otherwise 1.
   package let bound: Int
 
   package init(
@@ -68,14 +68,14 @@ package struct ConformanceCase: Sendable, CustomStringConvertible {
     self.bound = 1
   }
 
-  /// All that is needed to make it again.
+  /// Everything that is needed to make it again.
   package var description: String {
     "\(sources.map(\.description).joined(separator: "; ")) -> \(subject)"
   }
 }
 
 extension ConformanceSubject: CustomStringConvertible {
-  /// All that is needed to make it again.
+  /// Everything that is needed to make it again.
   package var description: String {
     switch self {
     case .view(let request): return "\(request.format) \(request.view.words)"
@@ -122,10 +122,10 @@ package struct ConformanceResult: Sendable {
   package let difference: PictureDifference
   package let expected: Picture
   package let actual: Picture
-  /// Whether the same frame drawn again gave the same picture.
+  /// Whether drawing the same frame again gave the same picture.
   package let isRepeatable: Bool
 
-  /// Whether the case's bound is kept, and the picture stays as it is.
+  /// Whether the difference is within the case's bound, and the picture is repeatable.
   package var isWithinBound: Bool { isRepeatable && difference.worst <= conformanceCase.bound }
 }
 
@@ -135,15 +135,16 @@ package struct ConformanceRun<Candidate: Renderer>: Sendable {
   private let planner: RenderPlanner
   private let reference = ReferenceRenderer()
 
-  /// Compares `candidate`, with plans as `tuning` wants them.
+  /// Creates a run that compares `candidate`, with plans for `tuning`.
   package init(_ candidate: Candidate, tuning: RenderTuning) {
     self.candidate = candidate
     self.planner = RenderPlanner(tuning: tuning)
   }
 
-  /// Renders one case with both, and with the candidate again, which may have made programs for it by then.
+  /// Renders one case with both renderers, and again with the candidate, which may have compiled programs for
+  /// it by then.
   ///
-  /// - Throws: what the renderer throws.
+  /// - Throws: the renderer's errors.
   package func result(of conformanceCase: ConformanceCase) async throws -> ConformanceResult {
     var frames: [Frame] = []
     for source in conformanceCase.sources { frames.append(try source.frame()) }

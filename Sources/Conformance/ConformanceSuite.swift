@@ -1,5 +1,5 @@
 // The cases that every driver must pass: each format, filter, mode, orientation and edge by itself, and then
-// all of them mixed by chance, but by the same chance everywhere.
+// random mixtures of all, from a fixed seed.
 internal import PreviewCore
 
 /// The cases of `glpreview verify` and of the tests.
@@ -21,7 +21,7 @@ package enum ConformanceSuite {
       orientation: orientation)
   }
 
-  /// Nearest at 1:1, rotated, mirrored and cropped: not a single code may differ.
+  /// Copies at 1:1, rotated, mirrored and cropped: not a single code may differ.
   private static var copies: [ConformanceCase] {
     let rgb: [PixelFormat] = [.rgb24, .bgr24, .rgb24, .grey]
     let moved = Rotation.allCases.flatMap { rotation in
@@ -34,11 +34,11 @@ package enum ConformanceSuite {
             filter: index % 2 == 0 ? .nearest : .auto), bound: 0)
       }
     }
-    // What a JPEG of JFIF colour is made of goes into a JPEG as it is.
+    // The planes of a JPEG with JFIF colour are copied into a JPEG unchanged.
     let planes: [(PixelFormat, Picture.ChromaSubsampling)] = [
       (.i420, .yuv420), (.yuv422p, .yuv422), (.yuv444p, .yuv444), (.nv12, .yuv420),
     ]
-    // And what a camera of limited range gives goes into a video as it is.
+    // The planes of a camera with limited range are copied into a video unchanged.
     let limited = ColorDescription(matrix: .bt601, range: .limited, siting: .centred)
     let video = [PixelFormat.i420, .nv12].map { pixelFormat in
       ConformanceCase(
@@ -76,7 +76,7 @@ package enum ConformanceSuite {
             ViewConfiguration(width: width, height: height, contentMode: .stretch, filter: filter))
         }
       }
-        // Enough taps for a pass of its own along each axis.
+        // Enough taps to need a separate pass along each axis.
         + [
           ConformanceCase(
             "filter \(filter.rawValue)", format(.nv12, Size(width: 331, height: 287)), seed: 7,
@@ -84,7 +84,7 @@ package enum ConformanceSuite {
           ConformanceCase(
             "filter \(filter.rawValue)", format(.rgba, Size(width: 90, height: 401)), .smooth, seed: 8,
             ViewConfiguration(width: 12, height: 9, filter: filter), as: .ycbcr(.yuv420)),
-          // Each third output lies between two samples, where sums reach far beyond the codes.
+          // Every third output lies between two samples, where sums reach far beyond the range of codes.
           ConformanceCase(
             "filter \(filter.rawValue)", format(.rgb24, Size(width: 40, height: 32)), .extremes, seed: 9,
             ViewConfiguration(width: 60, height: 48, filter: filter)),
@@ -218,7 +218,7 @@ package enum ConformanceSuite {
     }
   }
 
-  /// Everything by chance, from one seed.
+  /// Random cases from one seed.
   package static func mixed(count: Int, seed: UInt64 = 2026) -> [ConformanceCase] {
     var random = SplitMix64(seed: seed)
     return (0..<count).map { _ in mixed(&random) }

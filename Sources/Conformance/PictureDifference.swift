@@ -1,14 +1,14 @@
-// How far two pictures of the same thing are apart.
+// The difference between two pictures of the same subject.
 package import PreviewCore
 
-/// The difference of two pictures, channel by channel.
+/// The difference between two pictures, channel by channel.
 package struct PictureDifference: Sendable, Equatable {
   /// A sample at which the pictures differ most.
   package struct Sample: Sendable, Equatable, CustomStringConvertible {
     package let plane: Int
     package let x: Int
     package let y: Int
-    /// 0...3 for R, G, B, A; 0 in planes of Y'CbCr.
+    /// 0...3 for R, G, B, A; 0 for planes of Y'CbCr.
     package let channel: Int
     package let expected: UInt8
     package let actual: UInt8
@@ -19,15 +19,15 @@ package struct PictureDifference: Sendable, Equatable {
     }
   }
 
-  /// The largest difference of any channel of any sample; 256 where size or format differ.
+  /// The largest difference of any channel of any sample; 256 if size or format differ.
   package let worst: Int
-  /// Where it is; nil where nothing differs, or nothing can be compared.
+  /// The sample with the largest difference; nil if nothing differs, or if the pictures can't be compared.
   package let worstSample: Sample?
-  /// How many channels of samples differ at all.
+  /// The number of channels of samples that differ.
   package let differing: Int
   package let compared: Int
 
-  /// Compares every channel of every sample, alpha too.
+  /// Compares every channel of every sample, including alpha.
   package init(expected: Picture, actual: Picture) {
     guard expected.size == actual.size, expected.format == actual.format,
       expected.planes.map(\.size) == actual.planes.map(\.size)

@@ -1,7 +1,7 @@
-// Frames made of numbers, the same on every machine: what renderers are compared on.
+// Synthetic frames for comparing renderers, the same on every machine.
 package import PreviewCore
 
-/// Numbers that look random and are the same everywhere (Steele, Lea and Flood's SplitMix64).
+/// A pseudorandom number generator with the same numbers everywhere (Steele, Lea and Flood's SplitMix64).
 package struct SplitMix64: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
@@ -17,17 +17,17 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
 }
 
 package enum FrameContent: Sendable, Hashable, CaseIterable {
-  /// Every byte by chance: the hardest for filters.
+  /// Random bytes: the hardest case for filters.
   case noise
-  /// Bytes that change slowly, a slope in each direction.
+  /// Bytes that change slowly, with a slope in each direction.
   case smooth
-  /// Nothing but the lowest and the highest code.
+  /// Only the lowest and the highest code.
   case extremes
 }
 
 extension Frame {
-  /// A frame of any format; each row is followed by `padding` bytes of what no picture should show. Equal seeds give
-  /// equal frames.
+  /// Creates a frame of any format. Each row is followed by `padding` bytes that no picture should show.
+  /// Equal seeds give equal frames.
   package static func synthetic(
     _ format: Frame.Format, _ content: FrameContent, seed: UInt64, padding: Int = 0
   ) throws(Frame.LayoutError) -> Frame {

@@ -1,11 +1,12 @@
-// Why OpenSSL fails.
+// The error of OpenSSL.
 internal import CCrypto
 
-/// OpenSSL refuses to do something, usually because its configuration forbids it (openssl.cnf; a policy such as FIPS).
+/// The error when OpenSSL refuses an operation, usually because its configuration forbids it (openssl.cnf; a
+/// policy such as FIPS).
 package struct CryptographyError: Error, Equatable, CustomStringConvertible {
   package let description: String
 
-  /// Takes the reason from this thread's list of OpenSSL's errors, and clears the list.
+  /// Creates an error with the reason from this thread's OpenSSL error queue, and clears the queue.
   init(_ algorithm: String) {
     let reason = unsafe ERR_reason_error_string(ERR_get_error()).map { unsafe String(cString: $0) }
     ERR_clear_error()

@@ -1,9 +1,10 @@
 // Ed25519, by OpenSSL.
 internal import CCrypto
 
-/// Signatures with the key of a seed of 32 bytes (RFC 8032, 5.1). All functions throw for a seed of another length.
+/// Signatures with a key that is derived from a seed of 32 bytes (RFC 8032, 5.1). All functions throw for a
+/// seed of another length.
 package enum Ed25519 {
-  /// 32 bytes.
+  /// Returns the public key, 32 bytes.
   package static func publicKey(seed: [UInt8]) throws(CryptographyError) -> [UInt8] {
     try unsafe withKey(seed) { key in
       var (bytes, count) = ([UInt8](repeating: 0, count: 32), 32)
@@ -11,7 +12,7 @@ package enum Ed25519 {
     }
   }
 
-  /// 64 bytes.
+  /// Returns the signature, 64 bytes.
   package static func signature(of message: [UInt8], seed: [UInt8]) throws(CryptographyError) -> [UInt8] {
     try unsafe withKey(seed) { key in
       let context = unsafe EVP_MD_CTX_new()
@@ -24,7 +25,7 @@ package enum Ed25519 {
     }
   }
 
-  /// The result of `body`, which gets OpenSSL's key; nil is an error.
+  /// Returns the result of `body`, which gets OpenSSL's key; throws if it is nil.
   private static func withKey(
     _ seed: [UInt8], _ body: (OpaquePointer) -> [UInt8]?
   ) throws(CryptographyError) -> [UInt8] {

@@ -8,7 +8,7 @@ package struct HashFunction: Sendable {
   /// 32 bytes.
   package static let sha256 = HashFunction(name: "SHA256")
 
-  /// OpenSSL's name for it.
+  /// OpenSSL's name of the function.
   let name: String
 
   package func hash(of message: [UInt8]) throws(CryptographyError) -> [UInt8] {
@@ -19,7 +19,7 @@ package struct HashFunction: Sendable {
     return Array(hash[..<count])
   }
 
-  /// The HMAC of a message; the key may have any length.
+  /// Returns the HMAC of a message; the key may have any length.
   package func authenticationCode(of message: [UInt8], key: [UInt8]) throws(CryptographyError) -> [UInt8] {
     var (code, count) = ([UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE)), 0)
     let result = unsafe EVP_Q_mac(
@@ -30,7 +30,7 @@ package struct HashFunction: Sendable {
 }
 
 extension [UInt8] {
-  /// Whether both are equal, in a time that depends only on their lengths.
+  /// Returns whether both are equal, in a time that depends only on their lengths.
   package func isEqualInConstantTime(to other: [UInt8]) -> Bool {
     unsafe count == other.count && CRYPTO_memcmp(self, other, count) == 0
   }

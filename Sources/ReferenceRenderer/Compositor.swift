@@ -43,7 +43,7 @@ private struct LayerPainter {
     self.content = content
   }
 
-  /// At a position in the composition.
+  /// Returns the colour and coverage at a position in the composition.
   func sample(at point: SIMD2<Double>) -> (color: SIMD3<Double>, amount: Double) {
     let position = layer.placement.position(of: point)
     let distance = distance(position, to: layer.shape, radius: layer.cornerRadius)
@@ -60,7 +60,7 @@ private struct LayerPainter {
     )
   }
 
-  /// The distance to a rectangle with rounded corners; negative inside.
+  /// Returns the distance to a rectangle with rounded corners; negative inside.
   private func distance(_ position: SIMD2<Double>, to shape: Rectangle, radius: Double) -> Double {
     let half = SIMD2(Double(shape.width), Double(shape.height)) / 2
     let centre = SIMD2(Double(shape.x), Double(shape.y)) + half
@@ -70,7 +70,7 @@ private struct LayerPainter {
     return (outside * outside).sum().squareRoot() + min(max(beyond.x, beyond.y), 0) - radius
   }
 
-  /// The fraction of a pixel inside an edge at this distance from its centre.
+  /// Returns the fraction of a pixel inside an edge at this distance from its centre.
   private func covered(_ distance: Double) -> Double { min(max(0.5 - distance, 0), 1) }
 }
 
@@ -109,7 +109,7 @@ private struct ContentSampler {
     }
   }
 
-  /// R', G', B' as codes, and alpha 0...1.
+  /// Returns R', G', B' as codes, and alpha 0...1.
   func sample(at position: SIMD2<Double>) -> (SIMD3<Double>, alpha: Double) {
     switch source {
     case .color(let color): return (color, 1)
@@ -142,7 +142,7 @@ private struct ContentSampler {
     return alpha > 0 ? (color / alpha, alpha) : (.zero, 0)
   }
 
-  /// Quadratic B-splines over the samples, whose grid is stretched over the layer.
+  /// Evaluates quadratic B-splines over the samples, whose grid is stretched over the layer.
   private func spline(_ picture: Picture, _ position: SIMD2<Double>) -> SIMD3<Double> {
     let across = position.x * Double(picture.size.width) / Double(size.width)
     let down = position.y * Double(picture.size.height) / Double(size.height)
@@ -155,7 +155,7 @@ private struct ContentSampler {
     return sum
   }
 
-  /// The quadratic B-spline at a distance from its centre (Unser 1999, equation 2 of order 2).
+  /// Returns the quadratic B-spline at a distance from its centre (Unser 1999, equation 2 of order 2).
   private func bell(_ distance: Double) -> Double {
     let distance = abs(distance)
     guard distance >= 0.5 else { return 0.75 - distance * distance }
@@ -164,7 +164,7 @@ private struct ContentSampler {
 }
 
 extension Picture {
-  /// A pixel of an `rgba` picture; positions beyond its edges use the edge pixels.
+  /// Returns a pixel of an `rgba` picture; positions beyond its edges use the edge pixels.
   fileprivate func pixel(_ x: Int, _ y: Int) -> (color: SIMD3<Double>, alpha: Double) {
     let (x, y) = (min(max(x, 0), size.width - 1), min(max(y, 0), size.height - 1))
     let first = planes[0].offset + y * planes[0].bytesPerRow + x * 4

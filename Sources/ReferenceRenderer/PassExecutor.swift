@@ -13,7 +13,7 @@ struct PassExecutor {
     self.signals = pass.inputs.map { SignalSampler($0, of: view, from: frame) }
   }
 
-  /// The plane's bytes, row by row.
+  /// Returns the plane's bytes, row by row.
   func samples() -> [UInt8] {
     var bytes: [UInt8] = []
     for row in 0..<pass.size.height {
@@ -28,7 +28,7 @@ struct PassExecutor {
     return bytes
   }
 
-  /// The mean of the converted positions of an output sample.
+  /// Returns the mean of the converted positions of an output sample.
   private func sample(_ column: Int, _ row: Int) -> SIMD3<Double> {
     let step = pass.positionsPerSample
     var sum = SIMD3<Double>.zero
@@ -42,7 +42,7 @@ struct PassExecutor {
     return sum / Double(step.x * step.y)
   }
 
-  /// The converted colour at a position, blended over the background by its coverage.
+  /// Returns the converted colour at a position, blended over the background by its coverage.
   private func position(_ column: Int, _ row: Int) -> SIMD3<Double> {
     var codes = SIMD3<Double>(repeating: 128)
     for sampler in signals {
@@ -57,15 +57,16 @@ struct PassExecutor {
     return pass.conversion(codes) * coverage + pass.background * (1 - coverage)
   }
 
-  /// R'G'B' codes of a filtered value, clamped.
+  /// Returns the R'G'B' codes of a filtered value, clamped.
   private func encoded(_ filtered: SIMD3<Double>) -> SIMD3<Double> {
     let clamped = filtered.clamped(lowerBound: .zero, upperBound: SIMD3(repeating: 255))
     return light == .linear ? clamped.mapped { TransferFunction.encoded($0 / 255) * 255 } : clamped
   }
 }
 
-/// Clamps, and rounds half up. Exact halves are common (the mean of an even number of codes), and sums of doubles
-/// fall short of them by about 1e-14. The slack is far above that, and far below any difference between codes.
+/// Clamps, and rounds half up. Exact halves are common (the mean of an even number of codes), and sums of
+/// doubles fall short of them by about 1e-14. The slack is far above that, and far below any difference
+/// between codes.
 func code(_ value: Double) -> UInt8 {
   let slack = 1e-9
   return UInt8((min(max(value, 0), 255) + 0.5 + slack).rounded(.down))

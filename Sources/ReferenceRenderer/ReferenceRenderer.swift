@@ -1,4 +1,5 @@
-// Executes plans on the CPU, simply and in double precision, as the standard for the GPU renderer. Never optimised.
+// Executes plans on the CPU, simply and in double precision, as the reference for the GPU renderer. Never
+// optimised.
 package import PreviewCore
 
 package struct ReferenceRenderer: Renderer {
@@ -17,7 +18,8 @@ package struct ReferenceRenderer: Renderer {
 }
 
 extension Picture {
-  /// A plain view reads the first of `frames`, a composition any of them. A missing frame is black.
+  /// Draws a view. A plain view reads the first of `frames`, a composition any of them. A missing frame is
+  /// black.
   init(_ view: PlannedView, of frames: [Frame?]) {
     let frame =
       if let composition = view.composition { Compositor(composition, frames).frame } else {

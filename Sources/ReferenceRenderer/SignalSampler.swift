@@ -1,5 +1,5 @@
-// Samples one signal of a frame at a position of an output plane: the weighted sum over its taps, of samples as codes
-// from 0 to 255.
+// Samples one signal of a frame at a position of an output plane: the weighted sum over its taps, of samples
+// as codes from 0 to 255.
 internal import PreviewCore
 
 /// A signal, sampled through a view's maps.
@@ -16,11 +16,11 @@ struct SignalSampler {
     self.source = SignalSource(input.signal, of: view, from: frame)
   }
 
-  /// The fraction of the position that the picture covers, 0...1.
+  /// Returns the fraction of the position that the picture covers, 0...1.
   func coverage(_ column: Int, _ row: Int) -> Double { horizontal.coverage[column] * vertical.coverage[row] }
 
-  /// The weighted sum of the samples: R, G, B; or Y' as the first; or Cb, Cr as the last two. Codes 0...255, or
-  /// linear light times 255.
+  /// Returns the weighted sum of the samples: R, G, B; or Y' as the first; or Cb, Cr as the last two. Codes
+  /// 0...255, or linear light times 255.
   func values(_ column: Int, _ row: Int) -> SIMD3<Double> {
     var sum = SIMD3<Double>.zero
     for y in 0..<vertical.tapCount {
@@ -70,8 +70,8 @@ private struct SignalSource {
     self.decoding = ColorConversion(rgbFrom: frame.format.color)
   }
 
-  /// The signal's values at column `x`, row `y` of its own grid: R, G, B; or Y' as the first; or Cb, Cr as the last
-  /// two.
+  /// Returns the signal's values at column `x`, row `y` of its own grid: R, G, B; or Y' as the first; or Cb,
+  /// Cr as the last two.
   func values(x: Int, y: Int) -> SIMD3<Double> {
     switch (signal, model) {
     case (.luma, .luma(let luma)), (.luma, .ycbcr(let luma, _, _)): [code(luma, x, y), 0, 0]
@@ -107,7 +107,7 @@ private struct SignalSource {
     light == .linear ? color.mapped { TransferFunction.linear($0 / 255) * 255 } : color
   }
 
-  /// Chroma at the luma sample (`x`, `y`), interpolated bilinearly between the samples of the crop.
+  /// Returns chroma at the luma sample (`x`, `y`), interpolated bilinearly between the samples of the crop.
   private func upsampled(_ component: Component, _ x: Int, _ y: Int) -> Double {
     let left = format.color.siting == .left
     let across = neighbours(x, component.subsampling.x, isLeft: left, crop.x, crop.width)
@@ -119,7 +119,7 @@ private struct SignalSource {
     return row(down.first) * (1 - down.fraction) + row(down.second) * down.fraction
   }
 
-  /// The two samples around the centre of pixel `index`, and its distance from the first.
+  /// Returns the two samples around the centre of pixel `index`, and its distance from the first.
   private func neighbours(_ index: Int, _ step: Int, isLeft: Bool, _ start: Int, _ length: Int)
     -> (first: Int, second: Int, fraction: Double)
   {

@@ -1,14 +1,16 @@
-// Uniforms of a fragment shader that reach it through its vertex shader.
+// Passes uniforms to a fragment shader through its vertex shader.
 
 extension ShaderSource {
   private static let flatTypes: Set<Substring> = [
     "float", "vec2", "vec3", "vec4", "int", "ivec2", "ivec3", "ivec4",
   ]
 
-  /// A vertex shader with the uniforms of a fragment shader, and the fragment shader, which reads them as flat inputs.
+  /// Returns a vertex shader with the uniforms of a fragment shader, and the fragment shader, which reads
+  /// them as flat inputs.
   ///
-  /// llvmpipe (Mesa 22.3) gathers a uniform for eight fragments by eight loads and inserts wherever it is read, in
-  /// loops too; a flat input is one broadcast. Areas at an uneven ratio take a fifth less time, Lanczos a tenth.
+  /// llvmpipe (Mesa 22.3) loads a uniform for eight fragments by eight loads and inserts wherever it is read,
+  /// even in loops; a flat input takes one broadcast. `area` at an uneven ratio takes a fifth less time,
+  /// Lanczos a tenth.
   package func passing(uniformsOf fragment: ShaderSource) -> (vertex: ShaderSource, fragment: ShaderSource) {
     var declarations: [String] = []
     var assignments: [String] = []

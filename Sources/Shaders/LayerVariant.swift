@@ -20,7 +20,7 @@ package enum PixelStore: Sendable, Hashable, CaseIterable {
 
 /// A specialisation of the layer shader.
 package struct LayerVariant: Sendable, Hashable {
-  /// What the layer shows.
+  /// The content of the layer.
   package enum Content: Sendable, Hashable {
     case color
     case gradient
@@ -72,10 +72,11 @@ package struct LayerVariant: Sendable, Hashable {
     return ProgramKey(.layer, defines)
   }
 
-  /// The shader that enlarges blur samples along the columns.
+  /// Returns the shader that enlarges blur samples along the columns.
   package static func spread(_ store: PixelStore) -> ProgramKey { ProgramKey(.spread, store.defines) }
 
-  /// The shader that makes one or two planes of a composed picture; each sample stands for `x` by `y` pixels.
+  /// Returns the shader that makes one or two planes of a composed picture; each sample stands for `x` by `y`
+  /// pixels.
   package static func planes(x: Int, y: Int, writesTwo: Bool) -> ProgramKey {
     ProgramKey(
       .planes, ["STEP_X \(x)", "STEP_Y \(y)"] + (writesTwo ? ["WRITES_TWO_PLANES 1"] : []))

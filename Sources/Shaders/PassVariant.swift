@@ -2,17 +2,17 @@
 
 /// A specialisation of the shaders that draw packed samples. None depends on a size or a ratio.
 package struct PassVariant: Sendable, Hashable {
-  /// What is read.
+  /// The samples that are read.
   package enum Input: Sendable, Hashable {
-    /// Components. Cb and Cr are in turn, or apart in two planes.
+    /// Components. Cb and Cr alternate in one plane, or are in two planes.
     case luma, chroma(isApart: Bool), both(isApart: Bool)
-    /// R, G and B in turn, or with a fourth.
+    /// Interleaved R, G and B, with a fourth channel if `step` is 4.
     case rgb(step: Int)
     /// Sums of the light of R, G and B.
     case light
   }
 
-  /// What is written.
+  /// The samples that are written.
   package enum Output: Sendable, Hashable {
     /// Four samples of one component.
     case plane
@@ -38,10 +38,10 @@ package struct PassVariant: Sendable, Hashable {
     self.output = output
   }
 
-  /// Where the planes that are read lie.
+  /// Where the planes are that are read.
   package enum Place: Sendable, Hashable, CaseIterable {
     case textures, buffer
-    /// Drawn planes, sixteen or four samples a texel. Only their rows are summed.
+    /// Drawn planes, with sixteen or four samples a texel. Only their rows are summed.
     case drawnWords, drawnTexels
 
     fileprivate var defines: [String] {
@@ -57,7 +57,8 @@ package struct PassVariant: Sendable, Hashable {
   /// How planes are stored.
   package struct Store: Sendable, Hashable {
     package let place: Place
-    /// Whether tables are in buffers. On software they are, even for frames that are too large for one.
+    /// Whether tables are in buffers. For software renderers they are, even if a frame is too large for a
+    /// buffer.
     package let hasBufferTables: Bool
     /// Whether samples have sixteen bits.
     package let isWide: Bool
@@ -79,20 +80,20 @@ package struct PassVariant: Sendable, Hashable {
 
     fileprivate var tableDefines: [String] { hasBufferTables ? ["TABLES_IN_BUFFERS 1"] : [] }
 
-    /// Buffers need a later version.
+    /// Returns the shader with the GLSL version that buffers need.
     fileprivate func version(of source: ShaderSource) -> ShaderSource {
       place == .buffer || hasBufferTables ? source.withVersion(of: .words) : source
     }
   }
 
-  /// The first of two passes, over all bytes of a row, or every other one.
+  /// Returns the first of two passes, over all bytes of a row, or every other one.
   package static func rows(_ store: Store, takesHalves: Bool = false) -> ProgramKey {
     ProgramKey(store.version(of: .rows), store.defines + (takesHalves ? ["TAKES_HALVES 1"] : []))
   }
 
-  /// The components of light.
+  /// The components that light is computed from.
   package enum Light: Sendable, Hashable {
-    /// R, G and B in turn, or with a fourth.
+    /// Interleaved R, G and B, with a fourth channel if `step` is 4.
     case rgb(step: Int)
     case luma, ycbcr
 
@@ -107,12 +108,12 @@ package struct PassVariant: Sendable, Hashable {
     }
   }
 
-  /// The first of two passes in linear light.
+  /// Returns the first of two passes in linear light.
   package static func light(_ light: Light, _ store: Store) -> ProgramKey {
     ProgramKey(store.version(of: .light), light.defines + store.defines)
   }
 
-  /// The second of two passes, whose tables are stored like the frame.
+  /// Returns the second of two passes, whose tables are stored like the frame.
   package func columns(_ store: Store) -> ProgramKey {
     let inputs =
       switch input {
@@ -127,14 +128,14 @@ package struct PassVariant: Sendable, Hashable {
     return ProgramKey(store.version(of: .columns), defines)
   }
 
-  /// The samples of an output, where there is only one pass.
+  /// The samples per output in a single pass.
   package enum Samples: Sendable, Hashable, CaseIterable {
-    /// One; two by two; and the same where four outputs read at most sixteen bytes of a row.
+    /// One; two by two; or two by two where four outputs read at most sixteen bytes of a row.
     case one, neighbours, neighboursInWindows
   }
 
-  /// The only pass where each output is made of two by two samples, or of one. The positions of samples are no part of
-  /// the program.
+  /// Returns the single pass for outputs of one sample, or of two by two. The program does not depend on the
+  /// positions of samples.
   package func sample(_ store: Store, _ samples: Samples) -> ProgramKey {
     let inputs: [String] =
       switch input {
@@ -142,7 +143,7 @@ package struct PassVariant: Sendable, Hashable {
       case .chroma: ["READS_CHROMA 1"]
       case .both: ["READS_LUMA 1", "READS_CHROMA 1"]
       case .rgb(let step): ["READS_RGB \(step)"]
-      // Never: light has more taps.
+      // Does not happen, because light has more taps.
       case .light: []
       }
     return ProgramKey(
@@ -150,7 +151,7 @@ package struct PassVariant: Sendable, Hashable {
       inputs + store.defines + output.defines + samples.defines(for: input))
   }
 
-  /// The shader that rotates planes or pixels, which may alternate between two textures.
+  /// Returns the shader that rotates planes or pixels, which may alternate between two textures.
   package static func turn(pixels: Bool, byTurns: Bool = false) -> ProgramKey {
     ProgramKey(.turn, (pixels ? ["WRITES_PIXELS 1"] : []) + (byTurns ? ["READS_BY_TURNS 1"] : []))
   }

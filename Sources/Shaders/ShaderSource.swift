@@ -10,13 +10,13 @@ package struct ShaderSource: Sendable, Hashable {
 
   /// A triangle that covers the viewport.
   package static let fullscreen = unsafe ShaderSource("fullscreen.vert", glp_fullscreen_vert)
-  /// Adds up weighted rows of a plane.
+  /// Sums weighted rows of a plane.
   package static let rows = unsafe ShaderSource("rows.frag", glp_rows_frag)
-  /// Adds up weighted rows of light.
+  /// Sums weighted rows of light.
   package static let light = unsafe ShaderSource("light.frag", glp_light_frag)
-  /// Adds up weighted columns of sums of rows.
+  /// Sums weighted columns of sums of rows.
   package static let columns = unsafe ShaderSource("columns.frag", glp_columns_frag)
-  /// Weighs at most two by two samples for each output.
+  /// Weights at most two by two samples for each output.
   package static let sample = unsafe ShaderSource("sample.frag", glp_sample_frag)
   /// Copies a plane rotated.
   package static let turn = unsafe ShaderSource("turn.frag", glp_turn_frag)
@@ -40,7 +40,7 @@ package struct ShaderSource: Sendable, Hashable {
     ShaderSource("pixels.glsl", glp_pixels_glsl), ShaderSource("bell.glsl", glp_bell_glsl),
   ]
 
-  /// The texts of all files: other texts give other programs.
+  /// The texts of all files, which identify the compiled programs.
   package static let texts =
     ([
       fullscreen, rows, light, columns, sample, turn, words, turnWords, layer, spread, planes,
@@ -57,7 +57,8 @@ package struct ShaderSource: Sendable, Hashable {
     self.text = text
   }
 
-  /// The same text with the `#version` line of `other`, because shaders of different versions can't be linked.
+  /// Returns the text with the `#version` line of `other`, because shaders of different versions can't be
+  /// linked.
   package func withVersion(of other: ShaderSource) -> ShaderSource {
     let (version, rest) = (
       other.text.utf8.prefix { $0 != UInt8(ascii: "\n") }, text.utf8.drop { $0 != UInt8(ascii: "\n") }
@@ -65,7 +66,7 @@ package struct ShaderSource: Sendable, Hashable {
     return ShaderSource(fileName, text: "\(Substring(version))\(Substring(rest))")
   }
 
-  /// The file named in quotation marks.
+  /// Returns the file named in quotation marks.
   private static func source(namedIn line: Substring.UTF8View) -> ShaderSource? {
     let words = line.split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false)
     return words.count < 2 ? nil : included.first { $0.fileName.utf8.elementsEqual(words[1]) }

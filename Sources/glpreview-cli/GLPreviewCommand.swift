@@ -24,8 +24,8 @@ struct GLPreviewCommand: AsyncParsableCommand {
       WorkCommand.self, SubmitCommand.self,
     ])
 
-  /// Runs on the main thread, because the heap must be chosen before there is another thread. Completes `--linear`,
-  /// whose value may be omitted: ArgumentParser supports options either with or without a value.
+  /// Runs on the main thread, because the heap must be configured before there is another thread. Completes
+  /// `--linear`, whose value may be omitted: ArgumentParser supports options either with or without a value.
   @MainActor static func main() async {
     ProcessHeap.useOne()
     StandardDescriptors.fillGaps()
@@ -34,13 +34,13 @@ struct GLPreviewCommand: AsyncParsableCommand {
     let completed = zip(arguments, arguments.dropFirst() + [""]).map { argument, next in
       argument == "--linear" && !words.contains(next) ? "--linear=true" : argument
     }
-    // The arguments are read and stored above.
+    // The arguments have been read and stored above.
     ProcessArguments.hideSecrets()
     await run(completed)
   }
 
-  /// Like `main(_:)`, but ends the process without running the exit handlers of libraries: a driver's would destroy
-  /// what its compiler uses on another thread, where a frame is being drawn.
+  /// Runs like `main(_:)`, but ends the process without running the exit handlers of libraries. A driver's
+  /// exit handler would destroy its shader compiler while another thread draws a frame with it.
   private static func run(_ arguments: [String]) async -> Never {
     var status = ExitCode.success
     do {

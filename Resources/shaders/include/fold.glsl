@@ -1,4 +1,4 @@
-// Sums of rows that are wider than a texture can be lie in bands of columns, one below the other.
+// Rows of sums that are wider than a texture may be are split into bands of columns, one below the other.
 // `fold`: log2 of a band's columns, rows of a band.
 ivec2 folded(ivec2 place, ivec2 fold) {
   int band = place.x >> fold.x;
@@ -7,7 +7,7 @@ ivec2 folded(ivec2 place, ivec2 fold) {
 
 ivec2 unfolded(ivec2 place, ivec2 fold) {
   ivec2 result = place;
-  // Not a division, which costs a fragment of llvmpipe's as much as four texels.
+  // Not a division, which costs llvmpipe as much as four texels per fragment.
   for (; result.y >= fold.y; result.y -= fold.y) result.x += 1 << fold.x;
   return result;
 }

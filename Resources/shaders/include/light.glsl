@@ -2,7 +2,7 @@
 // the curve above 255 and along the straight part below 0.
 
 // x^2.4 is x^2 times a polynomial in the fourth root of x, fitted where codes lie on the curve, -45...485: its relative
-// error is below 6e-6, and it takes a third of the time of pow() on software.
+// error is below 6e-6, and it takes a third of the time of pow() in software renderers.
 vec4 lightFromCodes(vec4 codes) {
   vec4 value = codes / 255.0;
   vec4 x = (max(value, 0.0) + 0.055) / 1.055;

@@ -1,8 +1,10 @@
-// Bytes and words of a stored plane: from a buffer, in texels of one byte, two or four words, or from a texture, in texels
-// of four bytes. Of a drawn plane only words: in texels of four words, or of four bytes as parts of 255.
+// Reads bytes and words of a stored plane: from a buffer, in texels of one byte, two or four words, or from a
+// texture, in texels of four bytes. A drawn plane has only words: in texels of four words, or of four bytes
+// as parts of 255.
 //
-// `store`, of a buffer: the first texel, and texels a row. Of a texture, which is in bands where the plane exceeds the
-// size limit: log2 of a band's columns, rows of the plane, log2 of a band's rows, columns of the plane.
+// `store` of a buffer: the first texel, and texels per row. `store` of a texture, which is in bands if the
+// plane exceeds the size limit: log2 of a band's columns, rows of the plane, log2 of a band's rows, columns
+// of the plane.
 #ifdef READS_BUFFER
 #define STORE usamplerBuffer
 

@@ -1,7 +1,7 @@
-// Tables of texels of four words, in buffers or, in rows of 2048, in textures.
+// Tables of texels of four words, in buffers, or in textures with rows of 2048 texels.
 //
-// A tap table has for each sample along an axis `pairs` texels of two taps, as the bits of floats (index of a source
-// sample, weight, the next tap's), and then for each sample one texel with its coverage.
+// A tap table contains, for each sample along an axis, `pairs` texels of two taps, as the bits of floats
+// (index of a source sample, weight, the next tap's), and then for each sample one texel with its coverage.
 #ifdef TABLES_IN_BUFFERS
 #define TABLE usamplerBuffer
 uvec4 tableTexel(highp usamplerBuffer table, int texel) { return texelFetch(table, texel); }

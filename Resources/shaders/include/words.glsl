@@ -1,6 +1,6 @@
-// Sums of bytes in halves of words. A texel is sixteen bytes of a row. Even and odd bytes are summed separately, so
-// that each sum has sixteen bits: enough for weights that add up to 257. TEXELS texels of ROWS rows hold the boxes of
-// a group of outputs, which reads SAMPLES samples. Macros define the functions.
+// Sums of bytes in halves of words. A texel is sixteen bytes of a row. Even and odd bytes are summed
+// separately, so that each sum has sixteen bits: enough for weights that add up to 257. TEXELS texels of ROWS
+// rows contain the boxes of a group of outputs, which reads SAMPLES samples. Macros define the functions.
 //
 // If the frame is a buffer, software renderers read these texels at half the cost of a texture.
 

@@ -1,7 +1,7 @@
-// Questions to the service: JSON in and out, its problems as errors, and signing in where it asks who we are.
-// All addresses are relative to the page: it may be served below another path, by a proxy.
+// Requests to the service: JSON in and out, problems as errors, and signing in when required.
+// All URLs are relative to the page, because a proxy may serve it below another path.
 
-/** What the service says is wrong (RFC 9457). */
+/** A problem that the service reports (RFC 9457). */
 export class Problem extends Error {
   constructor(status, body) {
     super(body?.detail ?? body?.title ?? `The server answered ${status}.`);
@@ -12,12 +12,12 @@ export class Problem extends Error {
 
 let clockAhead = 0;
 
-/** The service's time, in milliseconds since 1970: its clock may be another's. */
+/** The service's time, in milliseconds since 1970: its clock may differ from the browser's. */
 export const serverNow = () => Date.now() + clockAhead;
 
 /**
- * Asks, and signs in and asks again where the service wants to know who we are. Throws TypeError without a network.
- * The body is sent as JSON unless it has another `type`.
+ * Sends a request. After a 401 it lets the user sign in, and sends it again. Throws TypeError without a
+ * network. The body is sent as JSON unless it has another `type`.
  */
 export async function ask(path, { method = "GET", body, type, signal } = {}) {
   for (;;) {
@@ -37,7 +37,7 @@ export async function ask(path, { method = "GET", body, type, signal } = {}) {
   }
 }
 
-/** Asks for JSON; null where the answer is empty. */
+/** Requests JSON; null if the answer is empty. */
 export async function askJSON(path, options) {
   const response = await ask(path, options);
   return response.status === 204 ? null : response.json();
@@ -54,12 +54,12 @@ export const motionPath = (camera) => `api/cameras/${encodeURIComponent(camera)}
 export const timelinePath = (camera) => `api/cameras/${encodeURIComponent(camera)}/timeline`;
 export const recordPath = (camera) => `api/cameras/${encodeURIComponent(camera)}/recording`;
 
-/** Whether somebody signed in by this page, who may want to sign out. */
+/** Whether the user signed in on this page and can sign out. */
 export const session = { isSignedIn: remembered() };
 
 let signingIn = null;
 
-/** Shows the form until somebody is let in; who asks meanwhile waits for the same. */
+/** Shows the sign-in form until it succeeds. Calls in the meantime wait for the same form. */
 function signIn() {
   signingIn ??= showLogin().finally(() => { signingIn = null; });
   return signingIn;
@@ -108,7 +108,7 @@ function remember(isSignedIn) {
     if (isSignedIn) localStorage.setItem("glpreview.session", "1");
     else localStorage.removeItem("glpreview.session");
   } catch {
-    // Only the button to sign out depends on it.
+    // Only the sign-out button depends on it.
   }
 }
 

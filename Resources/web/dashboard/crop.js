@@ -1,7 +1,7 @@
-// A view's geometry: how large it is, and from what is seen of it back to its source: drag a rectangle on the picture, get the
-// crop that shows it.
+// A view's geometry: its size, and the mapping from its picture back to its source. A rectangle dragged on
+// the picture becomes the crop that shows it.
 
-/** `WxH+X+Y` as numbers; null where it is not that. */
+/** `WxH+X+Y` as numbers; null for any other text. */
 export function parseCrop(text) {
   const match = /^(\d+)x(\d+)\+(\d+)\+(\d+)$/.exec(text ?? "");
   if (!match) return null;
@@ -9,7 +9,7 @@ export function parseCrop(text) {
   return { x, y, width, height };
 }
 
-/** What of the source is seen; null where its size is not known. */
+/** The part of the source that a view shows; null if the source's size is unknown. */
 function seenPart(view, source) {
   const whole = source?.width && source?.height ? { x: 0, y: 0, width: source.width, height: source.height } : null;
   return parseCrop(view.crop) ?? whole;
@@ -17,7 +17,9 @@ function seenPart(view, source) {
 
 const isTurned = (view) => view.rotate === 90 || view.rotate === 270;
 
-/** A view's size, as the service comes to it: what is not said of it follows from its turned crop. Null where that isn't known. */
+/**
+ * A view's size, computed as the service does: a missing side follows from the rotated crop. Null if unknown.
+ */
 export function sizeOf(view, source) {
   if (view.width && view.height) return { width: view.width, height: view.height };
   const crop = seenPart(view, source);
@@ -28,7 +30,7 @@ export function sizeOf(view, source) {
   return { width, height };
 }
 
-/** The crop that shows the rectangle `seen` (fractions of the picture, 0...1) of a view of a source of a size. */
+/** The crop that shows the rectangle `seen` of a view's picture (in fractions, 0...1). */
 export function cropOf(seen, view, source) {
   const corners = [[seen.x, seen.y], [seen.x + seen.width, seen.y + seen.height]]
     .map(([x, y]) => sourcePoint(x, y, view, seenPart(view, source), sizeOf(view, source)));
@@ -39,7 +41,7 @@ export function cropOf(seen, view, source) {
   return `${right - left}x${bottom - top}+${left}+${top}`;
 }
 
-/** Undoes placing, mirroring, turning and cropping, in this order: the way of a picture, backwards. */
+/** Reverses placing, mirroring, rotation and cropping, in this order. */
 function sourcePoint(x, y, view, crop, size, isInside = true) {
   const [width, height] = isTurned(view) ? [crop.height, crop.width] : [crop.width, crop.height];
   let [scaleX, scaleY] = [size.width / width, size.height / height];
@@ -61,7 +63,10 @@ function sourcePoint(x, y, view, crop, size, isInside = true) {
 
 const clamp = (value, least, most) => Math.min(Math.max(value, least), most);
 
-/** From fractions of a view's picture to fractions of all of its upright source, and back; null where its size isn't known. */
+/**
+ * Maps fractions of a view's picture to fractions of its whole upright source, and back; null if a size is
+ * unknown.
+ */
 export function mapOf(view, source) {
   const [crop, size] = [seenPart(view, source), sizeOf(view, source)];
   if (!crop || !size || !source) return null;
@@ -69,7 +74,7 @@ export function mapOf(view, source) {
     const point = sourcePoint(x, y, view, crop, size, false);
     return [point.x / source.width, point.y / source.height];
   };
-  // The way is straight: three points tell all of it.
+  // The mapping is affine: three points determine it.
   const [[x, y], [ax, ay], [bx, by]] = [at(0, 0), at(1, 0), at(0, 1)];
   const [a, b, c, d] = [ax - x, ay - y, bx - x, by - y];
   const whole = a * d - b * c;
@@ -79,11 +84,11 @@ export function mapOf(view, source) {
   };
 }
 
-/** Lets a rectangle be dragged on a canvas while it is armed; `onCrop(seen)` when one was. */
+/** Lets the user drag a rectangle on a canvas while it is armed, then calls `onCrop(seen)`. */
 export class Marquee {
   #start = null;
 
-  /** `keepsShape()`: whether rectangles have the picture's shape; `onArm(isArmed)`. */
+  /** `keepsShape()` returns whether rectangles have the picture's shape; `onArm(isArmed)` reports changes. */
   constructor(canvas, frame, { keepsShape, onArm, onCrop }) {
     this.canvas = canvas;
     this.frame = frame;
@@ -103,13 +108,13 @@ export class Marquee {
       const seen = this.#rectangle(event);
       this.arm(false);
       const box = canvas.getBoundingClientRect();
-      // Smaller than a finger's tremble is a click.
+      // A smaller rectangle is a click.
       if (seen.width * box.width > 12 && seen.height * box.height > 12) onCrop(seen);
     });
     canvas.addEventListener("pointercancel", () => this.arm(false));
   }
 
-  /** A picture is touched for many reasons: only who asked for it draws on it, once. */
+  /** A picture is touched for many reasons, so drawing must be requested, once for each rectangle. */
   arm(isArmed) {
     this.#start = null;
     this.frame.hidden = true;
@@ -129,7 +134,7 @@ export class Marquee {
   #rectangle(event) {
     const [start, end] = [this.#start, this.#point(event)];
     let [width, height] = [Math.abs(end.x - start.x), Math.abs(end.y - start.y)];
-    // In fractions of the picture its own shape is a square; Shift lets go of it.
+    // In fractions of the picture, its own shape is a square. Shift allows any shape.
     if (this.keepsShape() && !event.shiftKey) width = height = Math.min(width, height);
     return {
       x: end.x < start.x ? start.x - width : start.x,

@@ -1,4 +1,4 @@
-// One view, large: its picture, what may be changed of it, and where else it is to be had.
+// One view, large: its picture, its settings, and its other URLs.
 import { askJSON, viewPath } from "./api.js";
 import { Marquee, cropOf, sizeOf } from "./crop.js";
 import { Screen } from "./stream.js";
@@ -6,12 +6,15 @@ import { codec, forHowLong, format, rate, say, size, spoken, stateName } from ".
 
 const byID = (id) => document.getElementById(id);
 
-/** The page's other face: a tile that was opened. */
+/** The dialog of a tile that was opened. */
 export class Detail {
   #marquee;
   #changes = Promise.resolve();
 
-  /** `onChange()` when another view is shown, or none; `onView(camera, view)` when one was changed; `onShoot(camera)`. */
+  /**
+   * `onChange()`: another view is shown, or none; `onView(camera, view)`: a view was changed;
+   * `onShoot(camera)`.
+   */
   constructor({ onChange, onView, onShoot }) {
     this.element = byID("detail");
     this.form = byID("controls");
@@ -39,7 +42,7 @@ export class Detail {
 
   get isOpen() { return this.tile !== null; }
 
-  /** Shows a tile's view; what the tile shows stands there until its first picture comes. */
+  /** Shows a tile's view, with the tile's picture until the first one comes. */
   open(tile) {
     this.tile = tile;
     this.#marquee.arm(false);
@@ -66,7 +69,7 @@ export class Detail {
     this.onChange();
   }
 
-  /** What Escape does: a selection is given up before the view is left. */
+  /** Handles Escape: cancels a selection, or else closes the view. */
   escape() {
     if (this.#marquee.isArmed) this.#marquee.arm(false);
     else this.close();
@@ -77,7 +80,7 @@ export class Detail {
     else byID("stage").requestFullscreen().catch(() => {});
   }
 
-  /** Says anew what is known of the view. */
+  /** Updates everything that is shown about the view. */
   update() {
     if (!this.isOpen) return;
     const { camera, view } = this.tile;
@@ -90,7 +93,7 @@ export class Detail {
     this.#showLinks(view);
   }
 
-  /** A part of the stream. */
+  /** Shows a part of the stream. */
   show(part) {
     this.showState(part.state);
     this.screen.show(part.blob);
@@ -102,7 +105,7 @@ export class Detail {
     const name = state === "off" ? "Off" : stateName(state);
     const why = state === camera.state ? [forHowLong(camera.since), camera.reason && `· ${camera.reason}`] : [];
     say(byID("detail-state"), [name, ...why].filter(Boolean).join(" "));
-    // Somebody is told how to draw a crop, or a zone of motion.
+    // The hint explains how to draw a crop or a motion zone.
     if (this.screen.canvas.classList.contains("can-crop")) return;
     const shown = this.screen.rate;
     say(byID("stage-hint"), state === "live" && shown > 0 ? `${rate(shown)} · ${codec()}` : "");
@@ -148,7 +151,7 @@ export class Detail {
     const isBlurred = view.background === "blur";
     const values = { ...view, fps: view.fps_limit, background: isBlurred ? "#000000" : view.background };
     for (const name of ["crop", "rotate", "mirror", "mode", "background", "width", "height", "filter", "fps", "quality"]) {
-      // What somebody is typing is his until he is done, and what was refused until he mends it.
+      // A field keeps its text while the user types in it, and after a refusal until the user corrects it.
       const isHis = document.activeElement === fields[name] || fields[name].ariaInvalid === "true";
       if (!isHis) fields[name].value = String(values[name] ?? "");
     }
@@ -182,19 +185,19 @@ export class Detail {
     const isNumber = ["rotate", "width", "height", "fps", "quality"].includes(name);
     let value = isNumber ? Number(text) : text;
     if (name === "enabled") value = field.checked;
-    // Nothing said: all of it, every frame, or as large as follows from the rest.
+    // Empty: the whole source, every frame, or the size that follows from the other settings.
     if (text === "") value = null;
     if (name === "blur") this.#set({ background: field.checked ? "blur" : "#000000" });
     else this.#set({ [name]: value });
   }
 
-  /** A slider tells its number at once, and the service when it rests. */
+  /** A slider shows its number at once. The service gets it when the slider is released. */
   #sliding(field) {
     if (field.name !== "quality") return;
     byID("quality-value").textContent = field.value;
   }
 
-  /** One change after the other, so that what the service has in the end is the last. */
+  /** Sends changes one after the other, so that the last one wins. */
   #set(change) {
     const { camera, view, key } = this.tile;
     this.#changes = this.#changes.then(async () => {
@@ -221,7 +224,7 @@ export class Detail {
   }
 }
 
-/** To the clipboard; pages that came without TLS have only the old way. */
+/** Copies to the clipboard. Pages without TLS have only the old API. */
 export async function copy(text, button) {
   try {
     await navigator.clipboard.writeText(text);

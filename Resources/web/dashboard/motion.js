@@ -1,4 +1,5 @@
-// What moves before the camera of the open view: its events with their pictures, and what it is watched for, changed live.
+// Motion at the camera of the open view: its events with their pictures, and its settings, which can be
+// changed live.
 import { askJSON, motionPath } from "./api.js";
 import { Marquee, mapOf } from "./crop.js";
 import { copy } from "./detail.js";
@@ -10,19 +11,19 @@ const LISTED = 30;
 const LOOKS_EVERY = 400;
 const SVG = "http://www.w3.org/2000/svg";
 
-/** The part of the open view that tells of motion. */
+/** The part of the open view that shows motion. */
 export class Motion {
   #tile = null;
   #timer = 0;
-  /** What was answered last. */
+  /** The last answer of the service. */
   #known = null;
   #changes = Promise.resolve();
-  /** Corners of a polygon that is being drawn, in fractions of the source; null while none is. */
+  /** Corners of the polygon that is being drawn, in fractions of the source; null if there is none. */
   #corners = null;
-  /** The range that is being dragged, until its change is answered. */
+  /** The slider that is being dragged, until its change is answered. */
   #held = null;
 
-  /** `onProblem(text)`, and `onEvent(event)` when somebody wants to see one. */
+  /** `onProblem(text)`, and `onEvent(event)` when the user opens an event. */
   constructor({ onProblem, onEvent }) {
     Object.assign(this, { onProblem, onEvent });
     this.form = byID("motion-form");
@@ -67,7 +68,7 @@ export class Motion {
     this.#tile = tile;
     const motion = tile?.camera.motion;
     byID("motion").hidden = !motion;
-    // The cells are of all of the camera, and so are answered only where a view may show all of it.
+    // Cells show the whole camera, so the service sends them only if a view may show all of it.
     const showsAll = tile?.camera.views.some((view) => view.enabled && !view.locked);
     byID("motion-tune").hidden = !motion?.watched || !canControl || !showsAll;
     this.#list(motion ? events : []);
@@ -96,7 +97,7 @@ export class Motion {
 
   // ---- Tuning
 
-  /** Asks what the cells are, again and again, while that is to be seen. */
+  /** Requests the cells repeatedly while they are visible. */
   async #look() {
     clearTimeout(this.#timer);
     const isOpen = byID("motion-tune").open && !byID("motion-tune").hidden && this.#tile !== null;
@@ -136,7 +137,7 @@ export class Motion {
     this.#outline();
   }
 
-  /** Zones have fields of the same names. */
+  /** The field of a setting. Fields of zones have the same names. */
   #field(key) { return this.form.querySelector(`.row [name="${key}"]`); }
 
   get #zones() { return (this.#known?.zones_watched ?? []).map(zone); }
@@ -189,7 +190,7 @@ export class Motion {
 
   #map() { return this.#tile && mapOf(this.#tile.view, this.#tile.source); }
 
-  /** Over the picture, whatever its size. */
+  /** Places the overlay over the picture, whatever its size. */
   #place() {
     for (const layer of [byID("motion-heat"), byID("motion-zones")]) {
       const { offsetLeft: left, offsetTop: top, offsetWidth: width, offsetHeight: height } = this.canvas;
@@ -206,7 +207,7 @@ export class Motion {
       const [u, v] = map.toSource((at % heat.width + 0.5) / heat.width, (Math.floor(at / heat.width) + 0.5) / heat.height);
       if (u < 0 || v < 0 || u >= 1 || v >= 1) continue;
       const much = cells[Math.floor(v * rows) * columns + Math.floor(u * columns)] / 100;
-      // What counts as moving is red; half as much is yellow.
+      // A cell that counts as moving is red, less than that yellow.
       picture.data.set([255, much >= 1 ? 60 : 200, 60, much < 0.3 ? 0 : Math.min(170, 60 + 60 * much)], at * 4);
     }
     context.putImageData(picture, 0, 0);
@@ -234,7 +235,7 @@ export class Motion {
     this.canvas.classList.toggle("can-crop", isArmed);
   }
 
-  /** Nothing is being drawn any more. */
+  /** Ends drawing. */
   #disarm() {
     if (this.marquee.isArmed) this.marquee.arm(false);
     if (!this.#corners) return;
@@ -266,7 +267,7 @@ export class Motion {
     else this.#outline();
   }
 
-  /** A rectangle of the picture lies across another one of the source, where that is turned. */
+  /** If the view is rotated, a rectangle of the picture becomes another one of the source. */
   #draw(seen) {
     const map = this.#map();
     if (!map) return;
@@ -283,17 +284,17 @@ export class Motion {
   }
 }
 
-/** To a thousandth, inside of the picture. */
+/** Rounds to a thousandth within 0...1. */
 const fraction = (value) => Math.round(Math.min(Math.max(value, 0), 1) * 1000) / 1000;
 
-/** A zone's parts, out of `NAME=PLACE:sensitivity=N:min-size=N`. */
+/** Parses a zone, `NAME=PLACE:sensitivity=N:min-size=N`. */
 function zone(text) {
   const [name, ...rest] = text.split("=");
   const [place, ...words] = rest.join("=").split(":");
   return { name, place, ...Object.fromEntries(words.map((part) => part.split("="))) };
 }
 
-/** And back. */
+/** Formats a zone. */
 const word = ({ name, place, ...words }) =>
   [`${name}=${place}`, ...Object.entries(words).filter(([, value]) => value !== "").map((part) => part.join("="))].join(":");
 
@@ -305,7 +306,7 @@ function corners(place) {
   return [[x, y], [x + width, y], [x + width, y + height], [x, y + height]];
 }
 
-/** What to write into the configuration, to keep what was changed here. */
+/** The configuration that makes the changes permanent. */
 function yaml(camera, known) {
   const zones = (known.zones_watched ?? []).map((text) => {
     const [name, ...rest] = text.split("=");

@@ -1,4 +1,4 @@
-// What was recorded of a camera: a timeline, a list, and a player in place of the live picture.
+// The recordings of a camera: a timeline, a list, and a player in place of the live picture.
 import { ask, askJSON, recordPath, timelinePath } from "./api.js";
 import { Motion } from "./motion.js";
 import { count, forHowLong, say, stateName, timeOfDay } from "./words.js";
@@ -6,21 +6,21 @@ import { count, forHowLong, say, stateName, timeOfDay } from "./words.js";
 const byID = (id) => document.getElementById(id);
 const LISTED = 200;
 const TRIGGER_SECONDS = 30;
-/** What is seen of a recording before the moment that was asked for. */
+/** How long before the requested time a recording starts to play. */
 const SECONDS_BEFORE = 2;
-/** The timeline shows at least so much, in milliseconds. */
+/** The shortest span of the timeline, in milliseconds. */
 const SHORTEST = 600_000;
 
-/** The part of the open view that has the recordings of its camera. */
+/** The part of the open view that shows the recordings of its camera. */
 export class Recordings {
   #camera = null;
   #asked = 0;
-  /** While a recording is played. */
+  /** The player of a recording; null if none is played. */
   #player = null;
   #played = null;
   #recordings = [];
 
-  /** `onProblem(text)` where something can't be done. */
+  /** `onProblem(text)` if something can't be done. */
   constructor(onProblem) {
     this.onProblem = onProblem;
     this.motion = new Motion({ onProblem, onEvent: (event) => this.#playEvent(event) });
@@ -28,7 +28,7 @@ export class Recordings {
     byID("recording-live").addEventListener("click", () => this.stop());
   }
 
-  /** Shows those of a tile's camera; null for none. */
+  /** Shows the recordings of a tile's camera; null for none. */
   async show(tile, canControl = false) {
     const camera = tile?.camera ?? null;
     if (camera?.name !== this.#camera) this.stop();
@@ -45,7 +45,7 @@ export class Recordings {
       when ? askJSON(`api/recordings?${words}`).catch(() => ({ recordings: [] })) : { recordings: [] },
       askJSON(timelinePath(camera.name)).catch(() => ({ motion: [], states: [] })),
     ]);
-    // Another was asked for meanwhile.
+    // Another camera was requested meanwhile.
     if (number !== this.#asked) return;
     this.#recordings = recordings;
     this.motion.show(tile, canControl, timeline.motion);
@@ -54,13 +54,13 @@ export class Recordings {
     this.#draw(recordings, timeline);
   }
 
-  /** The recording that has an event, at that time; else its picture. */
+  /** Plays the recording of an event, at that time, or else opens the event's picture. */
   #playEvent(event) {
     const time = Date.parse(event.best ?? event.since);
     if (!this.#playAt(time) && event.picture) open(event.picture.slice(1), "_blank", "noopener");
   }
 
-  /** Whether there is a recording of a time. */
+  /** Plays the recording of a time. Returns whether there is one. */
   #playAt(time) {
     const found = this.#recordings.find((recording) => {
       const start = Date.parse(recording.start);
@@ -73,11 +73,11 @@ export class Recordings {
     return true;
   }
 
-  /** Back to the live picture. */
+  /** Returns to the live picture. */
   stop() {
     if (!this.#player) return;
     this.#player.remove();
-    // So that nothing more of it is fetched.
+    // Stops loading the file.
     this.#player.removeAttribute("src");
     this.#player.load();
     this.#player = this.#played = null;
@@ -125,7 +125,7 @@ export class Recordings {
     }));
   }
 
-  /** A bar for each, from the oldest to now, and marks of what moved and of when the camera was lost. */
+  /** Draws a bar for each recording, from the oldest to now, and marks for motion and for a lost camera. */
   #draw(recordings, { motion, states }) {
     const now = Date.now();
     const starts = recordings.map(({ start }) => Date.parse(start));

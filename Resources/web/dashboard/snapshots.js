@@ -1,4 +1,4 @@
-// Snapshots: taken on request, and shown as toasts whoever had them taken.
+// Snapshots: taken on request. Those of any client are shown as toasts.
 import { askJSON, snapshotPath } from "./api.js";
 import { timeOfDay } from "./words.js";
 
@@ -6,20 +6,20 @@ const STAY = 7000;
 const MOST = 4;
 const THUMBS = 4;
 
-/** Toasts, one for each frame that a snapshot was taken of, with a round picture of each of its views. */
+/** Toasts, one for each frame of a snapshot, with a round picture of each view (at most four). */
 export class Snapshots {
   #toasts = new Map();
   #list = document.getElementById("toasts");
 
-  /** `onProblem(text)` where one can't be had. */
+  /** `onProblem(text)` if a snapshot can't be taken. */
   constructor(onProblem) {
     this.onProblem = onProblem;
-    // Who reads a toast, or is about to click, is not hurried.
+    // Toasts stay while the user reads or is about to click.
     for (const type of ["pointerenter", "focusin"]) this.#list.addEventListener(type, () => this.#hold());
     for (const type of ["pointerleave", "focusout"]) this.#list.addEventListener(type, () => this.#release());
   }
 
-  /** Takes one of all views of a camera's next frame. */
+  /** Takes a snapshot of all views from a camera's next frame. */
   async take(camera) {
     try {
       const answer = await askJSON(snapshotPath(camera), { method: "POST" });
@@ -31,7 +31,7 @@ export class Snapshots {
     }
   }
 
-  /** An event of the service. One that is told late may have no picture any more. */
+  /** Shows a snapshot from an event of the service. A late event may have no picture any more. */
   show(event) {
     if (!event.snapshot) return;
     this.#toast(event.camera, event.sequence, event.timestamp).add(event.view, event.snapshot);
@@ -75,7 +75,7 @@ class Toast {
     this.element.querySelector(".toast-close").addEventListener("click", onEnd);
   }
 
-  /** A view's picture; base64 of a JPEG. */
+  /** Adds a view's picture: a JPEG in base64. */
   add(view, picture) {
     if (this.#views.has(view)) return;
     this.#views.add(view);
@@ -90,7 +90,7 @@ class Toast {
     this.element.querySelector(".toast-text span").textContent = `Snapshot at ${this.time} · ${what}`;
   }
 
-  /** Whole pictures, where they were asked for here, to be saved. */
+  /** Offers the full pictures for saving, if this page has requested them. */
   offer({ camera, sequence, pictures }) {
     const save = this.element.querySelector(".toast-save");
     this.#links = pictures.map(({ view, snapshot }) => {
@@ -118,7 +118,7 @@ class Toast {
   end() {
     this.hold();
     this.element.remove();
-    // A download that has just begun still reads it.
+    // A download that has just begun still reads the URLs.
     setTimeout(() => { for (const link of this.#links) URL.revokeObjectURL(link.href); }, 10_000);
   }
 }

@@ -1,11 +1,11 @@
-// Live pictures: one request for all that is seen, taken apart as it comes, and asked for again when it ends; and what
-// shows them.
+// Live pictures: one request for all visible views, parsed as it comes and repeated when it ends; and the
+// canvases that show them.
 import { ask } from "./api.js";
 
 const LONGEST_HEAD = 16 << 10;
 const LARGEST_PART = 32 << 20;
 
-/** Takes `multipart/x-mixed-replace` apart by Content-Length; bytes may be cut anywhere. */
+/** Parses `multipart/x-mixed-replace` by Content-Length; the bytes may be split anywhere. */
 export class MultipartParser {
   #onPart;
   #head = "";
@@ -13,7 +13,7 @@ export class MultipartParser {
   #body = null;
   #filled = 0;
 
-  /** `onPart(headers, body)`: a Map of lower-case names, and a Uint8Array that is the receiver's. */
+  /** `onPart(headers, body)`: a Map with lower-case names, and a Uint8Array that the receiver owns. */
   constructor(onPart) { this.#onPart = onPart; }
 
   push(bytes) {
@@ -66,12 +66,13 @@ export class MultipartParser {
   }
 }
 
-// The service repeats a picture once a second at least: longer silence is a connection that is no more.
+// The service repeats a picture at least once a second, so a longer silence means that the connection is
+// lost.
 const SILENCE = 10_000;
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 10_000;
 
-/** A connection that brings what is seen, and is made again when it ends. There is none while nothing is wanted. */
+/** A connection that is opened again when it ends. There is none while no path is wanted. */
 export class Live {
   #open;
   #onState;
@@ -82,15 +83,15 @@ export class Live {
   #timer = 0;
 
   /**
-   * `open(response)` gives `{push(bytes), close()}` for what comes, where `push` may take its time;
-   * `onState("idle" | "connecting" | "open" | "waiting", retryAt)` when that changes.
+   * `open(response)` returns `{push(bytes), close()}` for the data, where `push` may be asynchronous;
+   * `onState("idle" | "connecting" | "open" | "waiting", retryAt)` reports changes.
    */
   constructor(open, onState) {
     this.#open = open;
     this.#onState = onState;
   }
 
-  /** What is wanted from now on: a path, or null for nothing. The same path again changes nothing. */
+  /** Sets the path to request, or null for none. The same path again changes nothing. */
   want(path) {
     if (path === this.#path) return;
     this.#path = path;
@@ -98,7 +99,7 @@ export class Live {
     this.retryNow();
   }
 
-  /** Connects without waiting any longer. */
+  /** Connects again at once. */
   retryNow() {
     clearTimeout(this.#timer);
     this.#connection?.abort();
@@ -106,7 +107,7 @@ export class Live {
     if (this.#path === null) return this.#onState("idle");
     const connection = this.#connection = new AbortController();
     const path = this.#path;
-    // Not before the last one has ended: two would each have half of what there is.
+    // Not before the last one has ended: two at a time would compete with each other.
     this.#last = this.#last.then(() => this.#run(path, connection));
   }
 
@@ -139,14 +140,14 @@ export class Live {
     if (connection !== this.#connection) return;
     connection.abort();
     this.ended(failure);
-    // Something else may be wanted now.
+    // Another path may be wanted now.
     if (connection === this.#connection) this.#wait();
   }
 
-  /** A connection that was still wanted has ended: by an error, or null. */
+  /** Called when a connection that was still wanted has ended, with the error or null. */
   ended() {}
 
-  /** Each time a little longer, and not all browsers at the same moment. */
+  /** Waits with backoff, and with jitter so that browsers do not reconnect all at once. */
   #wait() {
     const pause = this.#pause * (0.75 + Math.random() / 2);
     this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE);
@@ -157,7 +158,7 @@ export class Live {
 
 /** JPEGs of many views. */
 export class LiveStream extends Live {
-  /** `onPicture({camera, view, sequence, timestamp, state, blob})` for each part; `onState` as of `Live`. */
+  /** `onPicture({camera, view, sequence, timestamp, state, blob})` for each part; `onState` as in `Live`. */
   constructor(onPicture, onState) {
     super(() => {
       const parser = new MultipartParser((headers, body) => onPicture({
@@ -173,14 +174,14 @@ export class LiveStream extends Live {
   }
 }
 
-/** A canvas that shows the newest picture: while one is decoded the next waits, and gives way to one that is newer. */
+/** A canvas that shows the newest picture. While one is decoded, only the newest of the others waits. */
 export class Screen {
   #next = null;
   #isBusy = false;
   #times = [];
   #epoch = 0;
 
-  /** `onShape({width, height})` when pictures have another size than those before. */
+  /** `onShape({width, height})` when the size of pictures changes. */
   constructor(canvas, onShape = () => {}) {
     this.canvas = canvas;
     this.onShape = onShape;
@@ -192,7 +193,7 @@ export class Screen {
     if (!this.#isBusy) this.#drain();
   }
 
-  /** The picture that a video shows now. */
+  /** Draws the current picture of a video. */
   draw(video) {
     this.#next = null;
     this.#epoch++;
@@ -203,20 +204,20 @@ export class Screen {
 
   #count() { this.#times = [...this.#times.slice(-89), performance.now()]; }
 
-  /** What another screen shows, until a picture comes. */
+  /** Shows another canvas's content until a picture comes. */
   copy(other) {
     this.#fit(other.width, other.height);
     this.context.drawImage(other, 0, 0);
   }
 
-  /** Forgets what was to be shown: pictures are of something else from now on. */
+  /** Drops waiting pictures: those that follow are from another view. */
   clear() {
     this.#next = null;
     this.#times = [];
     this.#epoch++;
   }
 
-  /** Pictures a second that were drawn of late. */
+  /** The number of pictures a second, over the last 3 seconds. */
   get rate() {
     const recent = this.#times.filter((time) => time > performance.now() - 3000);
     return recent.length < 2 ? 0 : (recent.length - 1) * 1000 / (recent.at(-1) - recent[0]);

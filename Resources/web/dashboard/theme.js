@@ -1,8 +1,8 @@
-// Light or dark before anything is painted, as chosen here the last time; without a choice as the system has it.
+// Sets light or dark before anything is painted, as last chosen here, or by default as in the system.
 "use strict";
 try {
   const theme = localStorage.getItem("glpreview.theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 } catch {
-  // A browser that keeps nothing for us: as the system has it.
+  // Without local storage the system's setting applies.
 }

@@ -1,5 +1,5 @@
-// The overview: a group for each node, a section for each camera and scene, a tile for each of its views, kept from one answer
-// to the next.
+// The overview: a group for each node, a section for each camera and scene, and a tile for each view.
+// Elements are reused from one answer to the next.
 import { sizeOf } from "./crop.js";
 import { Screen } from "./stream.js";
 import { count, forHowLong, format, nodeStateName, rate, say, size, spoken, stateName } from "./words.js";
@@ -7,9 +7,9 @@ import { count, forHowLong, format, nodeStateName, rate, say, size, spoken, stat
 const clone = (id) => document.getElementById(id).content.firstElementChild.cloneNode(true);
 const find = (element, name) => element.querySelector(`.${name}`);
 
-/** A view's picture, and the little that is said of it. */
+/** A view's picture, with its name and a few facts. */
 export class Tile {
-  /** `onOpen(tile)` when somebody wants to see it large. */
+  /** `onOpen(tile)` when the user opens the tile. */
   constructor(section, camera, view, onOpen) {
     this.section = section;
     this.key = `${camera.name}/${view.name}`;
@@ -39,10 +39,10 @@ export class Tile {
     this.showState(camera.state);
   }
 
-  /** The size of what crops are in; null where it is not known yet. */
+  /** The size of the source, which crops refer to; null if not known yet. */
   get source() { return this.section.source; }
 
-  /** What is not known of the source's size is seen in a picture of all of it. */
+  /** Learns the source's size from a picture that shows the whole source. */
   measure({ width, height }) {
     const { rotate, crop, width: wide, height: high } = this.view;
     if (this.element.dataset.state === "live" && !crop && !wide && !high) {
@@ -52,7 +52,7 @@ export class Tile {
     this.section.arrange();
   }
 
-  /** What stands on the picture where it is not live. */
+  /** Shows the state over the picture unless it is live. */
   showState(state) {
     const isOff = !this.view.enabled;
     this.element.dataset.state = isOff ? "off" : state;
@@ -65,14 +65,14 @@ export class Tile {
     this.screen.canvas.setAttribute("aria-label", label);
   }
 
-  /** A part of the stream. */
+  /** Shows a part of the stream. */
   show(part) {
     if (this.element.dataset.state !== part.state && this.view.enabled) this.showState(part.state);
     this.screen.show(part.blob);
   }
 }
 
-/** A camera or scene: its head, and its tiles. */
+/** A camera or scene: its heading and its tiles. */
 class CameraSection {
   constructor(camera, onShoot) {
     this.element = clone("camera-template");
@@ -83,7 +83,7 @@ class CameraSection {
     this.shoot.addEventListener("click", () => onShoot(this.camera.name));
   }
 
-  /** `level` is that of its heading. */
+  /** `level` is the level of its heading. */
   update(camera, canShoot, level, onOpen) {
     this.camera = camera;
     find(this.element, "camera-name").textContent = camera.name;
@@ -100,10 +100,12 @@ class CameraSection {
     this.arrange();
   }
 
-  /** The size of the source; null where neither it nor a picture told. */
+  /** The size of the source; null if neither the service nor a picture has shown it. */
   get source() { return [this.camera, this.camera.format].find((known) => known?.width) ?? this.seen; }
 
-  /** The row's height is the same for all: a picture takes room by its shape, a camera by those of its pictures. */
+  /**
+   * All rows have one height, so a picture's width follows from its shape, and a camera's from its pictures'.
+   */
   arrange() {
     const tiles = [...this.tiles.values()];
     for (const tile of tiles) tile.element.style.setProperty("--shape", tile.shape);
@@ -126,7 +128,9 @@ class CameraSection {
   }
 }
 
-/** A node: its head, and its cameras. Somebody may close it: then they are out of sight, and are not streamed. */
+/**
+ * A node: its heading and its cameras. While the user has closed it, its cameras are hidden and not streamed.
+ */
 class NodeGroup {
   constructor() {
     this.element = clone("node-template");
@@ -156,12 +160,14 @@ class NodeGroup {
   }
 }
 
-/** The nodes of an answer, each with its cameras: first the one that has answered, then its peers in their order. */
+/**
+ * The nodes of an answer, each with its cameras: first the node that has answered, then its peers in order.
+ */
 function nodesOf({ cameras, node, peers = [] }) {
   const own = node?.name ?? "";
   const nodes = new Map([[own, { name: own, isOwn: true, state: "up", cameras: [] }]]);
   for (const peer of peers) {
-    // It may be known twice, by its address and by its lease.
+    // A node may be known twice, by its address and by its lease.
     const isKnown = ["self", "duplicate"].includes(peer.state) || nodes.get(peer.name)?.state === "up";
     if (!isKnown) nodes.set(peer.name, { ...peer, cameras: [] });
   }
@@ -169,12 +175,12 @@ function nodesOf({ cameras, node, peers = [] }) {
   return [...nodes.values()];
 }
 
-/** All cameras, as the service told last. */
+/** All cameras of the service's last answer. */
 export class Overview {
   #nodes = new Map();
   #sections = new Map();
 
-  /** `onOpen(tile)`, `onShoot(camera)`, `onSeen()` when other tiles are in sight. */
+  /** `onOpen(tile)`, `onShoot(camera)`, `onSeen()` when other tiles become visible. */
   constructor(element, { onOpen, onShoot, onSeen }) {
     this.element = element;
     this.onOpen = onOpen;
@@ -190,10 +196,10 @@ export class Overview {
 
   get tiles() { return [...this.#sections.values()].flatMap((section) => [...section.tiles.values()]); }
 
-  /** Those that nobody has closed. */
+  /** The tiles in groups that are not closed. */
   get open() { return this.tiles.filter((tile) => !tile.element.closest("details:not([open])")); }
 
-  /** Whether there are nodes to be told apart. */
+  /** Whether there are several nodes. */
   get isGrouped() { return this.#nodes.size > 1; }
 
   tile(key) { return this.tiles.find((tile) => tile.key === key); }
@@ -217,7 +223,7 @@ export class Overview {
     for (const tile of this.tiles) this.sight.observe(tile.element);
   }
 
-  /** A camera's state, from an event. */
+  /** Sets a camera's state from an event. */
   setState(name, { state, reason, since }) {
     const section = this.#sections.get(name);
     if (!section) return;
@@ -226,13 +232,13 @@ export class Overview {
     for (const tile of section.tiles.values()) tile.showState(state);
   }
 
-  /** How long ago something was grows with time. */
+  /** Updates durations, which grow with time. */
   tick() {
     for (const shown of [...this.#nodes.values(), ...this.#sections.values()]) shown.showState();
   }
 }
 
-/** What is shown of a list: elements stay those of their names; the rest goes. */
+/** Updates the elements of a list: reuses those with the same names, and removes the rest. */
 function keep(shown, values, { make, update }) {
   const next = new Map();
   for (const value of values) {
@@ -248,7 +254,7 @@ function keep(shown, values, { make, update }) {
 
 /** Puts elements into an order. */
 function place(parent, items) {
-  // Who stands where it belongs is not moved: that would take the focus from it.
+  // An element in its place is not moved, because it would lose the focus.
   let next = parent.firstElementChild;
   for (const { element } of items) {
     if (element === next) next = next.nextElementSibling;

@@ -1,10 +1,10 @@
-// One view as H.264: fetched, played by Media Source Extensions, and drawn where its JPEGs would be.
+// One view as H.264: fetched, played by Media Source Extensions, and drawn in place of its JPEGs.
 import { Live } from "./stream.js";
 
-/** Seconds. Later than this, it plays a little faster; much later, it jumps. */
+/** The delay in seconds above which it plays a little faster; above `VERY_LATE` it jumps. */
 const LATE = 0.1;
 const VERY_LATE = 1;
-/** The least that was played and is kept, in seconds. */
+/** The least that stays buffered after it was played, in seconds. */
 const KEPT = 5;
 /** How long the first picture may take, in milliseconds. */
 const PATIENCE = 5000;
@@ -15,18 +15,18 @@ const canPlay = () =>
   "MediaSource" in window && "requestVideoFrameCallback" in HTMLVideoElement.prototype
   && MediaSource.isTypeSupported('video/mp4; codecs="avc1.42c028"');
 
-/** What plays a stream of fragments. */
+/** Plays a stream of fragments. */
 class Player {
   #video = document.createElement("video");
   #source = new MediaSource();
   #buffer;
   #keyframe;
 
-  /** `keyframe()` is the longest time between two key pictures, in seconds. */
+  /** `keyframe()` returns the longest time between two keyframes, in seconds. */
   constructor(type, keyframe, onFrame) {
     this.#keyframe = keyframe;
     Object.assign(this.#video, { muted: true, playsInline: true, disableRemotePlayback: true, className: "player" });
-    // Browsers play what is in the page.
+    // Browsers only play a video that is in the page.
     document.body.append(this.#video);
     const drawn = () => {
       onFrame(this.#video);
@@ -51,14 +51,14 @@ class Player {
     const { currentTime } = this.#video;
     const { buffered } = buffer;
     if (buffered.length === 0) return;
-    // What is let go goes up to a key picture, of which there must be one that was played.
+    // Removal extends to the next keyframe, so a keyframe that was already played must remain.
     const kept = Math.max(KEPT, this.#keyframe() + 1);
     if (buffered.start(0) < currentTime - 2 * kept) {
       await this.#change(buffer, () => buffer.remove(0, currentTime - kept));
     }
     const last = buffered.length - 1;
     const end = buffered.end(last);
-    // Also where pictures are missing: it does not play across gaps.
+    // Also jumps over gaps, which the browser does not play across.
     if (end - currentTime > VERY_LATE || currentTime < buffered.start(last)) {
       this.#video.currentTime = Math.max(buffered.start(last), end - LATE / 2);
     }
@@ -93,10 +93,12 @@ export class LiveVideo extends Live {
   #ends = [];
   /** The pause after a video without a picture; doubles each time. */
   #pause = PAUSE;
-  /** The longest time between two key pictures of the view that is wanted, in seconds. */
+  /** The longest time between two keyframes of the wanted view, in seconds. */
   keyframe = 10;
 
-  /** `onFrame(video)` for each picture; `onFail()` when JPEGs are to be asked for instead; `onState` as of `Live`. */
+  /**
+   * `onFrame(video)` for each picture; `onFail()` when JPEGs should be used instead; `onState` as in `Live`.
+   */
   constructor(onFrame, onFail, onState) {
     super((response) => {
       const timer = setTimeout(() => {
@@ -119,15 +121,15 @@ export class LiveVideo extends Live {
     this.#onFail = onFail;
   }
 
-  /** Whether this browser and the service can do it, as far as is known. */
+  /** Whether this browser and the service support video, as far as known. */
   get isUsable() { return performance.now() >= this.#notBefore; }
 
   ended(error) {
-    // A connection that broke is made again.
+    // A broken connection is opened again.
     if (error instanceof TypeError) return;
     const now = performance.now();
     this.#ends = [...this.#ends, now].filter((time) => time > now - 20_000);
-    // A browser that can't decode it, and a service without an encoder, won't in a minute.
+    // A browser that can't decode it, or a service without an encoder, will not change in a minute.
     const isFinal = error && (!error.status || error.status === 501);
     if (error || this.#ends.length > 3) this.#fail(error?.message ?? "it ends again and again", isFinal ? Infinity : PAUSE);
   }

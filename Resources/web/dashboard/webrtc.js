@@ -1,15 +1,18 @@
-// One view as H.264 by WebRTC (WHEP): the quickest way to see it, where datagrams get through.
+// One view as H.264 by WebRTC (WHEP): the lowest latency, if datagrams get through.
 import { ask } from "./api.js";
 
-/** How long the first picture may take, and every other one, in milliseconds. The service repeats one each second. */
+/**
+ * How long the first picture, and each further one, may take, in milliseconds. The service repeats one each
+ * second.
+ */
 const PATIENCE = 3000;
-/** How long nothing is tried after a failure. */
+/** The pause after a failure, in milliseconds. */
 const PAUSE = 60_000;
 
 const canPlay = () =>
   typeof RTCPeerConnection === "function" && "requestVideoFrameCallback" in HTMLVideoElement.prototype;
 
-/** A session that plays the one view that is wanted, and ends with it. */
+/** Plays the wanted view in a session, which ends when another is wanted. */
 export class LivePeer {
   #onFrame;
   #onChange;
@@ -17,16 +20,16 @@ export class LivePeer {
   #session = null;
   #notBefore = 0;
 
-  /** `onFrame(video)` for each picture; `onChange()` when it begins to play, or plays no longer. */
+  /** `onFrame(video)` for each picture; `onChange()` when it begins or stops playing. */
   constructor(onFrame, onChange) {
     this.#onFrame = onFrame;
     this.#onChange = onChange;
   }
 
-  /** Whether its pictures come. Until then, and where they never do, another way has to be taken. */
+  /** Whether pictures are arriving. Until then, another transport must be used. */
   get isPlaying() { return this.#session?.isPlaying ?? false; }
 
-  /** What is wanted from now on: the path for an offer, or null for nothing. */
+  /** Sets the path for the offer, or null for no session. */
   want(path) {
     if (path === this.#path && (this.#session || performance.now() < this.#notBefore)) return;
     this.#end();
@@ -53,7 +56,7 @@ export class LivePeer {
       this.#onFrame(video);
       video.requestVideoFrameCallback(drawn);
     };
-    // Browsers play what is in the page.
+    // Browsers only play a video that is in the page.
     document.body.append(video);
     video.requestVideoFrameCallback(drawn);
     connection.addTransceiver("video", { direction: "recvonly" });
@@ -66,7 +69,7 @@ export class LivePeer {
       if (session !== this.#session) return;
       await connection.setRemoteDescription({ type: "answer", sdp });
     } catch (error) {
-      // A service without the libraries, and a browser without H.264, won't have them in a minute.
+      // A service without the libraries, or a browser without H.264, will not have them in a minute.
       this.#fail(session, error.message, error.status === 501 || error.status === 406 ? Infinity : PAUSE);
     }
   }
@@ -84,7 +87,7 @@ export class LivePeer {
     this.#session = null;
   }
 
-  /** The service sees a session end that has connected, and forgets one that has not. */
+  /** The service notices the end of a connected session, and drops one that never connected. */
   #close({ connection, video, watch }) {
     clearTimeout(watch);
     connection.close();

@@ -1,4 +1,4 @@
-// What people read: states, times, sizes.
+// Texts for users: states, times, sizes.
 import { serverNow } from "./api.js";
 
 const STATES = { live: "Live", opening: "Opening", stalled: "Stalled", lost: "Lost", off: "Off", idle: "Idle" };
@@ -12,7 +12,7 @@ export const nodeStateName = (state) => NODE_STATES[state] ?? state;
 /** "1 camera", "3 cameras", "no cameras". */
 export const count = (number, noun) => `${number || "no"} ${noun}${number === 1 ? "" : "s"}`;
 
-/** "for 3 min" of a time in ISO 8601; empty where there is none. */
+/** "for 3 min" from a time in ISO 8601; empty without one. */
 export function forHowLong(since) {
   const seconds = Math.floor((serverNow() - Date.parse(since)) / 1000);
   if (!Number.isFinite(seconds) || seconds < 5) return "";
@@ -28,26 +28,26 @@ export function rate(fps) {
   return `${Number.isInteger(rounded) ? rounded : rounded.toFixed(1)} fps`;
 }
 
-/** Writes only what changes. */
+/** Sets an element's text if it has changed. */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
 export const size = ({ width, height }) => `${width}×${height}`;
 
-/** What a camera captures: "1280×720 MJPG"; empty where that is not known. */
+/** A camera's format, such as "1280×720 MJPG"; empty if unknown. */
 export const format = (camera) =>
   [camera.format?.width && size(camera.format), camera.format?.format].filter(Boolean).join(" ");
 
-/** The time of day, of seconds since 1970 or a time in ISO 8601. */
+/** The time of day, from seconds since 1970 or a time in ISO 8601. */
 export function timeOfDay(timestamp) {
   const date = typeof timestamp === "number" ? new Date(timestamp * 1000) : new Date(timestamp);
   return Number.isNaN(date.getTime()) ? "" : date.toLocaleTimeString([], { hour12: false });
 }
 
-/** "camera, main": for names that are heard. */
+/** "camera, main": for names that screen readers speak. */
 export const spoken = (camera, view) => `${camera}, ${view}`;
 
-/** How the pictures come that are shown now. */
+/** The codec or transport of the pictures that are shown now. */
 export const codec = () =>
   ({ h264: "H.264", webrtc: "H.264 by WebRTC" })[document.documentElement.dataset.codec] ?? "JPEG";

@@ -11,13 +11,14 @@ package struct CacheFolder: Sendable, Equatable {
   private let base: CacheBase
   private let path: String
 
-  /// The folder `glpreview` in `base`; created on the first write.
+  /// Uses the folder `glpreview` in `base`; created on the first write.
   init(base: CacheBase) {
     self.base = base
     path = base.path + "/glpreview"
   }
 
-  /// A file's bytes; nil if it is longer than `limit`, not a regular file, or writable by other users.
+  /// Returns a file's bytes; nil if it is longer than `limit`, not a regular file, or writable by other
+  /// users.
   package func read(_ name: String, limit: Int) -> [UInt8]? {
     guard let folder = OpenFile(path, O_RDONLY | O_DIRECTORY), folder.isOurs(S_IFDIR) else { return nil }
     // O_NONBLOCK, because opening a FIFO would wait for a writer.
@@ -59,14 +60,14 @@ package struct CacheBase: Sendable, Equatable {
   /// An absolute path.
   package let path: String
 
-  /// The user's cache folder, by the environment at first use. Nil if there is none, if `GLPREVIEW_SHADER_CACHE` is
-  /// `off`, or if the environment may be another user's (setuid).
+  /// The user's cache folder, according to the environment at first use. Nil if there is none, if
+  /// `GLPREVIEW_SHADER_CACHE` is `off`, or if the environment may be another user's (setuid).
   package static let ofThisProcess =
     getuid() == geteuid() ? CacheBase { unsafe String(lent: getenv($0)) } : nil
 
-  /// `XDG_CACHE_HOME` (XDG Base Directory Specification), otherwise the folder that systemd gives a service
-  /// (systemd.exec, `CacheDirectory=`), otherwise `.cache` in the home folder. Paths that are not absolute are
-  /// ignored.
+  /// Selects `XDG_CACHE_HOME` (XDG Base Directory Specification), otherwise the folder that systemd gives a
+  /// service (systemd.exec, `CacheDirectory=`), otherwise `.cache` in the home folder. Paths that are not
+  /// absolute are ignored.
   init?(_ variable: (String) -> String?) {
     func path(_ name: String) -> String? {
       // systemd separates several folders with colons.
@@ -81,7 +82,8 @@ package struct CacheBase: Sendable, Equatable {
     self.path = path
   }
 
-  /// Creates the folder, but only in an existing folder of this user: under sudo the home may be another user's.
+  /// Creates the folder, but only in an existing folder of this user: under sudo the home may be another
+  /// user's.
   package func make() {
     guard unsafe access(path, F_OK) != 0, let end = path.lastIndex(of: "/") else { return }
     guard OpenFile(String(path[...end]), O_RDONLY | O_DIRECTORY)?.isOurs(S_IFDIR) == true else { return }
@@ -96,7 +98,8 @@ package struct CacheBase: Sendable, Equatable {
 struct OpenFile: ~Copyable {
   let number: CInt
 
-  /// Opens `path` without following a final link. New files are accessible to the user only. Nil if opening fails.
+  /// Opens `path` without following a final link. New files are accessible to the user only. Nil if opening
+  /// fails.
   init?(_ path: String, _ flags: CInt) { self.init(path, flags, in: AT_FDCWD) }
 
   private init?(_ name: String, _ flags: CInt, in folder: CInt) {
@@ -108,7 +111,8 @@ struct OpenFile: ~Copyable {
 
   deinit { close(number) }
 
-  /// Whether it has type `kind` (`S_IFREG`, `S_IFDIR`), belongs to this user, and is not writable by group or others.
+  /// Returns whether it has type `kind` (`S_IFREG`, `S_IFDIR`), belongs to this user, and is not writable by
+  /// group or others.
   borrowing func isOurs(_ kind: mode_t) -> Bool {
     var status = stat()
     guard unsafe fstat(number, &status) == 0 else { return false }
@@ -116,7 +120,7 @@ struct OpenFile: ~Copyable {
       && status.st_mode & (S_IWGRP | S_IWOTH) == 0
   }
 
-  /// All bytes; nil if there are more than `limit`.
+  /// Returns all bytes; nil if there are more than `limit`.
   borrowing func contents(limit: Int) -> [UInt8]? {
     var status = stat()
     guard unsafe fstat(number, &status) == 0, status.st_size <= limit else { return nil }

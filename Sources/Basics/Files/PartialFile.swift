@@ -1,8 +1,8 @@
-// A file that is written under another name, and renamed when it is whole.
+// A file that is written under a temporary name, and renamed when it is complete.
 internal import Glibc
 internal import Synchronization
 
-/// A file that appears under its name when it is finished, and never does if it is not.
+/// A file that appears under its own name only when it is finished.
 package final class PartialFile: Sendable {
   private let path: String
   private let target: String
@@ -30,7 +30,7 @@ package final class PartialFile: Sendable {
 
   deinit { remove() }
 
-  /// Removes it unless it is finished. Nothing may be appended any more.
+  /// Removes the file unless it is finished. Nothing may be appended afterwards.
   package func remove() {
     if !isOver.exchange(true, ordering: .relaxed) {
       close(file)
@@ -39,7 +39,8 @@ package final class PartialFile: Sendable {
     PictureFile.unfinished.withLock { _ = $0.remove(temporary) }
   }
 
-  /// Whether there is something at `path` that is written in place, such as a device or a FIFO.
+  /// Returns whether `path` exists and is written in place: neither a regular file nor a folder, such as a
+  /// device or a FIFO.
   package static func isInPlace(_ path: String) -> Bool {
     var status = stat()
     return unsafe stat(path, &status) == 0 && ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
@@ -59,7 +60,7 @@ package final class PartialFile: Sendable {
     }
   }
 
-  /// Gives it its name. Nothing may be appended any more.
+  /// Renames the file to its own name. Nothing may be appended afterwards.
   package func finish() throws(WriteError) {
     isOver.store(true, ordering: .relaxed)
     // Some file systems report a lack of space only on close.
@@ -70,7 +71,7 @@ package final class PartialFile: Sendable {
     }
   }
 
-  /// The target of a symbolic link; any other path unchanged.
+  /// Returns the target of a symbolic link; any other path unchanged.
   private static func resolved(_ path: String) -> String {
     var status = stat()
     var path = path

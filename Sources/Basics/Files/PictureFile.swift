@@ -6,8 +6,8 @@ internal import Synchronization
 package enum PictureFile {
   /// Writes `bytes` to the file at `path`, replacing its content.
   ///
-  /// Readers see either the old or the new file, never a partial one. Devices and FIFOs are written in place. A
-  /// symbolic link is kept and its target replaced.
+  /// Readers see either the old or the new file, never a partial one. Devices and FIFOs are written in place.
+  /// A symbolic link is kept and its target replaced.
   ///
   /// - Throws: `WriteError`; no partial file remains.
   package static func write(_ bytes: [UInt8], to path: String) throws(WriteError) {

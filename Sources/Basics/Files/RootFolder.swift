@@ -1,12 +1,12 @@
-// A folder that paths from elsewhere can't leave: neither by "..", nor absolute, nor by links.
+// A folder that untrusted paths can't leave: not by "..", absolute paths or links.
 internal import Glibc
 
 /// Reads and writes files by relative paths that come from the network.
 package struct RootFolder: Sendable {
-  /// The path, without links.
+  /// The folder's path, without links.
   package let path: String
 
-  /// The folder at `path`; nil if there is none.
+  /// Creates a root at `path`; nil if there is no such folder.
   package init?(_ path: String) {
     guard let resolved = SystemFiles.resolved(path), let status = SystemFiles.status(resolved),
       status.st_mode & S_IFMT == S_IFDIR
@@ -14,14 +14,14 @@ package struct RootFolder: Sendable {
     self.path = resolved
   }
 
-  /// Whether `path` is relative and has no part that leads up or to itself.
+  /// Returns whether `path` is relative, without empty parts, `.` and `..`.
   package static func isRelative(_ path: String) -> Bool {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)
     return path.utf8.count < Int(PATH_MAX) && path.utf8.allSatisfy { $0 != 0 }
       && parts.allSatisfy { !$0.isEmpty && $0 != "." && $0 != ".." }
   }
 
-  /// Why a file is not read.
+  /// The reason why a file is not read.
   package enum Refusal: String, Error {
     case notRelative = "is not a relative path without '..'"
     case missing = "No such file or directory"
@@ -29,7 +29,8 @@ package struct RootFolder: Sendable {
     case notRegular = "is not a regular file"
   }
 
-  /// The path, without links, of a regular file in the folder. Links are followed as long as they stay inside.
+  /// Returns the path, without links, of a regular file in the folder. Links are followed as long as they
+  /// stay inside.
   package func file(_ name: String) throws(Refusal) -> String {
     guard Self.isRelative(name) else { throw .notRelative }
     guard let resolved = SystemFiles.resolved("\(path)/\(name)"), let status = SystemFiles.status(resolved)
@@ -39,11 +40,12 @@ package struct RootFolder: Sendable {
     return resolved
   }
 
-  /// Writes a file, replacing what was there; folders on the way are created.
+  /// Writes a file, replacing an existing one. Missing folders are created.
   ///
-  /// Readers see either the old or the new file. No link is followed: one on the way is an error, one in the file's place is
-  /// replaced. A process that is killed leaves nothing behind; if it was replacing a file, or the file system has no
-  /// files without names, perhaps one named `.glpreview-*.part`.
+  /// Readers see either the old or the new file. Links are not followed: a link among the folders is an
+  /// error, and a link in the file's place is replaced. A killed process usually leaves nothing behind. If it
+  /// was replacing a file, or if the file system does not support unnamed files, a file named
+  /// `.glpreview-*.part` may remain.
   ///
   /// - Throws: `WriteError`.
   package func write(_ bytes: [UInt8], to name: String) throws(WriteError) {
@@ -64,7 +66,7 @@ package struct RootFolder: Sendable {
     let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
     if let found = Descriptor(unsafe openat(folder.number, part, flags)) { return found }
     guard errno == ENOENT else { throw WriteError(name, errno) }
-    // Another process may make it at the same time.
+    // Another process may create it at the same time.
     guard unsafe mkdirat(folder.number, part, 0o777) == 0 || errno == EEXIST,
       let made = Descriptor(unsafe openat(folder.number, part, flags))
     else { throw WriteError(name, errno) }
@@ -79,12 +81,12 @@ package struct RootFolder: Sendable {
       try PictureFile.write(bytes, to: file.number, named: name)
       let link = "/proc/self/fd/\(file.number)"
       if unsafe linkat(AT_FDCWD, link, folder.number, last, AT_SYMLINK_FOLLOW) == 0 { return }
-      // There is a file already, which only a rename replaces.
+      // A file exists already, and only a rename replaces it.
       guard errno == EEXIST,
         unsafe linkat(AT_FDCWD, link, folder.number, temporary, AT_SYMLINK_FOLLOW) == 0
       else { throw WriteError(name, errno) }
     } else {
-      // A file system without files that have no name.
+      // The file system does not support unnamed files.
       let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
       guard let file = Descriptor(unsafe openat(folder.number, temporary, flags, 0o666)) else {
         throw WriteError(name, errno)

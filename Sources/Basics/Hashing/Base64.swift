@@ -1,8 +1,9 @@
-// Encodes bytes as text: base64 for JSON, web pages and HTTP passwords (RFC 4648, 4), hexadecimal for digests and keys.
+// Encodes bytes as text: base64 for JSON, web pages and HTTP passwords (RFC 4648, 4), hexadecimal for digests
+// and keys.
 
 /// Base64 with padding, in one line.
 package enum Base64 {
-  /// Four ASCII characters for each three bytes.
+  /// Returns four ASCII characters for each three bytes.
   package static func encoded(_ bytes: [UInt8]) -> [UInt8] {
     var text = [UInt8](repeating: UInt8(ascii: "="), count: (bytes.count + 2) / 3 * 4)
     var output = text.mutableSpan
@@ -31,7 +32,8 @@ package enum Base64 {
     return text
   }
 
-  /// The character for the lowest six bits. Computed by additions instead of a table, so that it can be vectorised.
+  /// Returns the character for the lowest six bits. Computed by additions instead of a table, so that it can
+  /// be vectorised.
   @inline(__always)
   private static func character(_ number: UInt32) -> UInt8 {
     let value = UInt8(truncatingIfNeeded: number & 63)
@@ -42,7 +44,7 @@ package enum Base64 {
 }
 
 package enum Hexadecimal {
-  /// Two lower-case digits per byte.
+  /// Returns two lower-case digits per byte.
   package static func text(of bytes: some Sequence<UInt8>) -> String {
     let digits = Array("0123456789abcdef".utf8)
     return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

@@ -1,5 +1,5 @@
-// MD5 for digest authentication, which most cameras implement with it. MD5 is broken; do not use it for anything
-// else.
+// MD5 for digest authentication, which most cameras implement with it. MD5 is broken; do not use it for
+// anything else.
 
 /// MD5 (RFC 1321).
 package enum MD5 {

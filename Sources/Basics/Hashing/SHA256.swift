@@ -1,15 +1,15 @@
-// Hashes for cache keys, for detecting truncated or changed cache files, and in place of secrets.
+// Hashes for cache keys, for detecting truncated or changed cache files, and for storing in place of secrets.
 
 /// SHA-256 (FIPS 180-4).
 ///
-/// A checksum would suffice to detect damaged files, but the hash also identifies a program's sources, which must
-/// never be confused. A key and a check of about ten kilobytes take 0.1 ms.
+/// A checksum would suffice to detect damaged files, but the hash also identifies a program's sources, which
+/// must never be confused. A key and a check of about ten kilobytes take 0.1 ms.
 package struct SHA256 {
   private var state: [UInt32] = [
     0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
   ]
 
-  /// The 32-byte hash of `bytes`.
+  /// Returns the 32-byte hash of `bytes`.
   package static func sum(of bytes: [UInt8]) -> [UInt8] {
     var sum = SHA256()
     let whole = bytes.count / 64 * 64
@@ -62,6 +62,6 @@ package struct SHA256 {
 }
 
 extension UInt32 {
-  /// Rotated to the right.
+  /// Returns the number rotated to the right.
   fileprivate func turned(_ count: UInt32) -> UInt32 { self >> count | self << (32 - count) }
 }

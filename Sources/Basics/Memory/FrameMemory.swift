@@ -1,11 +1,11 @@
-// Memory of a frame, which may be lent by the GPU. A lock ensures that nobody uses lent memory when its owner takes
-// it back.
+// Memory of a frame, which may be borrowed from the GPU. A lock ensures that no one uses borrowed memory
+// while its owner takes it back.
 internal import Synchronization
 
 /// Bytes owned by the process, or by a GPU buffer while it exists.
 package final class FrameMemory: Sendable {
   package let byteCount: Int
-  /// The reservation in a memory budget; nil for lent memory.
+  /// The reservation in a memory budget; nil for borrowed memory.
   private let lease: MemoryLease?
   private let content: Mutex<Content>
 
@@ -14,7 +14,7 @@ package final class FrameMemory: Sendable {
     case lent(LentBytes)
   }
 
-  /// Lent bytes. Their owner keeps them alive, and the lock allows one user at a time.
+  /// Borrowed bytes. Their owner keeps them alive, and the lock allows one user at a time.
   private struct LentBytes {
     private let address: UInt
     private let count: Int
@@ -47,7 +47,7 @@ package final class FrameMemory: Sendable {
     content.withLock { if case .lent = $0 { true } else { false } }
   }
 
-  /// Copies lent memory, so that its owner can release it. Waits for current readers and writers.
+  /// Copies borrowed memory, so that its owner can release it. Waits for current readers and writers.
   package func detach() {
     content.withLock { content in
       if case .lent(let bytes) = content { content = unsafe .own([UInt8](bytes.all)) }

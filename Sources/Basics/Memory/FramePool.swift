@@ -1,9 +1,10 @@
 // Reuses the memory of frames: a stream of frames needs only the memory of a few.
 internal import Synchronization
 
-/// Lends memory to frames. A source fills it, the frame's last holder releases it, and the next frame reuses it.
+/// A pool of memory for frames. A source borrows and fills it, the frame's last holder returns it, and the
+/// next frame reuses it.
 ///
-/// A renderer that draws the pool's frames may add GPU memory; frames made in it need no upload.
+/// A renderer that draws the pool's frames may add GPU memory; frames written to it need no upload.
 package final class FramePool: Sendable {
   /// The budget that the pool's memory counts against; nil for none.
   package let budget: MemoryBudget?
@@ -12,11 +13,12 @@ package final class FramePool: Sendable {
   private struct State {
     var idle: [FrameMemory] = []
     var byteCount = 0
-    /// How often no lent memory was idle.
+    /// The number of requests for which no GPU memory was idle.
     var misses = 0
   }
 
-  /// The most idle buffers, and their most bytes; beyond either, the least recently used are freed.
+  /// The most idle buffers, and their most bytes. Beyond either, the buffer that was returned first is freed;
+  /// the process's own memory goes before GPU memory.
   private static let capacity = 7
   private static let mostIdleBytes = 128 << 20
 
@@ -25,7 +27,7 @@ package final class FramePool: Sendable {
   /// The byte count of the frames currently being made; 0 before the first.
   package var byteCount: Int { state.withLock { $0.byteCount } }
 
-  /// Uninitialised memory of `byteCount` bytes, the GPU's if some is idle.
+  /// Returns uninitialised memory of `byteCount` bytes: GPU memory if some is idle.
   package func take(_ byteCount: Int) throws(MemoryBudget.Exceeded) -> FrameBuffer {
     let found = state.withLock { state in
       if state.byteCount != byteCount { state.idle.removeAll() }
@@ -49,7 +51,7 @@ package final class FramePool: Sendable {
     }
   }
 
-  /// Adds lent memory in place of other that is idle.
+  /// Adds GPU memory; it replaces idle memory of the process.
   package func add(lent memory: FrameMemory) {
     state.withLock { state in
       if let index = state.idle.firstIndex(where: { !$0.isLent }) { state.idle.remove(at: index) }
@@ -57,7 +59,7 @@ package final class FramePool: Sendable {
     add(memory)
   }
 
-  /// How often no lent memory was idle since the last call: so much more would be used.
+  /// Returns how often no GPU memory was idle since the last call: that much more could be used.
   package func takeMisses() -> Int {
     state.withLock { state in
       defer { state.misses = 0 }
@@ -106,7 +108,7 @@ package final class FrameBuffer: LentMemory {
     }
   }
 
-  /// Lets `body` write. A renderer that lent the memory waits for it before closing.
+  /// Lets `body` write. A renderer that provides the memory waits for it before closing.
   @unsafe package func write<Result, Failure: Error>(
     _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {

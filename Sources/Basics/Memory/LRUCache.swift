@@ -14,7 +14,7 @@ package struct LRUCache<Key: Hashable, Value> {
   private var uses = 0
   package private(set) var cost = 0
 
-  /// The newest value is kept whatever its cost.
+  /// Creates a cache. The newest value is kept whatever its cost.
   package init(capacity: Int, maximumCost: Int = .max) {
     self.capacity = capacity
     self.maximumCost = maximumCost
@@ -22,7 +22,7 @@ package struct LRUCache<Key: Hashable, Value> {
 
   package var count: Int { entries.count }
 
-  /// The value of `key`, which becomes the most recently used; nil if there is none.
+  /// Returns the value of `key`, which becomes the most recently used; nil if there is none.
   package subscript(_ key: Key) -> Value? {
     mutating get {
       guard let index = entries.index(forKey: key) else { return nil }
@@ -61,7 +61,7 @@ package struct LRUCache<Key: Hashable, Value> {
 
   package mutating func removeAll() { (entries, cost) = ([:], 0) }
 
-  /// Removes the values of which `isUnwanted` is true.
+  /// Removes the values for which `isUnwanted` is true.
   package mutating func removeAll(where isUnwanted: (Value) -> Bool) {
     for (key, entry) in entries where isUnwanted(entry.value) { removeValue(for: key) }
   }

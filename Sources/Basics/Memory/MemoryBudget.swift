@@ -1,10 +1,11 @@
-// Limits the total memory of pictures: bytes are reserved before allocation and returned with the lease.
+// Limits the total memory of pictures: bytes are reserved before allocation and returned when the lease is
+// released.
 internal import Synchronization
 
 /// A number of bytes that one or more sessions share.
 ///
-/// Every step that decodes, draws, encodes or caches reserves its bytes before it allocates them. A reservation
-/// beyond `capacity` is refused; existing ones are unaffected.
+/// Every step that decodes, draws, encodes or caches reserves its bytes before it allocates them. A
+/// reservation beyond `capacity` is refused; existing ones are unaffected.
 ///
 /// ```swift
 /// var options = PreviewSession.Options()
@@ -39,7 +40,7 @@ public final class MemoryBudget: Sendable {
 
   /// Reserves bytes until the lease is released.
   ///
-  /// - Throws: `Exceeded` if there is not enough room.
+  /// - Throws: `Exceeded` if too few bytes are left.
   package func reserve(_ byteCount: Int) throws(Exceeded) -> MemoryLease {
     try take(byteCount)
     return MemoryLease(of: self, byteCount)
@@ -71,7 +72,7 @@ extension MemoryBudget {
   }
 }
 
-/// An error that may say that only a memory budget had no room.
+/// An error that may be caused by an exhausted memory budget alone.
 package protocol MemoryShortage: Error {
   var isOutOfMemory: Bool { get }
 }
@@ -81,12 +82,12 @@ extension MemoryBudget.Exceeded: MemoryShortage {
 }
 
 extension Error {
-  /// Whether it failed only because the memory budget had no room: a retry may succeed.
+  /// Whether only an exhausted memory budget caused the error, so that a retry may succeed.
   package var isOutOfMemory: Bool { (self as? any MemoryShortage)?.isOutOfMemory ?? false }
 }
 
 extension MemoryBudget: Hashable {
-  /// Whether both are the same budget.
+  /// Returns whether both are the same budget.
   public static func == (a: MemoryBudget, b: MemoryBudget) -> Bool { a === b }
 
   /// Hashes the object's identity.
@@ -109,7 +110,7 @@ package final class MemoryLease: Sendable {
 
   /// Changes the number of reserved bytes.
   ///
-  /// - Throws: `MemoryBudget.Exceeded` if there is not enough room; the reservation is then unchanged.
+  /// - Throws: `MemoryBudget.Exceeded` if too few bytes are left; the reservation is then unchanged.
   package func resize(to byteCount: Int) throws(MemoryBudget.Exceeded) {
     try count.withLock { count throws(MemoryBudget.Exceeded) in
       if byteCount > count { try budget.take(byteCount - count) } else { budget.giveBack(count - byteCount) }

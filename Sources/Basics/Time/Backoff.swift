@@ -1,4 +1,4 @@
-// Waiting times between attempts: growing, and randomised so that several waiters do not retry in step.
+// Pauses between attempts: growing, and randomised so that several clients do not retry at the same time.
 
 /// Capped exponential backoff with "equal jitter": half of a pause is fixed, half is random.
 package struct Backoff: Sendable {
@@ -10,7 +10,7 @@ package struct Backoff: Sendable {
 
   package init(longest: Duration) { self.longest = longest }
 
-  /// The next pause. Its upper bound is twice the previous one's, up to `longest`.
+  /// Returns the next pause. Its upper bound is twice the previous one's, up to `longest`.
   package mutating func nextPause(jitter: Double) -> Duration {
     defer { attempt += 1 }
     return Self.pause(attempt, first: Self.first, longest: longest, jitter: jitter)
@@ -19,8 +19,8 @@ package struct Backoff: Sendable {
   /// Starts again with the shortest pause.
   package mutating func reset() { attempt = 0 }
 
-  /// Pause number `attempt`, from 0. The upper bound is `first * 2^attempt`, at most `longest`; `jitter`, 0...1,
-  /// selects a value between half of it and all of it.
+  /// Returns pause number `attempt`, from 0. The upper bound is `first * 2^attempt`, at most `longest`;
+  /// `jitter`, 0...1, selects a value between half of it and all of it.
   package static func pause(_ attempt: Int, first: Duration, longest: Duration, jitter: Double) -> Duration {
     min(first * (1 << min(max(attempt, 0), 20)), longest) * (0.5 + 0.5 * jitter)
   }

@@ -1,10 +1,11 @@
-// Values for any number of readers, each of which gets all of them.
+// Sends values to any number of readers.
 
-/// Passes values to any number of streams. A slow reader keeps only the newest 16.
+/// Sends each value to any number of streams. A slow reader receives only the newest 16.
 ///
-/// Belongs behind a lock, so that all readers get the values in one order. Code that runs when a reader's task is
-/// cancelled must not take that lock: the runtime calls it with the task locked, and a value wakes, and so locks, the
-/// task. A reader that has left is found when the next value is sent, or sooner if the owner calls `remove` from a task.
+/// Protect it by a lock, so that all readers receive the values in one order. Code that runs when a reader's
+/// task is cancelled must not take that lock: the runtime calls it with the task locked, and sending a value
+/// wakes, and so locks, the task. A reader that has left is removed when the next value is sent, or sooner if
+/// the owner calls `remove` from a task.
 package struct Broadcast<Element: Sendable>: Sendable {
   private var readers: [Int: AsyncStream<Element>.Continuation] = [:]
   private var lastID = 0
@@ -15,7 +16,8 @@ package struct Broadcast<Element: Sendable>: Sendable {
 
   package init() {}
 
-  /// The values from now on, after `first`. `whenLeft` is called with the reader's number when it leaves.
+  /// Returns a stream of `first` and all later values. `whenLeft` is called with the reader's number when it
+  /// leaves.
   package mutating func stream(
     after first: Element? = nil, whenLeft: (@Sendable (Int) -> Void)? = nil
   ) -> AsyncStream<Element> {

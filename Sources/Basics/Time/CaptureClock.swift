@@ -1,4 +1,4 @@
-// The clock for the timestamps of live pictures. V4L2 drivers use the same one, so that a picture's age can be
+// The clock for the timestamps of live frames. V4L2 drivers use the same clock, so that a frame's age can be
 // computed.
 internal import Glibc
 internal import Synchronization
@@ -15,7 +15,7 @@ public struct CaptureClock: Clock {
   /// The distance between two points in time.
   public typealias Duration = Swift.Duration
 
-  /// Creates the clock; all are the same.
+  /// Creates the clock; all instances are equal.
   public init() {}
 
   /// The current time.
@@ -28,7 +28,7 @@ public struct CaptureClock: Clock {
   /// The current time.
   public var now: Instant { Self.now }
 
-  /// A nanosecond.
+  /// One nanosecond.
   public var minimumResolution: Duration { .nanoseconds(1) }
 
   /// Sleeps until `deadline`, however far away; returns at once if it has passed.
@@ -40,21 +40,21 @@ public struct CaptureClock: Clock {
     }
   }
 
-  /// Sleeps until the next whole multiple of `interval`, or until the task is cancelled. All that sleep so wake together, which
-  /// costs little more than to wake one.
+  /// Sleeps until the next whole multiple of `interval`, or until the task is cancelled. All tasks that sleep
+  /// so wake together, which costs little more than waking one.
   package static func sleep(untilMultipleOf interval: Duration) async {
     try? await CaptureClock().sleep(until: next(multipleOf: interval))
   }
 
-  /// The next whole multiple of `interval`.
+  /// Returns the next whole multiple of `interval`.
   package static func next(multipleOf interval: Duration) -> Instant {
     .start + interval * ((now.sinceStart / interval).rounded(.down) + 1)
   }
 
-  /// The UTC time since 1970 of a time on this clock.
+  /// Returns the UTC time since 1970 of a time on this clock.
   ///
-  /// The same time gives the same result until the wall clock is set or drifts by a millisecond, so that all that is said
-  /// of a frame agrees: headers, EXIF, events, file names.
+  /// The result for one time does not change until the wall clock is set or drifts by a millisecond, so that
+  /// a frame's time is the same in headers, EXIF, events and file names.
   package static func timeSince1970(_ time: Instant) -> Duration {
     let (measured, error) = measuredOffset()
     let offset = offset.withLock { kept in
@@ -66,16 +66,16 @@ public struct CaptureClock: Clock {
     return time.sinceStart + offset
   }
 
-  /// The time on this clock of a UTC time: `timeSince1970` backwards.
+  /// Returns the time on this clock of a UTC time; the inverse of `timeSince1970`.
   package static func instant(at time: WallTime) -> Instant {
     Instant(sinceStart: time.sinceEpoch - timeSince1970(.start))
   }
 
-  /// The distance of the clocks that is in use.
+  /// The offset of the wall clock that is in use.
   private static let offset = Mutex<Duration?>(nil)
 
-  /// The distance of the wall clock from this one, and how wrong it may be: a thread can lose its processor between
-  /// reading the two.
+  /// Measures the offset of the wall clock from this one, and the largest error: the thread can be preempted
+  /// between the two readings.
   private static func measuredOffset() -> (offset: Duration, error: Duration) {
     var best: (offset: Duration, error: Duration)?
     for _ in 0..<3 {

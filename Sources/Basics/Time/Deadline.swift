@@ -1,7 +1,7 @@
 // Work or a timer, whichever ends first.
 
-/// The result of `work` if it takes at most `limit`. Otherwise, and when the calling task is cancelled, `work` is
-/// cancelled but not awaited, so that a hanging driver does not block the caller.
+/// Returns the result of `work` if it takes at most `limit`. Otherwise, and when the calling task is
+/// cancelled, `work` is cancelled but not awaited, so that a hanging driver does not block the caller.
 ///
 /// - Returns: the result; nil after `limit`. A nil limit never ends.
 /// - Throws: the errors of `work`; `CancellationError`.
@@ -21,18 +21,18 @@ package func waitAtMost(_ limit: Duration, for work: @escaping @Sendable () asyn
   await Task { _ = try? await withDeadline(limit, work) }.value
 }
 
-/// A result that is given once, later.
+/// A result that is set once, later.
 package struct Promise<Value: Sendable>: Sendable {
   private let result = Watched<Result<Value?, any Error>?>(nil)
 
   package init() {}
 
-  /// Gives the result, unless there is one already. Nobody needs to wait for it any more.
+  /// Sets the result, unless there is one already. No task needs to be waiting for it.
   package func fulfil(_ result: Result<Value?, any Error>) { self.result.update { $0 = $0 ?? result } }
 
   /// Waits for the result; nil after `deadline`.
   ///
-  /// - Throws: the error that was given; `CancellationError`.
+  /// - Throws: the error that was set; `CancellationError`.
   package func value(until deadline: CaptureInstant? = nil) async throws -> Value? {
     try await result.first(until: deadline) { $0 }?.get()
   }

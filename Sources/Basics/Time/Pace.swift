@@ -6,16 +6,16 @@ package struct Pace: Sendable {
 
   package init() {}
 
-  /// When the next picture is due; nil before the first.
+  /// Returns when the next picture is due; nil before the first.
   package func due(every interval: Duration) -> CaptureInstant? { lastDue.map { $0 + interval } }
 
-  /// The time until the next picture is due; zero before the first.
+  /// Returns the time until the next picture is due; zero before the first.
   package func wait(at now: CaptureInstant, every interval: Duration) -> Duration {
     due(every: interval).map { max($0 - now, .zero) } ?? .zero
   }
 
-  /// Records that a picture was taken. A slightly late picture does not shift the pace; missed pictures are not made
-  /// up for.
+  /// Records that a picture was taken. A slightly late picture does not shift the pace; missed pictures are
+  /// not made up for.
   package mutating func took(at now: CaptureInstant, every interval: Duration) {
     lastDue = due(every: interval).map { min(max($0, now - interval), now) } ?? now
   }

@@ -1,7 +1,7 @@
-// Limits how much is in progress.
+// Limits the number of concurrent operations.
 internal import Synchronization
 
-/// A number of places. FIFO hand-off: free places go to the longest waiter.
+/// A counting semaphore. Free places go to the task that has waited longest (FIFO).
 package final class Places: Sendable {
   private let count: Int
   private let state: Mutex<State>
@@ -10,7 +10,7 @@ package final class Places: Sendable {
     var free: Int
     var waiting: [(wanted: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
-    /// Gives free places to those who have waited longest.
+    /// Assigns free places to the tasks that have waited longest.
     mutating func admit() -> [CheckedContinuation<Void, Never>] {
       var admitted: [CheckedContinuation<Void, Never>] = []
       while let first = waiting.first, first.wanted <= free {
@@ -26,7 +26,7 @@ package final class Places: Sendable {
     private let places: Places
     private let count: Int
 
-    /// Whether nothing else is in progress.
+    /// Whether these are all places, so that nothing else is in progress.
     package var isAlone: Bool { count == places.count }
 
     fileprivate init(_ places: Places, _ count: Int) { (self.places, self.count) = (places, count) }
@@ -52,7 +52,7 @@ package final class Places: Sendable {
     return Held(self, wanted)
   }
 
-  /// Works once there is a place.
+  /// Runs `work` once a place is free.
   package func occupied<Output: Sendable>(_ work: @Sendable () async throws -> Output) async throws -> Output
   {
     let held = await take()

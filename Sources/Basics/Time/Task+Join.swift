@@ -1,4 +1,4 @@
-// Waiting for another task, which is cancelled with the one that waits.
+// Waits for another task, which is cancelled together with the waiting task.
 
 extension Task where Failure == any Error {
   /// Waits for the task's value. Cancelling the caller also cancels the task.

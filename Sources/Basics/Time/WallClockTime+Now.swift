@@ -2,10 +2,10 @@
 internal import Glibc
 
 extension WallClockTime {
-  /// The current time.
+  /// Returns the current time.
   package static func now() -> WallClockTime { WallClockTime(capturedAt: CaptureClock.now) }
 
-  /// The time of a capture, with the time zone that the system had then.
+  /// Creates the time of a capture, with the time zone that the system had then.
   package init(capturedAt time: CaptureInstant) {
     let seconds = CaptureClock.timeSince1970(time) / .seconds(1)
     var whole = time_t(seconds.rounded(.down))

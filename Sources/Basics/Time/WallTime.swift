@@ -1,14 +1,14 @@
-// The UTC time at which a picture was captured, for people and other machines.
+// The UTC time at which a picture was captured, for users and other machines.
 
-/// A moment of the wall clock, UTC.
+/// A time of the wall clock, in UTC.
 public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// Time since 1970-01-01T00:00:00Z, not counting leap seconds.
   public let sinceEpoch: Duration
 
-  /// Creates a moment that is `sinceEpoch` after 1970-01-01T00:00:00Z.
+  /// Creates the time that is `sinceEpoch` after 1970-01-01T00:00:00Z.
   package init(sinceEpoch: Duration) { self.sinceEpoch = sinceEpoch }
 
-  /// The wall-clock time of an instant of `CaptureClock`.
+  /// Creates the wall-clock time of an instant of `CaptureClock`.
   public init(capturedAt time: CaptureInstant) { self.init(sinceEpoch: CaptureClock.timeSince1970(time)) }
 
   /// The current time.
@@ -35,7 +35,7 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
     return "\(seconds).\(micros.dropFirst())"
   }
 
-  /// Whether `one` is earlier.
+  /// Returns whether `one` is earlier.
   public static func < (one: WallTime, other: WallTime) -> Bool { one.sinceEpoch < other.sinceEpoch }
 
   private static func floorDivided(_ number: Int, by divisor: Int) -> Int {

@@ -50,8 +50,8 @@ package final class Watched<Value: Sendable>: Sendable {
     }
   }
 
-  /// Waits until `look` returns a result. It runs under the lock, immediately and after each update, and may change
-  /// the value, for example to take an element. That does not wake other tasks.
+  /// Waits until `look` returns a result. It runs under the lock, immediately and after each update, and may
+  /// change the value, for example to take an element. That does not wake other tasks.
   ///
   /// - Parameters:
   ///   - deadline: the end of the wait; nil for no end.

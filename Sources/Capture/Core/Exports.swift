@@ -1,3 +1,3 @@
-// The modules that an import of this one brings along.
+// The modules that this module re-exports.
 @_exported public import Codecs
 @_exported public import VideoFormats

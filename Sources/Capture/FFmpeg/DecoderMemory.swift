@@ -1,15 +1,16 @@
-// What a decoder of FFmpeg's takes of a memory budget: asked before it takes memory for pictures of another size.
+// Limits the memory that an FFmpeg decoder takes, by a memory budget. The decoder asks before it allocates
+// memory for pictures of another size.
 internal import CAV
 internal import Synchronization
 
-/// The reservation of one decoder, which must not outlive it.
+/// The memory reservation of one decoder, which must not outlive it.
 final class DecoderMemory: Sendable {
   private let budget: MemoryBudget?
   private let lease = Mutex<MemoryLease?>(nil)
 
   init(_ budget: MemoryBudget?) { self.budget = budget }
 
-  /// Whether there is room for `byteCount` bytes in sum; they are reserved then.
+  /// Reserves `byteCount` bytes in total; returns false if there is not enough.
   private func mayTake(_ byteCount: Int) -> Bool {
     guard let budget else { return true }
     return lease.withLock { lease in
@@ -22,7 +23,7 @@ final class DecoderMemory: Sendable {
     }
   }
 
-  /// For a decoder that ends before this object does.
+  /// The C callback, for a decoder that ends before this object does.
   @unsafe var inC: glp_av_memory {
     unsafe glp_av_memory(
       may_take: { context, byteCount in

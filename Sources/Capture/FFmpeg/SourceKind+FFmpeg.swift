@@ -1,8 +1,8 @@
-// Streams and videos, which FFmpeg's libraries open.
+// Streams and videos, which FFmpeg's libraries open, as source kinds.
 
 extension SourceKind {
-  /// `rtsp://`, `rtsps://`, `rtmp://`, `rtmps://`, `srt://`. Servers whose certificate is verified are reached through `tunnel`;
-  /// without one, they are refused.
+  /// `rtsp://`, `rtsps://`, `rtmp://`, `rtmps://`, `srt://`. Connections to servers whose certificate is
+  /// verified go through `tunnel`; without one, such sources are refused.
   package static func networkStream(through tunnel: StreamTunnel.Open?) -> SourceKind {
     SourceKind(
       schemes: ["rtsp", "rtsps", "rtmp", "rtmps", "srt"], certifiedScheme: "rtsps", origin: .network,
@@ -29,7 +29,7 @@ extension SourceKind {
 }
 
 extension VideoFileSource {
-  /// Opens a file whose first bytes no other source knows.
+  /// Opens a file whose first bytes match no other source.
   @Sendable package static func open(
     _ path: String, _ options: SourceOptions, name: String
   ) throws(SourceError) -> any FrameSource {
@@ -50,7 +50,7 @@ extension VideoFileSource {
 }
 
 extension PassableDecoder {
-  /// Decodes what is kept of a video.
+  /// Opens a decoder for a video's stored pictures.
   @Sendable package static func open(
     _ video: PassableVideo, maximumPixels: Int, memory: FramePool
   ) -> @Sendable (Int) throws -> Frame {

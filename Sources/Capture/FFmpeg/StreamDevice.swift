@@ -1,17 +1,18 @@
-// Video streams from cameras and servers on the network, mainly RTSP. Pictures depend on each other: every one is decoded, and
-// only requested ones are copied out of the decoder's memory. Where H.264 can be sent on as it comes, nothing is decoded
-// until a frame is requested.
+// Video streams from cameras and servers on the network, mainly RTSP. Later pictures depend on earlier ones,
+// so every picture is decoded. Only requested ones are copied out of the decoder's memory. Where H.264 can be
+// passed through, nothing is decoded until a frame is requested.
 
 struct StreamDevice: CaptureDevice {
   private let url: StreamURL
   private let options: SourceOptions
   private let memory: FramePool
-  /// Whether the server does not send over TCP, known between connections.
+  /// Whether the server refuses to send over TCP; remembered between connections.
   private let refusesTCP = Watched(false)
-  /// Opens the way to a server whose certificate is verified; nil if FFmpeg connects by itself.
+  /// Opens the tunnel to a server whose certificate is verified; nil if FFmpeg connects directly.
   private let openTunnel: StreamTunnel.Open?
 
-  /// Without `openTunnel`, certificates can't be verified in this build. Throws only `.badRequest`.
+  /// Creates a device that is not connected yet. Without `openTunnel`, this build can't verify certificates.
+  /// Throws only `.badRequest`.
   init(_ text: String, _ options: SourceOptions, openTunnel: StreamTunnel.Open? = nil) throws(SourceError) {
     url = try StreamURL(text)
     memory = options.memory ?? FramePool()
@@ -28,7 +29,8 @@ struct StreamDevice: CaptureDevice {
 
   var secrets: [String] { Redaction.secrets(in: url.address) }
 
-  /// A host name lookup can't be interrupted. After a cancellation, its thread is left to end by itself.
+  /// Connects. A host name lookup can't be interrupted: after a cancellation, its thread is left to end by
+  /// itself.
   func connect() async throws -> any CaptureConnection {
     let tunnel = try await openTunnel?(url.address, url.name, options)
     let connection = StreamConnection(url, options, memory, refusesTCP, tunnel)
@@ -48,11 +50,11 @@ struct StreamDevice: CaptureDevice {
     }
   }
 
-  /// How long to wait for an interrupted attempt, which checks every 100 ms.
+  /// How long to wait for an interrupted attempt, which checks for interruption every 100 ms.
   private static let patience = Duration.milliseconds(400)
 }
 
-/// One connection. After a task that waited for a picture is cancelled, it can only be closed.
+/// One connection. After cancellation of a task that waited for a picture, the connection can only be closed.
 actor StreamConnection: CaptureConnection {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue: ReadingQueue
@@ -66,9 +68,9 @@ actor StreamConnection: CaptureConnection {
   private var isClosed = false
   private var clock = StreamClock()
   private var gate = PictureGate()
-  /// Decides which pictures are sent on as they came, and keeps them; nil if none are.
+  /// Decides which pictures are passed through, and stores them; nil if the stream can't be passed through.
   private var passing: StreamPassing?
-  /// Whether the last packet is the reader's to decode.
+  /// Whether the reader is to decode the last packet.
   private var isDecoding = false
   private(set) var mode: SourceStatus.Mode
 
@@ -166,7 +168,8 @@ actor StreamConnection: CaptureConnection {
       let packet = try reader.read()
       observePacket(reader)
       let now = CaptureClock.now
-      // Packets of B pictures do not come in the order of their times: they would put the clock forward for the pictures.
+      // Packets of B pictures do not arrive in the order of their times. They would advance the clock too far
+      // for the pictures.
       let time = mode.videoRefusal == nil ? clock.time(of: packet.says, now: now) : now
       let verdict = passing?.take(packet, timestamp: time)
       mode.videoRefusal = passing?.refusal
@@ -176,7 +179,7 @@ actor StreamConnection: CaptureConnection {
         mode.size = capture.video?.size
         return .passed(capture)
       case .nothing: continue
-      // The reader's decoder does not know the pictures that were not decoded.
+      // The reader's decoder lacks the pictures that were passed through without being decoded.
       case .decode(isInterrupted: true):
         throw VideoFailure(.damaged, "a picture is missing or damaged, or rests on one that is")
       case .decode, nil: isDecoding = true
@@ -217,16 +220,16 @@ actor StreamConnection: CaptureConnection {
       SourceError(
         .unavailable, path: url.name,
         reason: options.redirects.refusal(from: "", to: failure.description) ?? failure.description)
-    // No retry can succeed: nobody installs the libraries in the meantime.
+    // No retry can succeed: the libraries will not be installed in the meantime.
     case .noLibraries: SourceError(.badRequest, path: url.name, reason: failure.description)
     default: SourceError(.unavailable, path: url.name, reason: failure.description)
     }
   }
 }
 
-/// Decides which pictures are shown after a loss: those that do not depend on a lost one.
+/// Decides which pictures are shown after a loss: only pictures that do not depend on a lost one.
 struct PictureGate: Sendable {
-  /// A stream that refreshes its pictures gradually, without key pictures, is shown again after this long.
+  /// A stream that refreshes its pictures gradually, without keyframes, is shown again after this long.
   static let longest = Duration.seconds(5)
 
   private var lostAt: CaptureInstant?
@@ -245,7 +248,7 @@ struct PictureGate: Sendable {
   }
 }
 
-/// An address as typed, without the options that are meant for GLPreview.
+/// An address as entered, without the options that are meant for GLPreview.
 struct StreamURL: Sendable, Hashable, CustomStringConvertible {
   /// The whole address for FFmpeg, with user and password.
   let address: String

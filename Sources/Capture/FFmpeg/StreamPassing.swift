@@ -1,15 +1,16 @@
-// Keeps the pictures of a stream's own H.264. Clients of video get them unchanged; they are decoded only for a reader that needs
-// samples.
+// Stores the pictures of a stream's own H.264. Video clients get them unchanged; they are decoded only for a
+// reader that needs samples.
 internal import CAV
 internal import Synchronization
 
-/// The pictures of one connection that can be sent on.
+/// The pictures of one connection that can be passed through.
 struct StreamPassing {
-  /// What becomes of a packet.
+  /// The handling of a packet.
   enum Verdict {
     case capture(Capture)
     case nothing
-    /// It is decoded as any stream is; `isInterrupted` if pictures just before it were not.
+    /// The packet is decoded by the reader, as in any other stream. `isInterrupted` means that the pictures
+    /// just before it were passed through and not decoded.
     case decode(isInterrupted: Bool)
   }
 
@@ -19,7 +20,7 @@ struct StreamPassing {
   private var h264: PassableH264
   private var isPassing = false
 
-  /// Why nothing is passed on; nil while something may be.
+  /// Why the stream is not passed through; nil while it may be.
   var refusal: String? { h264.refusal }
 
   init(_ header: [UInt8], _ options: SourceOptions) {
@@ -53,7 +54,7 @@ struct StreamPassing {
   }
 }
 
-/// Decodes kept pictures, each at most once, in their order.
+/// Decodes stored pictures in order, each at most once.
 package final class PassableDecoder: Sendable {
   private let video: PassableVideo
   private let maximumPixels: Int
@@ -62,7 +63,7 @@ package final class PassableDecoder: Sendable {
 
   private struct State {
     var decoder: VideoDecoder?
-    /// The last picture that was decoded, and its number.
+    /// The last decoded picture, and its number.
     var last: (index: Int, picture: VideoPicture)?
   }
 
@@ -72,9 +73,10 @@ package final class PassableDecoder: Sendable {
     self.memory = memory
   }
 
-  /// The frame of a picture; of a later one if that was decoded already.
+  /// Returns the frame of a picture, or of a later one if that has been decoded already.
   ///
-  /// - Throws: `DamagedCapture` if it is damaged, or its key picture is not kept; `VideoFailure`.
+  /// - Throws: `DamagedCapture` if the picture is damaged or its keyframe is no longer stored;
+  ///   `VideoFailure`.
   func frame(_ index: Int) throws -> Frame {
     try state.withLock { state in try decode(through: index, &state) }
       .frame(maximumPixels: maximumPixels, memory: memory)
@@ -88,7 +90,7 @@ package final class PassableDecoder: Sendable {
     }
     let decoder = try state.decoder ?? VideoDecoder(maximumPixels: maximumPixels, within: memory.budget)
     state.decoder = decoder
-    // After an error it goes on with a key picture.
+    // After an error, decoding continues with a keyframe.
     state.last = nil
     var newest: VideoPicture?
     for sample in path {
@@ -108,7 +110,7 @@ package final class PassableDecoder: Sendable {
   }
 }
 
-/// Decodes kept pictures in their order, apart from the stream.
+/// Decodes buffered pictures in order, independently of the stream.
 final class KeptVideoDecoder: KeptDecoder {
   private let decoder = Mutex<VideoDecoder?>(nil)
   private let maximumPixels: Int
@@ -119,6 +121,8 @@ final class KeptVideoDecoder: KeptDecoder {
     self.memory = memory
   }
 
+  /// Decodes the samples and returns the frame of the last one.
+  ///
   /// - Throws: `DamagedCapture`, `VideoFailure`, `CancellationError`.
   func frame(of samples: [VideoSample]) throws -> Frame {
     try decoder.withLock { known in
@@ -139,7 +143,7 @@ final class KeptVideoDecoder: KeptDecoder {
   }
 }
 
-/// A decoder of H.264 without a container; used by one caller at a time.
+/// An H.264 decoder for data without a container, for one caller at a time.
 @safe final class VideoDecoder {
   private let handle: OpaquePointer
   private let maximumPixels: Int
@@ -158,7 +162,7 @@ final class KeptVideoDecoder: KeptDecoder {
 
   deinit { unsafe glp_av_decoder_close(handle) }
 
-  /// The picture of a byte stream's picture; nil if that is only a part.
+  /// Decodes one picture in Annex B format; nil if it is incomplete.
   func decode(_ bytes: [UInt8]) throws(VideoFailure) -> VideoPicture? {
     var error = glp_av_error()
     if let frame = unsafe glp_av_decoder_decode(handle, bytes, bytes.count, &error) {

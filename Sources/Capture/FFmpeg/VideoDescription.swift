@@ -1,14 +1,14 @@
 // Converts FFmpeg's pixel formats, colours and orientations.
 
-/// How the samples of a decoded picture are converted to those of a frame.
+/// The conversion of a decoded picture's samples to those of a frame.
 struct VideoLayout: Sendable, Hashable {
   enum Samples: Sendable, Hashable {
-    /// The frame's own.
+    /// The samples are already those of the frame.
     case bytes
-    /// The frame's planes in little-endian words of 16 bits, of which `bits` are used: the lower ones, or the upper ones
-    /// as in P010.
+    /// The samples have the frame's planes, in little-endian 16-bit words of which `bits` bits are used: the
+    /// lower ones, or the upper ones as in P010.
     case words(bits: Int, isHighAligned: Bool)
-    /// Any arrangement: each component, of so many bits, is read by itself.
+    /// Any other layout. Each component, with the given number of bits, is read separately.
     case components([Int])
   }
 
@@ -30,7 +30,7 @@ struct VideoLayout: Sendable, Hashable {
     "p216le": (.nv16, 16),
   ]
 
-  /// The bits of a sample; more than 8 are reduced to 8.
+  /// Bits per sample. More than 8 are reduced to 8.
   var bits: Int {
     switch samples {
     case .bytes: 8
@@ -39,9 +39,9 @@ struct VideoLayout: Sendable, Hashable {
     }
   }
 
-  /// The layout of a format, by FFmpeg's name of it, or else by its components.
+  /// Returns the layout of a format by FFmpeg's name for it, or else by its components.
   ///
-  /// - Throws: `VideoFailure`, `.failed`, if there is no frame for it.
+  /// - Throws: `VideoFailure`, `.failed`, if no frame format matches.
   static func named(
     _ name: String, _ components: VideoComponents? = nil
   ) throws(VideoFailure) -> VideoLayout {
@@ -49,7 +49,7 @@ struct VideoLayout: Sendable, Hashable {
     throw VideoFailure(.failed, "pictures of \(name) are not supported")
   }
 
-  /// The usual formats, whose rows are copied or narrowed at once.
+  /// Returns the layout of a common format, whose rows are copied or narrowed as a whole.
   private static func usual(_ name: String) -> VideoLayout? {
     if let format = planar[name] ?? others[name] { return VideoLayout(pixelFormat: format) }
     if let (format, bits) = highAligned[name] {
@@ -69,12 +69,12 @@ struct VideoLayout: Sendable, Hashable {
   }
 }
 
-/// The components of a pixel format that can be read one by one: R, G, B and alpha, or Y', Cb, Cr and alpha, or Y' and
-/// alpha.
+/// The components of a pixel format that can be read one by one: R, G, B and alpha, or Y', Cb, Cr and alpha,
+/// or Y' and alpha.
 struct VideoComponents: Sendable, Hashable {
-  /// The bits of each.
+  /// The bits of each component.
   let depths: [Int]
-  /// Logarithms to the base 2 of how many pixels share a chroma sample, along rows and columns.
+  /// The base-2 logarithms of the number of pixels that share a chroma sample, along rows and columns.
   let chromaShift: [Int]
   let isRGB: Bool
 }
@@ -84,8 +84,8 @@ extension VideoLayout {
     [0, 0]: .yuv444p, [1, 0]: .yuv422p, [1, 1]: .i420, [0, 1]: .yuv440p, [2, 0]: .yuv411p,
   ]
 
-  /// R'G'B' in planes, in less than 24 bits or by a palette, big-endian samples, packed 4:4:4. The alpha of Y'CbCr is left
-  /// out. Nil if no frame has such samples.
+  /// Handles planar R'G'B', R'G'B' in less than 24 bits or with a palette, big-endian samples, and packed
+  /// 4:4:4. The alpha of Y'CbCr is dropped. Nil if no frame format has such samples.
   fileprivate init?(of components: VideoComponents) {
     let depths = components.depths
     guard !depths.isEmpty, depths.allSatisfy({ (1...16).contains($0) }) else { return nil }
@@ -102,17 +102,17 @@ extension VideoLayout {
   }
 }
 
-/// A video's colour description, in H.273's numbers, or FFmpeg's where H.273 has none.
+/// A video's colour description, with the numbers of H.273, or FFmpeg's where H.273 has none.
 struct VideoSignal: Sendable, Hashable {
   /// MatrixCoefficients.
   let matrix: Int
-  /// 1 limited, 2 full; otherwise unspecified.
+  /// 1 is limited, 2 is full; otherwise unspecified.
   let range: Int
-  /// 1 left, 2 centre, 3 top left, 4 top, 5 bottom left, 6 bottom; otherwise unspecified.
+  /// 1 is left, 2 centre, 3 top left, 4 top, 5 bottom left, 6 bottom; otherwise unspecified.
   let chromaLocation: Int
 
-  /// The colour description of a picture. Unspecified values are guessed as for any source; unspecified grey is full
-  /// range, as in FFmpeg.
+  /// Returns the colour description of a picture. Unspecified values are guessed as for any source.
+  /// Unspecified grey is full range, as in FFmpeg.
   ///
   /// - Throws: `VideoFailure`, `.failed`, if the samples are neither Y'CbCr nor R'G'B'.
   func color(of layout: VideoLayout, _ size: Size) throws(VideoFailure) -> ColorDescription {
@@ -122,7 +122,7 @@ struct VideoSignal: Sendable, Hashable {
       range: quantizationRange ?? (layout.isFullRange || isGrey ? .full : nil), siting: siting)
   }
 
-  /// H.273, table 4. Nil if unspecified, or if the format has no matrix.
+  /// Returns the matrix (H.273, table 4). Nil if unspecified, or if the format has no matrix.
   private func colorMatrix(_ format: PixelFormat) throws(VideoFailure) -> ColorDescription.Matrix? {
     guard case .ycbcr = format.model else { return nil }
     return switch matrix {
@@ -130,7 +130,7 @@ struct VideoSignal: Sendable, Hashable {
     // BT.470 System B/G and SMPTE 170M have BT.601's coefficients; FCC's differ in the third decimal.
     case 4, 5, 6: .bt601
     case 7: .smpte240m
-    // Constant luminance is drawn as non-constant, which is the nearest.
+    // Constant luminance is drawn as non-constant luminance, the closest match.
     case 9, 10: .bt2020
     case 0: throw VideoFailure(.failed, "R'G'B' in planes of Y'CbCr is not supported")
     case 8: throw VideoFailure(.failed, "YCgCo is not supported")
@@ -147,7 +147,7 @@ struct VideoSignal: Sendable, Hashable {
     }
   }
 
-  /// The siting along rows; the vertical siting is ignored.
+  /// The horizontal siting. The vertical siting is ignored.
   private var siting: ColorDescription.ChromaSiting {
     switch chromaLocation {
     case 2, 4, 6: .centred
@@ -157,8 +157,9 @@ struct VideoSignal: Sendable, Hashable {
 }
 
 extension Orientation {
-  /// From the upper left quarter of a display matrix (ISO/IEC 14496-12, 8.2.2.1): the stored point (x, y) is
-  /// displayed at (ax + cy, bx + dy). Anything but quarter turns and reflections is replaced by the nearest of those.
+  /// Converts the upper left quarter of a display matrix (ISO/IEC 14496-12, 8.2.2.1): the stored point (x, y)
+  /// is displayed at (ax + cy, bx + dy). Transformations other than quarter turns and reflections are
+  /// replaced by the nearest of these.
   init(displayMatrix a: Int32, _ b: Int32, _ c: Int32, _ d: Int32) {
     let isTurned = Int(b).magnitude + Int(c).magnitude > Int(a).magnitude + Int(d).magnitude
     self.init(swapsAxes: isTurned, flipsX: (isTurned ? b : a) < 0, flipsY: (isTurned ? c : d) < 0)

@@ -2,8 +2,9 @@
 
 /// The pictures of the best video stream in a file.
 ///
-/// A damaged picture is an error; the following ones are skipped up to the next key picture, because they depend on
-/// it. Pictures at the start of a cut recording that can't be decoded without missing ones are skipped silently.
+/// A damaged picture is an error; the following ones are skipped up to the next keyframe, because they depend
+/// on it. At the start of a cut recording, pictures that depend on missing ones can't be decoded and are
+/// skipped silently.
 package actor VideoFileSource: FrameSource {
   package nonisolated let name: String
   package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
@@ -13,9 +14,9 @@ package actor VideoFileSource: FrameSource {
   private let reader: VideoReader
   package nonisolated let framesPerSecond: Double?
   private var sequence = 0
-  /// The time of the first picture, by the file's clock.
+  /// The time of the first picture, measured by the file's clock.
   private var start: Duration?
-  /// Whether pictures depend on a lost one.
+  /// Whether pictures are skipped because they depend on a lost one.
   private var isLost = false
   private var isOver = false
 

@@ -1,20 +1,21 @@
-// One decoded picture. It stays in FFmpeg's memory until its frame is requested, and is then copied for the renderer.
+// One decoded picture. It stays in FFmpeg's memory until its frame is requested, and is then copied for the
+// renderer.
 internal import CAV
 
-/// A picture from a decoder. It does not change any more.
+/// A decoded picture. Immutable.
 @safe final class VideoPicture: Sendable {
   private nonisolated(unsafe) let handle: OpaquePointer
 
   let size: Size
-  /// FFmpeg's name of the pixel format: `yuv420p`.
+  /// FFmpeg's name for the pixel format: `yuv420p`.
   private let formatName: String
-  /// Nil if they can't be read one by one.
+  /// The components; nil if they can't be read one by one.
   private let components: VideoComponents?
-  /// Whether decoding can start with it.
+  /// Whether decoding can start with this picture.
   let isKey: Bool
-  /// Whether the decoder had to make up parts of it.
+  /// Whether the decoder had to conceal errors in it.
   let isDamaged: Bool
-  /// The time by the video's own clock; nil if it has none.
+  /// The time measured by the video's own clock; nil if it has none.
   let time: Duration?
   let byteCount: Int
   let signal: VideoSignal
@@ -41,12 +42,12 @@ internal import CAV
 
   deinit { unsafe glp_av_frame_destroy(handle) }
 
-  /// How its samples lie.
+  /// Returns the layout of the samples.
   ///
   /// - Throws: `VideoFailure`, `.failed`, if they are not supported.
   func layout() throws(VideoFailure) -> VideoLayout { try .named(formatName, components) }
 
-  /// Copies the picture to a frame in memory of the pool; samples of more than 8 bits are rounded to 8.
+  /// Copies the picture to a frame in memory of the pool. Samples of more than 8 bits are rounded to 8.
   ///
   /// - Throws: `VideoFailure`, `.failed`, if it is too large or its samples are not supported.
   func frame(maximumPixels: Int, memory: FramePool) throws -> Frame {
@@ -89,14 +90,14 @@ internal import CAV
     return true
   }
 
-  /// Reads the components of one plane, each by itself.
+  /// Copies one plane component by component.
   @unsafe private func copyComponents(
     _ depths: [Int], of index: Int, _ plane: PlaneDescription, _ format: Frame.Format,
     to target: UnsafeMutablePointer<UInt8>
   ) -> Bool {
     let texels = plane.texels(of: size)
     let (texel, row) = (plane.texel.byteCount, plane.tightBytesPerRow(of: size))
-    // Planes have one component each, except R'G'B', which has one plane.
+    // Planes have one component each, except in R'G'B', which has a single plane.
     let isRGB = format.pixelFormat.isRGB
     for (component, depth) in isRGB ? Array(depths.enumerated()) : [(index, depths[index])] {
       let narrowing = SampleNarrowing(

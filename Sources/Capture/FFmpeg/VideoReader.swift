@@ -1,15 +1,15 @@
-// Reads a video file or a stream picture by picture. Wraps FFmpeg's libraries in Swift values, and its errors in this
-// library's messages if it has one for them.
+// Reads a video file or a stream picture by picture. Wraps FFmpeg's libraries in Swift values, and maps known
+// errors to this library's messages.
 internal import CAV
 internal import Glibc
 
-/// Stops a reader that waits for the network. Can be used from any thread.
+/// Stops a reader that waits for the network. May be used from any thread.
 @safe final class VideoStop: Sendable {
   fileprivate nonisolated(unsafe) let handle = unsafe glp_av_stop_create()
 
   deinit { unsafe glp_av_stop_destroy(handle) }
 
-  /// Can't be undone: an open reader can then only be closed.
+  /// Stops the reader. This can't be undone: an open reader can then only be closed.
   func set() { unsafe glp_av_stop_set(handle) }
 }
 
@@ -20,7 +20,7 @@ internal import Glibc
   private let maximumPixels: Int
   private let memory: DecoderMemory
 
-  /// FFmpeg's name of the codec: `h264`.
+  /// FFmpeg's name for the codec: `h264`.
   let codec: String
   /// The rate from the container or the first picture; nil if unknown.
   var frameRate: FrameRate? {
@@ -28,7 +28,7 @@ internal import Glibc
     return FrameRate(numerator: Int(facts.rate_numerator), denominator: Int(facts.rate_denominator))
   }
 
-  /// The most decoding threads: more are of little use, and each needs memory for its own pictures.
+  /// The most decoding threads. More have little effect, and each needs memory for its own pictures.
   private static let threads = CInt(min(max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1), 8))
 
   /// Opens a file. Its content can't make FFmpeg open another file or host.
@@ -97,7 +97,7 @@ internal import Glibc
       says: packet.has_time ? .nanoseconds(packet.time) : nil, isDamaged: packet.is_damaged)
   }
 
-  /// The picture of the packet that was read; nil if none comes of it yet.
+  /// Decodes the packet that was read; returns nil if it does not yield a picture yet.
   func decode() throws(VideoFailure) -> VideoPicture? {
     var error = glp_av_error()
     if let frame = unsafe glp_av_decode(handle, &error) { return unsafe VideoPicture(frame) }
@@ -105,7 +105,7 @@ internal import Glibc
     return nil
   }
 
-  /// What the container says of the codec.
+  /// The codec header from the container.
   var header: [UInt8] {
     var (bytes, count): (UnsafePointer<UInt8>?, Int) = (nil, 0)
     unsafe glp_av_header(handle, &bytes, &count)
@@ -119,7 +119,7 @@ internal import Glibc
     }
   }
 
-  /// When the last packet arrived, and the packet's own timestamp; nil if it has none.
+  /// The arrival time and the timestamp of the last packet; nil if it has no timestamp.
   var lastPacket: (arrived: CaptureInstant, says: Duration)? {
     var (arrived, says): (Int64, Int64) = (0, 0)
     guard unsafe glp_av_last_packet(handle, &arrived, &says) else { return nil }
@@ -130,11 +130,11 @@ internal import Glibc
 /// A packet of a stream.
 struct VideoPacket: Sendable {
   let bytes: [UInt8]
-  /// A new header, in place of the reader's first.
+  /// A new header that replaces the reader's first one; nil if there is none.
   let header: [UInt8]?
-  /// Its time by the stream's own clock; nil if it has none.
+  /// The time measured by the stream's own clock; nil if it has none.
   let says: Duration?
-  /// Whether it came in parts, or others before it are missing.
+  /// Whether it arrived incomplete, or packets before it are missing.
   let isDamaged: Bool
 }
 
@@ -148,7 +148,7 @@ extension SourceOptions.RedirectPolicy {
   }
 }
 
-/// Why a video can't be opened, or its next picture can't be read.
+/// The reason why a video can't be opened, or why its next picture can't be read.
 struct VideoFailure: MemoryShortage, CustomStringConvertible {
   enum Kind {
     case noLibraries
@@ -158,9 +158,9 @@ struct VideoFailure: MemoryShortage, CustomStringConvertible {
     case damaged
     case ended
     case noTransport
-    /// The server redirects to a host that is not to be followed; the description is its name.
+    /// The server redirects to a host that must not be followed. The description is the host's name.
     case redirected
-    /// The memory budget has no room for its pictures at the moment.
+    /// The memory budget is exhausted at the moment.
     case noRoom
     case failed
   }

@@ -1,22 +1,23 @@
-// Makes a connection to one address of a server: plain, or with TLS whose handshake is over before anything is sent.
+// Connects to one address of a server: without TLS, or with TLS, whose handshake is complete before anything
+// is sent.
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
 internal import NIOTLS
 
 struct Dialling: Sendable {
-  /// As the user named it, for TLS and its errors.
+  /// The host as the user named it, for TLS and its errors.
   let host: String
   /// A numeric address of the host.
   let address: String
   let port: Int
-  /// Nil for no TLS.
+  /// The TLS settings; nil for no TLS.
   let tls: TLSVerification?
-  /// Includes TLS's handshake.
+  /// The time limit, including TLS's handshake.
   let limit: TimeAmount
 
-  /// Connects on `loop`. `began` gets the connection from the moment that it starts to connect, and `addHandlers` adds
-  /// what reads it. One that fails is closed.
+  /// Connects on `loop`. `began` gets the connection as soon as it starts to connect, and `addHandlers` adds
+  /// the handlers that read from it. A connection that fails is closed.
   ///
   /// The future fails with `CertificateFailure` if the server's certificate is refused.
   func connect(
@@ -51,14 +52,15 @@ struct Dialling: Sendable {
     try pipeline.addHandler(HandshakeWatch(ready, tls, host))
   }
 
-  /// Closes a connection from this side, on its loop: a peer that does not answer TLS's close_notify is not waited for.
+  /// Closes a connection on its event loop, without waiting for a peer that does not answer TLS's
+  /// close_notify.
   static func close(_ channel: any Channel) {
     let context = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self)
     if let context { context.close(promise: nil) } else { channel.close(promise: nil) }
   }
 }
 
-/// The server closed the connection before the response was complete.
+/// The error of a server that closed the connection before the response was complete.
 struct HTTPConnectionClosed: Error {}
 
 /// Waits for TLS's handshake. It follows the TLS handler in the pipeline.

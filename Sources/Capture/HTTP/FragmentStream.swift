@@ -1,6 +1,6 @@
-// Another node's video in a server's bytes: the pictures that can be sent on as they come.
+// Another node's video in a server's response: the pictures that can be passed through.
 
-/// Finds samples in fragments of MP4.
+/// Finds samples in MP4 fragments.
 struct FragmentStream: PictureStream {
   private var reader: FragmentedMP4Reader
   private var h264: PassableH264?
@@ -52,7 +52,8 @@ struct FragmentStream: PictureStream {
 }
 
 extension VideoSample {
-  /// The same where the last column or row of the stream's pictures is not shown.
+  /// Returns this sample with the size that is shown, without the last column or row of the stream's
+  /// pictures.
   fileprivate func shown(at size: Size) -> VideoSample {
     guard size.even == format.size else { return self }
     return VideoSample(
@@ -61,7 +62,7 @@ extension VideoSample {
   }
 }
 
-/// Keeps the pictures of one connection. Videos pass them on; other readers get them decoded.
+/// Stores the pictures of one connection. Videos pass them through; other readers get decoded frames.
 struct ReceivedVideo: Sendable {
   private let video: PassableVideo
   private let frame: (@Sendable (Int) throws -> Frame)?

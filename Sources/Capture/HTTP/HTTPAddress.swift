@@ -1,4 +1,4 @@
-// The URL of a server's pictures, in its parts. Its password is kept here and is never displayed.
+// The URL of a server's pictures, parsed. It contains the password, which is never displayed.
 
 struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
   enum Scheme: String, Sendable, Hashable {
@@ -14,15 +14,15 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
   }
 
   let scheme: Scheme
-  /// In lower case, without the brackets of an IPv6 address.
+  /// The host in lower case, without the brackets of an IPv6 address.
   let host: String
   let port: Int
-  /// Path and query as sent; begins with a slash.
+  /// Path and query as sent, beginning with a slash.
   let target: String
-  /// From `USER:PASSWORD@`, percent-decoded.
+  /// The user and password from `USER:PASSWORD@`, percent-decoded.
   let credentials: Credentials?
 
-  /// The server that requests go to. Data that is meant for it is not sent to others.
+  /// The server that requests go to. Data that is meant for one server is not sent to another.
   struct Server: Sendable, Hashable {
     let scheme: Scheme
     let host: String
@@ -34,7 +34,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
   /// The URL without credentials.
   var url: String { "\(scheme.rawValue)://\(hostField)\(target)" }
 
-  /// The `Host` field of requests; a default port is omitted.
+  /// The `Host` field of requests, without a default port.
   var hostField: String { port == Self.usualPort(scheme) ? hostText : "\(hostText):\(port)" }
 
   /// The URL for display, without secrets.
@@ -50,7 +50,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     else { throw WordError("is not an http or https URL") }
     let rest = text[text.index(after: colon)...]
     guard rest.hasPrefix("//") else { throw WordError("lacks the // after \(scheme.rawValue):") }
-    // By scalars, because a combining mark would make a '/' or '#' a different character.
+    // Searches by scalars, because a combining mark would make a '/' or '#' a different character.
     let end =
       rest.dropFirst(2).unicodeScalars.firstIndex { "/?#".unicodeScalars.contains($0) } ?? rest.endIndex
     let authority = rest[..<end].dropFirst(2)
@@ -73,7 +73,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     self.credentials = credentials
   }
 
-  /// The target of a redirect. Credentials are kept for the same server only.
+  /// Returns the target of a redirect. Credentials are passed on only to a server that `isTrusted` accepts.
   func following(_ location: String) throws(WordError) -> HTTPAddress {
     let location = location.trimmed
     if location.hasPrefix("//") { return try following("\(scheme.rawValue):\(location)") }
@@ -93,7 +93,8 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     return HTTPAddress(scheme, server, Self.target(Self.withoutDots(merged)[...]), credentials)
   }
 
-  /// Whether `other` may get data that is meant for this server: it is the same server, or the same host over TLS.
+  /// Returns whether `other` may get data that is meant for this server: it is the same server, or the same
+  /// host over TLS on the default ports.
   func isTrusted(_ other: Server) -> Bool {
     other == server
       || (other.host == host && scheme == .http && other.scheme == .https && port == 80 && other.port == 443)
@@ -137,7 +138,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     return Credentials(user: user, password: password)
   }
 
-  /// Percent-decoded; nil if that is not possible.
+  /// Percent-decodes a text; nil if that is not possible.
   private static func decoded(_ text: Substring) -> String? {
     var bytes: [UInt8] = []
     var rest = text.utf8[...]
@@ -150,12 +151,12 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
       bytes.append(value)
       rest = rest.dropFirst(2)
     }
-    // Headers and challenges have no control characters.
+    // Control characters are not allowed in headers and challenges.
     guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
     return String(validating: bytes, as: UTF8.self)
   }
 
-  /// Path and query without the fragment; characters that are not allowed are percent-encoded.
+  /// Returns path and query without the fragment. Characters that are not allowed are percent-encoded.
   private static func target(_ text: Substring) -> String {
     let bytes = text.utf8.prefix { $0 != UInt8(ascii: "#") }
     var result = bytes.first == UInt8(ascii: "/") ? "" : "/"
@@ -169,7 +170,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     return result
   }
 
-  /// A path without `.` and `..` (RFC 3986, 5.2.4); the query is kept.
+  /// Removes `.` and `..` from a path (RFC 3986, 5.2.4). The query does not change.
   private static func withoutDots(_ target: String) -> String {
     let path = target.prefix { $0 != "?" }
     var parts: [Substring] = []

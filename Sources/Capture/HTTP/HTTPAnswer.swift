@@ -1,16 +1,16 @@
-// A server's response as it arrives: its head, then its bytes, no faster than they are read.
+// A server's response as it arrives: its head, then its bytes, no faster than the reader takes them.
 internal import NIOCore
 internal import NIOHTTP1
 
 struct HTTPChunk: Sendable {
   let bytes: [UInt8]
-  /// When they arrived.
+  /// The arrival time.
   let time: CaptureInstant
 }
 
-/// One response, passed from the connection's thread to one task.
+/// One response, handed from the connection's thread to one task.
 final class HTTPAnswer: Sendable {
-  /// The most unread bytes; beyond them the server is not read.
+  /// The most unread bytes. Beyond these, no more is read from the server.
   private static let capacity = 1 << 20
 
   private struct State: Sendable {
@@ -18,9 +18,9 @@ final class HTTPAnswer: Sendable {
     var headTime = CaptureInstant.start
     var chunks: [HTTPChunk] = []
     var byteCount = 0
-    /// The number of bytes that `sniff` has looked at.
+    /// The number of bytes that `sniff` has examined.
     var sniffedCount = 0
-    /// Called when there is room again; nil while there is.
+    /// Called when there is space again; nil while there is space.
     var onRoom: (@Sendable () -> Void)?
     var end: Result<Void, any Error>?
   }
@@ -56,12 +56,12 @@ final class HTTPAnswer: Sendable {
     return chunk
   }
 
-  /// Waits until `look` tells what the body is from its first bytes, which stay unread. At the end, and where no
-  /// more bytes are taken before some are read, it must tell.
+  /// Waits until `look` recognises the body's content by its first bytes, which stay unread. `look` must
+  /// return a result if `isEnd` is true: at the end of the body, and when no more bytes can be stored unread.
   func sniff<Kind: Sendable>(_ look: (_ start: [UInt8], _ isEnd: Bool) -> Kind?) async throws -> Kind {
     try await wait { state in
       let isEnd = state.end != nil || state.byteCount >= Self.capacity
-      // Looked at in doubling steps, because each begins at the first byte.
+      // Examined in doubling steps, because each starts at the first byte.
       guard isEnd || state.byteCount >= 2 * state.sniffedCount else { return nil }
       state.sniffedCount = max(state.byteCount, 1)
       if case .failure(let error) = state.end {
@@ -72,7 +72,7 @@ final class HTTPAnswer: Sendable {
     }
   }
 
-  /// All bytes; nil if there are more than `limit`.
+  /// Returns all bytes; nil if there are more than `limit`.
   func body(limit: Int) async throws -> [UInt8]? {
     var bytes: [UInt8] = []
     while let chunk = try await next() {
@@ -97,7 +97,7 @@ final class HTTPAnswer: Sendable {
     }
   }
 
-  /// Adds bytes; false if there is no room for more. Then `onRoom` is called when there is.
+  /// Adds bytes; false if there is no space for more. `onRoom` is then called as soon as there is.
   func add(_ bytes: ByteBuffer, onRoom: @escaping @Sendable () -> Void) -> Bool {
     let chunk = HTTPChunk(bytes: Array(bytes.readableBytesView), time: CaptureClock.now)
     return state.update { state in

@@ -1,10 +1,11 @@
-// Answers a server's challenge for a password: with digest (RFC 7616) if possible, otherwise with basic (RFC 7617).
+// Answers a server's challenge for a password: with digest (RFC 7616) if possible, otherwise with basic (RFC
+// 7617).
 
-/// A server's challenge; a `WWW-Authenticate` field may hold several.
+/// A server's challenge. A `WWW-Authenticate` field may contain several.
 struct HTTPChallenge: Sendable, Hashable {
-  /// In lower case: `basic`, `digest`.
+  /// The scheme in lower case: `basic`, `digest`.
   let scheme: String
-  /// Names are in lower case.
+  /// The parameters, with names in lower case.
   let parameters: [String: String]
 
   static func parse(_ fields: [String]) -> [HTTPChallenge] { fields.flatMap { parse($0) } }
@@ -63,7 +64,7 @@ struct HTTPChallenge: Sendable, Hashable {
   }
 }
 
-/// Signs requests to one server after it has sent a challenge.
+/// Authorizes requests to one server after it has sent a challenge.
 struct HTTPAuthorization: Sendable {
   private enum Way: Sendable {
     case basic
@@ -97,7 +98,8 @@ struct HTTPAuthorization: Sendable {
     }
   }
 
-  /// Whether the server only wants the answer to a newer challenge, so that the password is not wrong.
+  /// Returns whether the server only requires a response to a newer challenge. The password is not wrong
+  /// then.
   static func isStale(_ challenges: [HTTPChallenge]) -> Bool {
     challenges.contains { $0.scheme == "digest" && $0.parameters["stale"]?.lowercased() == "true" }
   }
@@ -114,7 +116,7 @@ struct HTTPAuthorization: Sendable {
       algorithm: algorithm, hasQuality: qualities != nil)
   }
 
-  /// The `Authorization` field of the next request, a GET of `target`. `clientNonce` is random.
+  /// Returns the `Authorization` field of the next request, a GET of `target`. `clientNonce` is random.
   mutating func field(target: String, clientNonce: String) -> String {
     switch way {
     case .basic:
@@ -148,12 +150,12 @@ struct HTTPAuthorization: Sendable {
   }
 }
 
-/// How digests are computed.
+/// A digest algorithm.
 struct DigestAlgorithm: Sendable {
-  /// As the server has written it; nil if it has named none.
+  /// The name as the server wrote it; nil if it named none.
   let name: String?
   let isSHA: Bool
-  /// Whether one client nonce serves a whole session.
+  /// Whether one client nonce applies to a whole session.
   let isSession: Bool
 
   /// Nil for algorithms that are not supported.
@@ -165,8 +167,8 @@ struct DigestAlgorithm: Sendable {
     isSession = upper.hasSuffix("-SESS")
   }
 
-  /// The response to a challenge (RFC 7616, 3.4.1). `request` is `METHOD:URI`; `quality` is `COUNT:NONCE:QOP` of the
-  /// client, nil where the server asks for none.
+  /// Returns the response to a challenge (RFC 7616, 3.4.1). `request` is `METHOD:URI`; `quality` is the
+  /// client's `COUNT:NONCE:QOP`, nil if the server requests none.
   func response(
     of credentials: HTTPAddress.Credentials, realm: String, nonce: String, request: String,
     clientNonce: String, quality: String?

@@ -4,10 +4,10 @@ internal import NIOHTTP1
 
 /// The pictures of a stream, or of a still that is polled.
 ///
-/// A polled server that has no newer picture says so (304), or sends the same bytes again. That is a sign of life,
-/// but no new picture. The old one, which the server still shows, is returned again once a second, or twice within
-/// the time after which a source is stalled; otherwise it costs nothing. A camera that has frozen behind a working
-/// server can't be told from one that has nothing new to show.
+/// A polled server without a newer picture responds with 304, or sends the same bytes again. The server is
+/// then alive, but there is no new picture. The old one, which the server still shows, is returned again once
+/// a second, or more often if a source is stalled after less than two seconds. Otherwise it is not returned.
+/// A camera that is frozen behind a working server can't be distinguished from one with an unchanged picture.
 actor HTTPConnection: CaptureConnection {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue: ReadingQueue
@@ -20,9 +20,9 @@ actor HTTPConnection: CaptureConnection {
   /// The pictures of another node's video; nil for JPEGs.
   private var video: ReceivedVideo?
   private var way: Way
-  /// Parses the bytes of a stream. Changed in place, because it may hold a large part of a picture.
+  /// Parses the bytes of a stream. Changed in place, because it may contain a large part of a picture.
   private var stream: any PictureStream
-  /// Whether the end of `stream` was told.
+  /// Whether `stream` has been finished.
   private var isFinished = false
   private var intake: StreamIntake
 
@@ -31,7 +31,7 @@ actor HTTPConnection: CaptureConnection {
     case polling(PicturePoll)
   }
 
-  /// Takes over `server`, which has responded.
+  /// Takes ownership of `server`, which has responded.
   ///
   /// - Throws: `SourceError` if the response has no pictures; the caller then still owns `server`.
   init(
@@ -99,7 +99,7 @@ actor HTTPConnection: CaptureConnection {
 
   // MARK: Streams
 
-  /// Nil if the stream has ended for good, or is not a stream.
+  /// Returns the next event; nil if the stream has ended for good, or is not a stream.
   private func nextEvent() async throws -> PictureEvent? {
     guard case .stream(let reply, var waiting, var count) = way else { return nil }
     while waiting.isEmpty {
@@ -114,7 +114,8 @@ actor HTTPConnection: CaptureConnection {
     return event
   }
 
-  /// Nil at the end of the stream. A single picture is whole although its server promised more.
+  /// Returns the next chunk; nil at the end of the stream. If the connection ends early after a single
+  /// complete picture, that counts as the end too.
   private func nextChunk(_ reply: HTTPServer.Reply, _ count: Int) async throws -> HTTPChunk? {
     do {
       return try await reply.answer.next()
@@ -124,14 +125,16 @@ actor HTTPConnection: CaptureConnection {
     }
   }
 
-  /// Between two chunks: checks for cancellation, gives other calls a turn, and pauses a server that sends too much.
+  /// Runs between two chunks: checks for cancellation, gives other calls a turn, and pauses if the server
+  /// sends too much.
   private func account(for chunk: HTTPChunk, waiting: Int, foundPicture: Bool) async throws {
     let pause = try intake.took(chunk.bytes.count, waiting: waiting, foundPicture: foundPicture)
     try Task.checkCancellation()
     if pause > .zero { try await Task.sleep(for: pause) } else { await Task.yield() }
   }
 
-  /// Handles a regular end: a file of a declared length is over; a single picture is polled from now on.
+  /// Handles a regular end. A response with a declared length is over; a single picture is polled from now
+  /// on.
   private func endOfStream(_ reply: HTTPServer.Reply, _ count: Int) throws -> PictureEvent? {
     let left = isFinished ? [] : stream.finish().map(judged)
     isFinished = true
@@ -149,7 +152,8 @@ actor HTTPConnection: CaptureConnection {
     throw SourceError(.unavailable, path: name, reason: "ended the stream")
   }
 
-  /// The last picture of a stream, whose end marker is missing: it is cut short unless it can be decoded whole.
+  /// Checks the last picture of a stream, whose end marker is missing: it counts as cut short unless it
+  /// decodes without errors.
   private func judged(_ event: PictureEvent) -> PictureEvent {
     guard case .picture(let picture) = event else { return event }
     do throws(CodecError) {
@@ -164,7 +168,7 @@ actor HTTPConnection: CaptureConnection {
 
   // MARK: Polling
 
-  /// Waits for a picture that is new, or an old one that is due again.
+  /// Waits for a new picture, or until the old one is due again.
   private func poll() async throws -> ReceivedPicture {
     while case .polling(var poll) = way {
       let reply: HTTPServer.Reply
@@ -189,7 +193,7 @@ actor HTTPConnection: CaptureConnection {
     throw SourceError(.unavailable, path: name, reason: "ended the stream")
   }
 
-  /// The picture of a response; nil if the server says that it has not changed.
+  /// Returns the picture of a response; nil if the server reports that it has not changed.
   private func picture(_ reply: HTTPServer.Reply, _ poll: inout PicturePoll) async throws
     -> ReceivedPicture?
   {
@@ -204,7 +208,7 @@ actor HTTPConnection: CaptureConnection {
     do {
       try await receive(&received, reply)
     } catch {
-      // The server promised more than it had: a picture that is whole is a picture.
+      // The server announced more than it sent. A complete picture is accepted nevertheless.
       try Task.checkCancellation()
       var walk = PictureWalk()
       let isOurs = error is SourceError || error is MemoryBudget.Exceeded
@@ -219,7 +223,8 @@ actor HTTPConnection: CaptureConnection {
     return received
   }
 
-  /// Reads the body of a single picture: up to its end, or if that is not declared, to the picture's own.
+  /// Reads the body of a single picture, up to its end. If the server does not declare the length, up to the
+  /// end of the picture.
   private func receive(_ picture: inout ReceivedPicture, _ reply: HTTPServer.Reply) async throws {
     let limit = options.pictureLimit
     let isOpen = !["content-length", "transfer-encoding"].contains { reply.head.headers.contains(name: $0) }
@@ -245,17 +250,17 @@ actor HTTPConnection: CaptureConnection {
 }
 
 private struct PicturePoll {
-  /// Requests per second if no rate is wanted.
+  /// Requests per second if no rate is requested.
   static let usualRate = 10.0
   static let highestRate = 60.0
 
-  /// The response that has already arrived.
+  /// The first response, if it has already arrived.
   var first: HTTPServer.Reply?
   var lastRequest: CaptureInstant
-  /// The newest picture, and when it was last returned.
+  /// The newest picture, and the time at which it was last returned.
   var last: [UInt8]?
   var lastGiven = CaptureInstant.start
-  /// The fields that request only a newer picture.
+  /// The header fields with which only a newer picture is requested.
   var conditions: [SourceOptions.HeaderField] = []
 
   init(first: HTTPServer.Reply) {
@@ -265,13 +270,13 @@ private struct PicturePoll {
 
   init(after time: CaptureInstant) { lastRequest = time }
 
-  /// Keeps the fields by which the server distinguishes its pictures.
+  /// Stores the header fields by which the server distinguishes its pictures.
   mutating func validate(_ headers: HTTPHeaders) {
     conditions = []
     if let tag = headers.first(name: "etag") {
       conditions.append(SourceOptions.HeaderField(name: "If-None-Match", value: tag))
     } else if let date = headers.first(name: "last-modified"), date != headers.first(name: "date") {
-      // A picture of the current second may change again within it (RFC 9110, 8.8.2.2).
+      // A picture may change again within the second of its date (RFC 9110, 8.8.2.2).
       conditions.append(SourceOptions.HeaderField(name: "If-Modified-Since", value: date))
     }
   }

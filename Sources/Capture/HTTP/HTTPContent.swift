@@ -1,21 +1,21 @@
-// Detects what a server sends, from its first bytes more than from its Content-Type, which is often wrong.
+// Detects what a server sends, from its first bytes rather than from its Content-Type, which is often wrong.
 
 enum HTTPContent: Sendable, Hashable {
-  /// Pictures in parts; nil if the boundary is not declared.
+  /// Pictures in parts. The boundary is nil if it is not declared.
   case multipart(boundary: String?)
   /// One JPEG or PNG.
   case picture
-  /// One or more JPEGs, one after another.
+  /// One or more concatenated JPEGs.
   case pictures
-  /// Video in fragments of MP4.
+  /// Video in MP4 fragments.
   case video
-  /// Its first bytes must be read to know.
+  /// Not known until the first bytes are read.
   case unknown
-  /// Not a picture that can be read; describes what it is instead.
+  /// Content that is not a readable picture, with a description of what it is instead.
   case other(String)
 
-  /// From the `Content-Type` field, which is believed only where the bytes are looked at later: in parts, and in a
-  /// single picture.
+  /// Detects the content from the `Content-Type` field. The field is trusted only for parts, for single
+  /// pictures and for MP4, whose bytes are checked later.
   init(contentType: String?) {
     let fields = Self.split(contentType ?? "")
     let type = fields.first?.trimmed.lowercased() ?? ""
@@ -26,18 +26,19 @@ enum HTTPContent: Sendable, Hashable {
     }
   }
 
-  /// From the first bytes of a body, whatever it is called; nil if more are needed.
+  /// Detects the content from the first bytes of a body, whatever its declared type; nil if more bytes are
+  /// needed.
   static func sniff(_ bytes: [UInt8], isEnd: Bool) -> HTTPContent? {
     let start = bytes.drop { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
     if start.starts(with: "--".utf8) { return .multipart(boundary: nil) }
     if let found = PictureStart(in: bytes[...]) { return found.format == .jpeg ? .pictures : .picture }
-    // Text and videos can't become a picture; other bytes may stand before one.
+    // Text and videos can't contain a picture; other bytes may precede one.
     let isDecided = isEnd || bytes.count >= PictureStart.searchLimit || isText(start) || isVideo(start)
     guard isDecided else { return nil }
     return .other(description(of: bytes))
   }
 
-  /// What a body is that is no picture.
+  /// Describes a body that is not a picture.
   static func description(of bytes: [UInt8]) -> String {
     let start = bytes.drop { $0 == 0x20 || (0x09...0x0D).contains($0) }
     if start.isEmpty { return "nothing" }
@@ -45,7 +46,7 @@ enum HTTPContent: Sendable, Hashable {
     return isText(start) ? "text" : isVideo(start) ? "a video" : "data"
   }
 
-  /// Whether it is MP4 or what is made like it.
+  /// Returns whether the bytes begin like MP4 or a related format.
   private static func isVideo(_ bytes: ArraySlice<UInt8>) -> Bool {
     bytes.dropFirst(4).starts(with: "ftyp".utf8)
   }

@@ -11,7 +11,7 @@ struct HTTPDevice: CaptureDevice {
 
   private static let redirectionLimit = 5
 
-  /// Does not connect yet; throws only `.badRequest`.
+  /// Creates a device that is not connected yet. Throws only `.badRequest`.
   init(
     _ text: String, _ options: SourceOptions, _ decoding: PassableVideo.OpenDecoder? = nil
   ) throws(SourceError) {
@@ -77,7 +77,8 @@ struct HTTPDevice: CaptureDevice {
     }
   }
 
-  /// Credentials and headers go only to the server that the user named, and its certificate is of its host alone.
+  /// Credentials and headers go only to the server that the user named, and the certificate setting applies
+  /// only to its host.
   private func requestOptions(for target: HTTPAddress) -> HTTPRequestOptions {
     HTTPRequestOptions(
       credentials: target.credentials, headers: address.isTrusted(target.server) ? options.headers : [],
@@ -88,7 +89,7 @@ struct HTTPDevice: CaptureDevice {
 }
 
 extension SourceOptions.HeaderField {
-  /// Whether it is valid in a request (RFC 9110, 5.1 and 5.5).
+  /// Whether the field is valid in a request (RFC 9110, 5.1 and 5.5).
   fileprivate var isSendable: Bool {
     let others = "!#$%&'*+-.^_`|~".utf8
     let isName = name.utf8.allSatisfy { byte in

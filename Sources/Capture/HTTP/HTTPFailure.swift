@@ -1,4 +1,4 @@
-// Describes a server's failure to send pictures.
+// The errors of servers that fail to send pictures.
 internal import Glibc
 internal import NIOCore
 internal import NIOHTTP1
@@ -25,7 +25,7 @@ extension SourceError {
     return SourceError(.unavailable, path: name, reason: reason)
   }
 
-  /// For a response without a picture; `what` it is instead.
+  /// Returns the error for a response without a picture; `what` describes what it contains instead.
   static func noPicture(_ what: String, _ head: HTTPResponseHead, name: String) -> SourceError {
     let type =
       head.headers.first(name: "content-type").map { $0.prefix { $0 != ";" }.prefix(60).trimmed } ?? ""

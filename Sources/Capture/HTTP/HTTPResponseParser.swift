@@ -1,13 +1,15 @@
-// Reads the responses of cameras' HTTP servers as their other clients do: forgivingly, and within limits. No I/O: bytes
-// are passed in. A server needs a strict parser, because others may stand between it and its clients; a client that has
-// asked one camera does not.
+// Reads the responses of cameras' HTTP servers leniently, as other clients do, and within limits. No I/O:
+// bytes are passed in. A server needs a strict parser, because proxies may stand between it and its clients.
+// A client that sends requests to one camera does not.
 
-/// The responses of one connection, all to GET.
+/// The responses of one connection, all to GET requests.
 ///
-/// Lines end in LF, with or without CR. A line that is no field is skipped. Chunks win over a length, and the first
-/// valid length over others. A body that is called chunked and does not begin as a chunk is taken as it comes.
+/// Lines end in LF, with or without CR. A line that is not a header field is skipped. Chunked encoding takes
+/// precedence over a length, and the first valid length over others. A body that is declared as chunked but
+/// does not begin with a chunk is read without chunks.
 struct HTTPResponseParser: Sendable {
-  /// The most bytes of a response's head, including the informational responses before it; also those of its trailers.
+  /// The most bytes of a response's head, including the informational responses before it. Also the limit for
+  /// trailers.
   static let headLimit = 64 << 10
   /// The most bytes of a line.
   static let lineLimit = 16 << 10
@@ -15,35 +17,37 @@ struct HTTPResponseParser: Sendable {
   static let lineCountLimit = 256
 
   struct Field: Sendable, Hashable {
-    /// In lower case.
+    /// The name in lower case.
     let name: String
-    /// Without control characters.
+    /// The value without control characters.
     var value: String
   }
 
   struct Head: Sendable, Hashable {
     let status: Int
     let reason: String
-    /// In their order. What is said of the body's end is settled: there is one valid `content-length`, or one
-    /// `transfer-encoding`, or the body ends with the connection; and one `connection`.
+    /// The fields in order. The fields that determine the end of the body are unambiguous: there is one valid
+    /// `content-length`, or one `transfer-encoding`, or the body ends with the connection. There is exactly
+    /// one `connection`.
     let fields: [Field]
   }
 
   enum Event: Sendable, Hashable {
     case head(Head)
-    /// The next bytes of the body, without the marks of its chunks; never empty.
+    /// The next bytes of the body, without chunk framing; never empty.
     case body([UInt8])
     case end
-    /// The server does not speak HTTP, or beyond the limits; why, in words that follow a colon. Nothing follows.
+    /// The server does not speak HTTP, or exceeds the limits. The reason is worded to follow a colon. No
+    /// event follows.
     case failed(String)
   }
 
   private enum State {
     case status
     case fields
-    /// The bytes that are left; nil if the body ends with the connection.
+    /// The number of remaining bytes; nil if the body ends with the connection.
     case body(Int?)
-    /// `length` is what the head says beside the chunks, for a body that has none.
+    /// `length` is from the head's `content-length`, and is used if the body turns out not to be chunked.
     case firstChunk(length: Int?)
     case chunkSize
     case chunk(Int)
@@ -53,7 +57,7 @@ struct HTTPResponseParser: Sendable {
   }
 
   private var state = State.status
-  /// The line that has begun.
+  /// The incomplete current line.
   private var line: [UInt8] = []
   private var byteCount = 0
   private var lineCount = 0
@@ -61,10 +65,10 @@ struct HTTPResponseParser: Sendable {
   private var fields: [Field] = []
   /// Whether a line that begins with a space continues the last field.
   private var isFoldable = false
-  /// Bytes of the body that are not passed on yet.
+  /// Bytes of the body that have not been reported yet.
   private var body: [UInt8] = []
 
-  /// What `bytes` complete.
+  /// Parses `bytes`; returns the events that they complete.
   mutating func take(_ bytes: ArraySlice<UInt8>) -> [Event] {
     var rest = bytes
     var events: [Event] = []
@@ -81,7 +85,8 @@ struct HTTPResponseParser: Sendable {
     return events
   }
 
-  /// What the end of the connection completes: a body without a length. Anything else is incomplete then.
+  /// Handles the end of the connection, which completes a body without a length. Any other response is
+  /// incomplete then.
   mutating func finish() -> [Event] {
     guard case .body(nil) = state else { return [] }
     state = .failed
@@ -137,12 +142,12 @@ struct HTTPResponseParser: Sendable {
     byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
   }
 
-  /// Whether it is a hexadecimal digit.
+  /// Returns whether the byte is a hexadecimal digit.
   private static func isDigit(_ byte: UInt8) -> Bool {
     (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte & 0xDF)
   }
 
-  /// The next line without its end; nil if it is incomplete.
+  /// Returns the next line without its line ending; nil if it is incomplete.
   private mutating func nextLine(_ rest: inout ArraySlice<UInt8>) throws(Failure) -> [UInt8]? {
     let piece = rest.prefix { $0 != Self.LF }
     let isComplete = piece.count < rest.count
@@ -159,14 +164,14 @@ struct HTTPResponseParser: Sendable {
     return line
   }
 
-  /// Without control characters and spaces at both ends.
+  /// Returns the text without control characters, trimmed at both ends.
   private static func text(_ bytes: ArraySlice<UInt8>) -> String {
     String(decoding: bytes.filter { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }, as: UTF8.self).trimmed
   }
 
   // MARK: Heads
 
-  /// `HTTP/1.1 200 OK`, `HTTP/1.01 200`, `HTTP 200`, `ICY 200 OK`
+  /// Parses `HTTP/1.1 200 OK`, `HTTP/1.01 200`, `HTTP 200`, `ICY 200 OK`.
   private mutating func readStatus(_ line: [UInt8]) throws(Failure) {
     let words = line.split(maxSplits: 2, whereSeparator: Self.isBlank).map { Self.text($0) }
     let name = words.first?.uppercased() ?? ""
@@ -197,7 +202,7 @@ struct HTTPResponseParser: Sendable {
   }
 
   private mutating func endHead(_ events: inout [Event]) {
-    // Informational responses precede the one that counts (RFC 9110, 15.2). They share its limits.
+    // Informational responses precede the final one (RFC 9110, 15.2). They share its limits.
     guard status.code >= 200 else {
       state = .status
       return
@@ -207,7 +212,7 @@ struct HTTPResponseParser: Sendable {
     let isEmpty = status.code == 204 || status.code == 304
     let words = values(of: "connection").map { $0.lowercased() }
     let isKept = words.contains("keep-alive") || status.isPersistent
-    // Where the end of the body is in doubt, the next response would be too.
+    // If the end of the body is ambiguous, so is the start of the next response.
     let isCertain = isEmpty || (isChunked ? lengths.isEmpty : Set(lengths).count == 1)
 
     var settled = fields.filter { !["content-length", "transfer-encoding", "connection"].contains($0.name) }
@@ -224,7 +229,7 @@ struct HTTPResponseParser: Sendable {
     state = isChunked ? .firstChunk(length: lengths.first) : .body(lengths.first)
   }
 
-  /// The values of all fields of a name, which may be lists.
+  /// Returns the values of all fields of a name. Each field may be a list.
   private func values(of name: String) -> [String] {
     fields.filter { $0.name == name }.flatMap { $0.value.split(separator: ",").map(\.trimmed) }
   }
@@ -235,7 +240,7 @@ struct HTTPResponseParser: Sendable {
 
   // MARK: Bodies
 
-  /// Passes on at most `count` bytes; returns how many.
+  /// Moves at most `count` bytes to the body; returns how many.
   private mutating func take(_ count: Int, of rest: inout ArraySlice<UInt8>) -> Int {
     let piece = rest.prefix(count)
     body += piece

@@ -1,15 +1,16 @@
-// The bytes of a connection as parts of responses, for the handlers that follow it in the pipeline.
+// Converts the bytes of a connection to response parts, for the handlers that follow it in the pipeline.
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOSSL
 
-/// Passes on what `HTTPResponseParser` finds, and settles how a body is compressed.
+/// Emits the responses that `HTTPResponseParser` parses, with the body's actual compression.
 final class HTTPResponseReader: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = HTTPClientResponsePart
 
   private var parser = HTTPResponseParser()
-  /// A head whose body is called compressed. It waits for the first byte, which is believed more than the name.
+  /// A head that declares a compressed body. It waits for the body's first byte, which is more reliable than
+  /// the declaration.
   private var waiting: HTTPResponseHead?
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -22,7 +23,7 @@ final class HTTPResponseReader: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // Many cameras end TLS by closing the connection. Whether the body is whole is seen by its length.
+    // Many cameras end TLS by closing the connection. The body's length shows whether it is complete.
     if case .uncleanShutdown? = error as? NIOSSLError { return }
     context.fireErrorCaught(error)
   }
@@ -49,12 +50,12 @@ final class HTTPResponseReader: ChannelInboundHandler {
   }
 }
 
-/// The server does not speak HTTP; why, in words that follow a colon.
+/// The error of a server that does not speak HTTP. The description is worded to follow a colon.
 struct HTTPResponseFailure: Error, CustomStringConvertible {
   let description: String
 }
 
-/// What a server says of a body that it has compressed (RFC 9110, 8.4.1).
+/// The compression that a server declares for a body (RFC 9110, 8.4.1).
 private enum ContentCoding: String {
   case gzip
   case xGzip = "x-gzip"
@@ -73,14 +74,14 @@ extension HTTPResponseHead {
       headers: HTTPHeaders(head.fields.map { ($0.name, $0.value) }))
   }
 
-  /// The same with the coding that `body`, its first bytes, really has: none, or one that the decompressor knows.
-  /// Raw deflate (RFC 1951) gets the header that it lacks (RFC 1950).
+  /// Returns this head with the coding that `body`, its first bytes, actually has: none, or one that the
+  /// decompressor supports. The missing header (RFC 1950) is prepended to raw deflate (RFC 1951).
   fileprivate func settled(by body: inout [UInt8]) -> HTTPResponseHead {
     guard let coding = ContentCoding(self), let first = body.first else { return self }
     var head = self
     let isGzip = first == 0x1F
     let isZlib = first & 0x0F == 8
-    // A block of type 3 does not exist: such bytes are not compressed.
+    // Block type 3 does not exist, so such bytes are not compressed.
     let isRaw = coding == .deflate && first & 6 != 6
     if isGzip || isZlib || isRaw {
       head.headers.replaceOrAdd(name: "content-encoding", value: isGzip ? "gzip" : "deflate")

@@ -1,14 +1,15 @@
-// Requests to one server: uses the first of its addresses that answers, and sends the password that it asks for.
+// Sends requests to one server: uses the first of its addresses that responds, and authenticates if the
+// server requires it.
 internal import NIOCore
 internal import NIOHTTP1
 
 struct HTTPRequestOptions: Sendable {
   var credentials: HTTPAddress.Credentials?
-  /// Additional fields; they replace the built-in ones.
+  /// Additional header fields, which replace built-in ones.
   var headers: [SourceOptions.HeaderField] = []
   /// The certificates that TLS accepts.
   var certificate = CertificateTrust.system
-  /// The path of certificates that are trusted besides the system's.
+  /// The path of a PEM file with certificates that are trusted in addition to the system's.
   var trustedCertificates: String?
   var connectsWithin: Duration
 }
@@ -23,15 +24,15 @@ actor HTTPServer {
     let answer: HTTPAnswer
   }
 
-  /// Unwanted bodies are read up to this size, so that the connection can be used again.
+  /// Unwanted bodies are read up to this size, so that the connection can be reused.
   private static let drainLimit = 64 << 10
-  /// With several addresses, the time limit for each.
+  /// The time limit for each address if there are several.
   private static let connectsWithin = Duration.seconds(3)
 
   private let server: HTTPAddress.Server
   private let options: HTTPRequestOptions
   private var session: HTTPSession?
-  /// TLS's rules for certificates, the last successful one first; nil before the first connection.
+  /// TLS's certificate rules, the last successful one first; nil before the first connection.
   private var tls: [TLSVerification]?
   private var authorization: HTTPAuthorization?
   private var hasReplied = false
@@ -41,12 +42,13 @@ actor HTTPServer {
     self.options = options
   }
 
-  /// The response to a GET, whatever its status, after a challenge for a password is answered. One request at a time.
+  /// Returns the response to a GET, whatever its status, after answering a challenge for a password. One
+  /// request at a time.
   func get(_ address: HTTPAddress, _ conditions: [HeaderField] = []) async throws -> Reply {
     let reply = try await send(address, conditions)
     guard reply.head.status == .unauthorized, let credentials = options.credentials else { return reply }
     let challenges = HTTPChallenge.parse(reply.head.headers["www-authenticate"])
-    // A second challenge means that the password is wrong, unless the first answer was only too old.
+    // A second challenge means that the password is wrong, unless the first answer was only stale.
     guard authorization == nil || HTTPAuthorization.isStale(challenges),
       let authorization = HTTPAuthorization(answering: challenges, credentials)
     else { return reply }
@@ -60,7 +62,7 @@ actor HTTPServer {
     await end()
   }
 
-  /// Closes the connection; the next request makes a new one.
+  /// Closes the connection. The next request makes a new one.
   func end() async {
     let session = session
     self.session = nil
@@ -74,7 +76,7 @@ actor HTTPServer {
         return try await send(address, conditions, by: session)
       } catch {
         try Task.checkCancellation()
-        // A server may close an idle connection just when it is used again.
+        // A server may close an idle connection at the moment it is reused.
         await end()
       }
     }
@@ -98,7 +100,8 @@ actor HTTPServer {
     throw HTTPConnectionClosed()
   }
 
-  /// Sends over a new connection to one address, with the first of TLS's rules that accepts the certificate.
+  /// Sends over a new connection to one address, with the first certificate rule that accepts the server's
+  /// certificate.
   private func sendFirst(
     _ address: HTTPAddress, _ conditions: [HeaderField], at numeric: String, within limit: Duration
   ) async throws -> Reply {
@@ -120,7 +123,7 @@ actor HTTPServer {
     throw HTTPConnectionClosed()
   }
 
-  /// Nil for a server without TLS.
+  /// Returns the certificate rules; nil for a server without TLS.
   private func rules() async throws -> [TLSVerification]? {
     guard server.scheme == .https, tls == nil else { return tls }
     tls = try await TLSVerification.rules(

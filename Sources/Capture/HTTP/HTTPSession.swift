@@ -1,22 +1,23 @@
-// Requests to one address of one server, on a thread of its own: a server that floods it delays nobody else.
+// Requests to one address of one server, on a separate thread, so that a server that floods it delays no
+// other source.
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTPCompression
 internal import NIOPosix
 internal import Synchronization
 
-/// One connection, made when it is needed. Requests are sent one at a time.
+/// One connection, made on demand. Requests are sent one at a time.
 final class HTTPSession: Sendable {
-  /// Compressed bodies that expand to more than this many times their size are refused.
+  /// The largest expansion of compressed bodies. Those that expand by more are refused.
   private static let compressionLimit = 50
 
   private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
   private let dialling: Dialling
-  /// The connection, from the moment that it starts to connect.
+  /// The connection, from the start of the connection attempt.
   private let connection = Mutex<(any Channel)?>(nil)
 
-  /// Does not connect yet. `address` is a numeric one of the server's host; without `tls` it is plain HTTP. The limit
-  /// includes TLS's handshake.
+  /// Creates a session that is not connected yet. `address` is a numeric address of the server's host.
+  /// Without `tls`, it uses plain HTTP. The limit includes TLS's handshake.
   init(
     to server: HTTPAddress.Server, at address: String, tls: TLSVerification?, connectsWithin limit: Duration
   ) {
@@ -25,7 +26,8 @@ final class HTTPSession: Sendable {
       limit: .nanoseconds(Int64(limit / .nanoseconds(1))))
   }
 
-  /// Requests `address`; the response reports all errors. An unfinished previous one is dropped with its connection.
+  /// Requests `address`. All errors are reported by the response. An unfinished previous response is dropped
+  /// with its connection.
   func get(_ address: HTTPAddress, _ headers: HTTPHeaders) -> HTTPAnswer {
     let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: address.target, headers: headers)
     let answer = HTTPAnswer()
@@ -37,7 +39,7 @@ final class HTTPSession: Sendable {
     return answer
   }
 
-  /// Closes the connection, also one that is being made, and ends the thread. Called once.
+  /// Closes the connection, even one that is being made, and ends the thread. Called once.
   func end() async {
     if let channel = connection.withLock({ $0 }) {
       try? await channel.eventLoop.submit { Dialling.close(channel) }.get()
@@ -45,7 +47,7 @@ final class HTTPSession: Sendable {
     try? await group.shutdownGracefully()
   }
 
-  /// The current connection if it can take a request, otherwise a new one.
+  /// Returns the current connection if it can take a request, otherwise a new one.
   private func connected(on loop: any EventLoop) -> EventLoopFuture<any Channel> {
     if let channel = connection.withLock({ $0 }) {
       let reader = try? channel.pipeline.syncOperations.handler(type: AnswerReader.self)
@@ -65,7 +67,7 @@ final class HTTPSession: Sendable {
   }
 }
 
-/// Sends requests, and passes on responses as fast as they are read.
+/// Sends requests, and delivers responses no faster than they are read.
 private final class AnswerReader: ChannelDuplexHandler {
   typealias InboundIn = HTTPClientResponsePart
   typealias OutboundIn = Request
@@ -97,7 +99,7 @@ private final class AnswerReader: ChannelDuplexHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
     case .head(let head):
-      // Nothing was asked: what this answers is not known, and neither is what the next response will.
+      // No request is pending, so this response and all later ones can't be matched to requests.
       guard let answer else { return context.close(promise: nil) }
       isKeptAlive = head.isKeepAlive
       answer.begin(head)
@@ -123,7 +125,8 @@ private final class AnswerReader: ChannelDuplexHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // The compressed bytes end early, or others follow them: what came before is what there is.
+    // The compressed bytes end early, or other bytes follow them: the body ends with what has been
+    // decompressed.
     if error is NIOHTTPDecompression.ExtraDecompressionError { answer?.end(.success(())) }
     fail(error)
     context.close(promise: nil)

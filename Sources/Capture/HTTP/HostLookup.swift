@@ -7,13 +7,14 @@ enum HostLookup {
     let description: String
   }
 
-  /// The addresses of `host` in the order to try them; `host` itself if it is an address.
+  /// Returns the addresses of `host`, in the order in which to try them; `host` itself if it is an address.
   ///
-  /// A cancelled task returns at once. The resolver can't be stopped and ends by itself, after some seconds at most.
+  /// A cancelled task returns at once. The resolver can't be stopped and ends by itself, after a few seconds
+  /// at most.
   static func addresses(of host: String) async throws -> [String] {
     if isAddress(host) { return [host] }
     let answer = Promise<[String]>()
-    // A serial queue has a thread of its own; a concurrent one would hold up Swift's tasks.
+    // A serial queue has its own thread; a concurrent one would block Swift's tasks.
     DispatchQueue(label: "glpreview.lookup").async { answer.fulfil(Result { try lookUp(host) }) }
     return try await answer.value() ?? []
   }

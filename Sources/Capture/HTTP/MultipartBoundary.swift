@@ -1,10 +1,10 @@
 // The boundary between the parts of a multipart stream, and the search for it in arbitrary bytes.
 internal import Glibc
 
-/// The boundary of a stream. Its leading dashes are ignored: `boundary=--frame` may mean `--frame` or `----frame` on
-/// the wire, and both are found.
+/// The boundary of a stream. Its leading dashes are ignored: `boundary=--frame` may mean `--frame` or
+/// `----frame` on the wire, and both are found.
 struct MultipartBoundary: Sendable {
-  /// A longer line, in bytes, is no boundary.
+  /// The longest boundary line, in bytes.
   static let longestLine = 512
 
   enum Match: Sendable, Hashable {
@@ -15,7 +15,7 @@ struct MultipartBoundary: Sendable {
   enum Search: Sendable, Hashable {
     /// The start of the line, and the position after it.
     case found(start: Int, end: Int, isEnd: Bool)
-    /// No boundary begins within the first `searched` bytes.
+    /// No boundary starts within the first `searched` bytes.
     case none(searched: Int)
   }
 
@@ -42,7 +42,7 @@ struct MultipartBoundary: Sendable {
     return nil
   }
 
-  /// Accepts `line` as a boundary if it may be one.
+  /// Accepts `line` as a boundary if it has the form of one.
   mutating func adopt(_ line: ArraySlice<UInt8>) -> Bool {
     guard names.count < 2, line.starts(with: Self.dashes), line.count < 256 else { return false }
     let text = String(decoding: line.drop { $0 == Self.dash }, as: UTF8.self).trimmed
@@ -59,7 +59,8 @@ struct MultipartBoundary: Sendable {
   private static let dash = UInt8(ascii: "-")
   private static let dashes: [UInt8] = [dash, dash]
 
-  /// The first boundary in `bytes`, which begins with a line. No boundary begins in the first `searched` bytes.
+  /// Finds the first boundary in `bytes`, which start at the beginning of a line. It is known that none
+  /// starts in the first `searched` bytes.
   func find(in bytes: ArraySlice<UInt8>, from searched: Int) -> Search {
     var first: Search?
     for name in names {
@@ -85,21 +86,22 @@ struct MultipartBoundary: Sendable {
       case .refused: from = place + 1
       }
     }
-    // A boundary may have begun, with dashes or a part of its name.
+    // The last bytes may be the start of a boundary: dashes or a part of its name.
     let tail = bytes.suffix(pattern.count - 1 + Self.longestRun)
     return .none(searched: max(bytes.count - tail.count, searched))
   }
 
   private enum Check {
     case found(start: Int, end: Int, isEnd: Bool)
-    /// The line's end has not arrived yet.
+    /// The end of the line has not arrived yet.
     case open(start: Int)
     case refused
   }
 
   /// The most dashes before a name, or spaces after it, that are examined.
   private static let longestRun = 70
-  /// The bytes before a name that decide whether it is a boundary: dashes, and a newline or a picture's end.
+  /// The bytes before a name that determine whether it is a boundary: dashes, and a newline or the end of a
+  /// picture.
   static let lookback = longestRun + 4
 
   private func check(_ place: Int, _ count: Int, _ bytes: ArraySlice<UInt8>) -> Check {

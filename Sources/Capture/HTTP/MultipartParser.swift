@@ -1,15 +1,16 @@
-// Parses multipart/x-mixed-replace as servers really send it: boundaries with too many dashes or another name, lengths
-// that are wrong or missing, missing newlines. A part ends at its length if a JPEG ends there, otherwise at the JPEG's
-// own end, and at the next boundary in any case. A last boundary is the end only if nothing follows it.
+// Parses multipart/x-mixed-replace as servers actually send it: boundaries with too many dashes or another
+// name, wrong or missing lengths, missing newlines. A part ends at its declared length if a JPEG ends there,
+// otherwise at the JPEG's own end, and at the next boundary in any case. A final boundary ends the stream
+// only if nothing follows it.
 
 struct MultipartParser: PictureStream {
   static let headerLimit = 16 << 10
-  /// The most bytes before the first boundary; after them the stream is given up.
+  /// The most bytes before the first boundary. Beyond these, the stream is abandoned.
   static let preambleLimit = PictureStart.searchLimit
   /// The most bytes before the picture in a part.
   static let strayLimit = 64 << 10
 
-  /// The capacity that is kept between pictures, in bytes.
+  /// The buffer capacity, in bytes, above which memory is released between pictures.
   private static let keptRoom = 8 << 20
 
   private enum State {
@@ -18,37 +19,37 @@ struct MultipartParser: PictureStream {
     case header
     /// In a body that may be a picture.
     case body
-    /// In a body that begins with other bytes; a picture may follow.
+    /// In a body that begins with other bytes. A picture may follow.
     case searching
     /// After a picture, or in a part that is not a picture.
     case skipping
-    /// Given up.
+    /// Abandoned.
     case ended
   }
 
   private let pictureLimit: Int
   private var boundary: MultipartBoundary
   private var state = State.preamble
-  /// Unprocessed bytes: a whole body, otherwise a line or less.
+  /// The unprocessed bytes: a whole body, otherwise a line or less.
   private var buffer: [UInt8] = []
   /// `buffer[position...]` is unprocessed; byte counts start there.
   private var position = 0
-  /// The number of bytes that are known to hold no boundary.
+  /// The number of bytes that are known to contain no boundary.
   private var scanned = 0
   private var preambleCount = 0
-  /// The bytes of the part that were searched and dropped.
+  /// The number of the part's bytes that were searched and dropped.
   private var strayCount = 0
   private var header = PartHeader()
-  /// When the part's first byte arrived.
+  /// The arrival time of the part's first byte.
   private var began: CaptureInstant?
-  /// Finds a picture's own end if its length is unknown.
+  /// Finds the end of a picture whose length is unknown.
   private var walk: PictureWalk?
   /// Whether the part began without a boundary.
   private var isImplicit = false
-  /// Lengths are trusted until one is wrong.
+  /// Whether declared lengths are trusted: until one is wrong.
   private var trustsLength = true
 
-  /// `boundary` is the declared one; nil if there is none.
+  /// `boundary` is the declared boundary; nil if there is none.
   init(boundary: String?, pictureLimit: Int) {
     self.boundary = MultipartBoundary(boundary)
     self.pictureLimit = pictureLimit
@@ -76,12 +77,12 @@ struct MultipartParser: PictureStream {
     return [.last(ReceivedPicture(bytes: bytes, time: began, serverTime: header.timestamp))]
   }
 
-  /// The search for a picture's own end holds a copy of it.
+  /// The search for the end of a picture has a copy of it.
   var waitingByteCount: Int { walk == nil ? buffer.count : 2 * buffer.count }
 
   private var rest: ArraySlice<UInt8> { buffer[position...] }
 
-  /// Does one step; false if the next needs more bytes.
+  /// Performs one step; returns false if the next one needs more bytes.
   private mutating func advance(at time: CaptureInstant, _ events: inout [PictureEvent]) -> Bool {
     switch state {
     case .preamble: readPreamble(&events)
@@ -105,7 +106,7 @@ struct MultipartParser: PictureStream {
     if let found = boundary.match(line.text) {
       begin(after: line.count, isEnd: found == .end)
     } else if boundary.adopt(line.text) {
-      // The stream's own boundary is accepted if it differs from the declared one.
+      // Accepts the stream's actual boundary if it differs from the declared one.
       begin(after: line.count, isEnd: false)
     } else {
       drop(line.count, &events)
@@ -131,7 +132,7 @@ struct MultipartParser: PictureStream {
   }
 
   private mutating func readHeader(_ events: inout [PictureEvent]) -> Bool {
-    // A picture here means that the empty line is missing.
+    // A picture at this point means that the empty line is missing.
     guard let isPicture = PictureStart.isAtStart(of: rest) else { return false }
     if isPicture { return beginBody(isImplicit: false) }
     let room = Self.headerLimit - header.byteCount
@@ -162,7 +163,7 @@ struct MultipartParser: PictureStream {
     return true
   }
 
-  /// Drops everything up to the next boundary, or up to a picture that other bytes stand before.
+  /// Drops everything up to the next boundary, or up to a picture that is preceded by other bytes.
   private mutating func skip(_ events: inout [PictureEvent]) -> Bool {
     let found = boundary.find(in: rest, from: scanned)
     if state == .searching {
@@ -229,7 +230,8 @@ struct MultipartParser: PictureStream {
       return true
     }
     if case .found(let start, let end, let isEnd) = found {
-      // A length beyond the boundary is wrong, or the picture before it is truncated.
+      // Either the length extends beyond the boundary and is wrong, or the picture before the boundary is
+      // truncated.
       if walk == nil { trustsLength = false }
       var walk = walk ?? PictureWalk()
       give(walk.end(in: rest.prefix(start)) ?? withoutNewline(start), &events)
@@ -244,7 +246,7 @@ struct MultipartParser: PictureStream {
     return true
   }
 
-  /// Waits for the first bytes of a body. True if a picture begins; nil if more bytes are needed.
+  /// Waits for the first bytes of a body. Returns true if a picture begins; nil if more bytes are needed.
   private mutating func beginPicture(at time: CaptureInstant, _ events: inout [PictureEvent]) -> Bool? {
     while let byte = rest.first, byte == UInt8(ascii: "\r") || byte == UInt8(ascii: "\n") { position += 1 }
     guard let first = rest.first else { return nil }
@@ -270,7 +272,7 @@ struct MultipartParser: PictureStream {
     return true
   }
 
-  /// Passes over the bytes of a part that do not begin a picture. Only where there should be one they are damage.
+  /// Skips a part that does not begin with a picture. It counts as damaged only if its type allows a picture.
   private mutating func skipPart(_ events: inout [PictureEvent]) {
     strayCount = 0
     scanned = 0
@@ -280,7 +282,7 @@ struct MultipartParser: PictureStream {
     state = .preamble
   }
 
-  /// Whether the part's type is that of a picture, says nothing, or is missing.
+  /// Whether the part's type is an image type, unspecific, or missing.
   private var isCalledPicture: Bool {
     guard let type = header.contentType?.lowercased(), !type.isEmpty else { return true }
     return type.hasPrefix("image/") || type.contains("octet")
@@ -290,7 +292,8 @@ struct MultipartParser: PictureStream {
     events.append(.damaged("a part of type \(header.contentType ?? "unknown") is no picture"))
   }
 
-  /// Where the picture ends, if within `limit` bytes: at its length if a JPEG ends there, otherwise at its own end.
+  /// Returns where the picture ends, if within `limit` bytes: at its declared length if a JPEG ends there,
+  /// otherwise at its own end.
   private mutating func pictureEnd(_ limit: Int) -> Int? {
     if walk == nil, let length = header.contentLength {
       guard length <= limit else { return nil }

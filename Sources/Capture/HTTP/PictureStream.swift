@@ -1,12 +1,12 @@
-// Finds pictures in a server's bytes, whatever surrounds them, and what parts of a stream are made of. No I/O and no
-// clock: bytes and times are passed in.
+// Finds pictures in a server's bytes, whatever surrounds them, and defines the events of a stream. No I/O and
+// no clock: bytes and times are passed in.
 
-/// A picture as a server sent it, perhaps with other bytes before it (`PictureStart`).
+/// A picture as a server sent it, possibly with other bytes before it (`PictureStart`).
 struct ReceivedPicture: Sendable, Hashable {
   var bytes: [UInt8]
-  /// When its first byte arrived.
+  /// The arrival time of its first byte.
   var time: CaptureInstant
-  /// The server's time of capture: `X-Timestamp`.
+  /// The server's capture time: `X-Timestamp`.
   var serverTime: Duration?
 }
 
@@ -14,9 +14,9 @@ enum PictureEvent: Sendable, Hashable {
   case picture(ReceivedPicture)
   /// A picture of another node's video.
   case sample(VideoSample)
-  /// Data that is no usable picture; why, in one line.
+  /// Data that is not a usable picture, with the reason in one line.
   case damaged(String)
-  /// No picture can follow; why, in one line.
+  /// No picture can follow, for this reason, in one line.
   case hopeless(String)
 
   var isPicture: Bool {
@@ -26,8 +26,8 @@ enum PictureEvent: Sendable, Hashable {
     }
   }
 
-  /// A picture whose end is that of the stream. Where its samples have begun, only its end marker may be missing: its decoder
-  /// tells.
+  /// Returns the event of a picture that ends with the stream. If its samples have begun, possibly only its
+  /// end marker is missing, and the decoder finds whether it is complete.
   static func last(_ picture: ReceivedPicture) -> PictureEvent {
     let startOfScan: [UInt8] = [0xFF, 0xDA]
     let hasSamples = picture.bytes.firstRange(of: startOfScan) != nil
@@ -37,19 +37,19 @@ enum PictureEvent: Sendable, Hashable {
 
 /// Finds pictures in bytes that arrive in pieces of any size.
 protocol PictureStream: Sendable {
-  /// The events that `bytes`, which arrived at `time`, complete.
+  /// Returns the events that `bytes`, which arrived at `time`, complete.
   mutating func take(_ bytes: ArraySlice<UInt8>, at time: CaptureInstant) -> [PictureEvent]
 
-  /// The events of the bytes that are left at the end of the stream.
+  /// Returns the events of the bytes that are left at the end of the stream.
   mutating func finish() -> [PictureEvent]
 
-  /// The bytes that are held for an incomplete picture.
+  /// The number of bytes that are stored for an incomplete picture.
   var waitingByteCount: Int { get }
 }
 
-/// JPEGs one after another.
+/// Concatenated JPEGs.
 struct JPEGRun: PictureStream {
-  /// The most consecutive bytes without a picture; after them the stream is given up.
+  /// The most consecutive bytes without a picture. Beyond these, the stream is abandoned.
   static let patience = PictureStart.searchLimit
 
   private var splitter: MJPEGSplitter
@@ -114,11 +114,11 @@ struct PartHeader {
 
 /// Interprets `X-Timestamp`: some servers send the time of day, some the time since they started.
 enum ServerTime {
-  /// Plausible ages. Outside of them, one of two clocks is wrong, or the value is not a time of day.
+  /// Plausible ages. Outside this range, one of the two clocks is wrong, or the value is not a time of day.
   private static let plausibleAge = Duration.milliseconds(-100)...Duration.seconds(10)
 
-  /// The time that `text` says, in seconds; nil if that is none. Digits are taken as they are: a `Double` of today's time is exact
-  /// to a quarter of a microsecond, so that the last of six digits would become another one.
+  /// Parses a time in seconds; nil if `text` is not a time. Decimal digits are read exactly: a `Double` of
+  /// the current time is exact only to a quarter of a microsecond, which would change the last of six digits.
   static func parsed(_ text: String) -> Duration? {
     guard let seconds = Double(text), seconds > 0, seconds < 1e11 else { return nil }
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
@@ -129,7 +129,7 @@ enum ServerTime {
     return .seconds(whole) + .nanoseconds(nanoseconds)
   }
 
-  /// The time of capture, by the clock of `received`, which is when the picture's first byte arrived.
+  /// Returns the capture time by the clock of `received`, the arrival time of the picture's first byte.
   static func captureTime(
     _ server: Duration?, received: CaptureInstant, receivedSince1970: Duration
   ) -> CaptureInstant {

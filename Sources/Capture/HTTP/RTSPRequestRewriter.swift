@@ -1,13 +1,14 @@
-// What FFmpeg says to the loopback end of a tunnel, as it would say it to the camera itself.
+// Rewrites FFmpeg's requests to the loopback end of a tunnel, as if FFmpeg had sent them to the camera
+// itself.
 
-/// An `rtsps://` address in its parts.
+/// A parsed `rtsps://` address.
 struct RTSPSAddress: Sendable {
-  /// In lower case, without the brackets of an IPv6 address.
+  /// The host in lower case, without the brackets of an IPv6 address.
   let host: String
   let port: Int
-  /// Percent-decoded; nil without user.
+  /// The user and password, percent-decoded; nil without a user.
   let credentials: HTTPAddress.Credentials?
-  /// `USER:PASSWORD@` as written; empty without user.
+  /// `USER:PASSWORD@` as written; empty without a user.
   private let user: Substring
   /// Path, query and fragment as written.
   private let rest: Substring
@@ -16,7 +17,7 @@ struct RTSPSAddress: Sendable {
   init(_ text: String) throws(WordError) {
     guard let slashes = text.firstRange(of: "://") else { throw WordError("has no host") }
     let all = text[slashes.upperBound...]
-    // By scalars, because a combining mark would make a '/' a different character.
+    // Searches by scalars, because a combining mark would make a '/' a different character.
     let end = all.unicodeScalars.firstIndex { "/?#".unicodeScalars.contains($0) } ?? all.endIndex
     let authority = all[..<end]
     let at = authority.lastIndex(of: "@")
@@ -32,23 +33,23 @@ struct RTSPSAddress: Sendable {
   /// Scheme, host and port of requests, as FFmpeg writes them.
   var origin: String { "rtsps://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 
-  /// The address for FFmpeg at a loopback port. `secret` is the beginning of its path.
+  /// Returns the address for FFmpeg at a loopback port. `secret` is the first part of its path.
   func local(port: Int, secret: String) -> String { "rtsp://\(user)127.0.0.1:\(port)/\(secret)\(rest)" }
 }
 
-/// Reads what a client sends to the loopback end, and gives what is sent on.
+/// Reads what a client sends to the loopback end, and returns what to send to the camera.
 ///
-/// URIs get the camera's scheme, host and port; the answer to a challenge is computed again with that URI, which servers
-/// may compare (RFC 7616, 3.4.6). Other programs of this machine can connect as well. They do not know the secret in the
-/// path of the client's URIs, and nothing of theirs is sent on.
+/// URIs get the camera's scheme, host and port. The response to a challenge is computed again for that URI,
+/// because servers may compare it (RFC 7616, 3.4.6). Other programs on this machine can connect too. They do
+/// not know the secret in the path of the client's URIs, and none of their data is forwarded.
 struct RTSPRequestRewriter: Sendable {
   static let headLimit = 64 << 10
 
-  /// What the client's URIs begin with: scheme, host, port and secret.
+  /// The beginning of the client's URIs: scheme, host, port and secret.
   private let local: String
   private let remote: RTSPSAddress
   private var waiting: [UInt8] = []
-  /// Bytes of a message's body that follow.
+  /// The number of bytes of a message's body that are still to come.
   private var body = 0
   private var isKnown = false
   private var isRefused = false
@@ -58,7 +59,8 @@ struct RTSPRequestRewriter: Sendable {
     self.remote = remote
   }
 
-  /// Takes bytes as they arrive. Nil once they are no client's that knows the secret, and for heads that are too long.
+  /// Takes bytes as they arrive; returns rewritten bytes. Returns nil once the client is known not to have
+  /// the secret, and if a head is too long.
   mutating func take(_ bytes: some Collection<UInt8>) -> [UInt8]? {
     guard !isRefused else { return nil }
     waiting += bytes
@@ -81,8 +83,8 @@ struct RTSPRequestRewriter: Sendable {
     return isRefused ? nil : result
   }
 
-  /// The length of what can be taken: some of a body, a packet within the connection (RFC 2326, 10.12), or a message's
-  /// head. Nil while it is not complete.
+  /// Returns the number of bytes that can be processed: a part of a body, an interleaved packet (RFC 2326,
+  /// 10.12), or the head of a message. Nil while that is incomplete.
   private func nextCount() -> Int? {
     if body > 0 { return min(body, waiting.count) }
     if waiting[0] == UInt8(ascii: "$") {
@@ -116,9 +118,9 @@ struct RTSPRequestRewriter: Sendable {
     return Array(lines.joined(separator: "\r\n").utf8)
   }
 
-  /// A digest of a request, for its new URI; another field unchanged.
+  /// Computes a request's digest for its new URI. Returns other fields unchanged.
   private func signed(_ field: String, _ method: String, _ uri: String) -> String {
-    /// As written, because FFmpeg escapes nothing.
+    /// Returns a parameter as written, because FFmpeg escapes nothing.
     func parameter(_ name: String) -> String? {
       guard let start = field.firstRange(of: " \(name)=")?.upperBound else { return nil }
       let rest = field[start...]

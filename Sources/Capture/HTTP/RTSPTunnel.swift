@@ -1,26 +1,27 @@
-// Carries a camera's RTSP over TLS that is verified here. FFmpeg, which verifies no certificates of RTSP, reads it from
-// a port of loopback.
+// Carries a camera's RTSP over a TLS connection whose certificate is verified here. FFmpeg, which does not
+// verify certificates for RTSP, reads it from a loopback port.
 internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// One tunnel, on a thread of its own.
+/// One tunnel, with a thread of its own.
 package final class RTSPTunnel: Sendable {
-  /// How long the last words to the camera may take.
+  /// The time limit for FFmpeg's last requests to the camera.
   private static let farewell = Duration.milliseconds(100)
 
   private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
   private let state = Mutex(State())
 
   private struct State: Sendable {
-    /// The connection to the camera, from the moment that it starts to connect.
+    /// The connection to the camera, from the start of the connection attempt.
     var camera: (any Channel)?
-    /// The connections to the loopback end until one of them is FFmpeg's.
+    /// The connections to the loopback end, until one of them is known to be FFmpeg's.
     var guests: [any Channel] = []
     var isClosed = false
   }
 
-  /// Opens a tunnel to the server of an `rtsps://` address. The camera's certificate is verified when this returns.
+  /// Opens a tunnel to the server of an `rtsps://` address. The camera's certificate has been verified when
+  /// this returns.
   ///
   /// - Throws: `SourceError`, `CancellationError`.
   package static func open(_ text: String, _ name: String, _ options: SourceOptions) async throws
@@ -50,7 +51,8 @@ package final class RTSPTunnel: Sendable {
 
   private typealias Side = NIOLoopBound<RelayHandler>
 
-  /// Connects to the first address that answers, with the first of TLS's rules that accepts the certificate.
+  /// Connects to the first address that responds, with the first certificate rule that accepts the camera's
+  /// certificate.
   private func connect(to address: RTSPSAddress, _ options: SourceOptions) async throws -> Side {
     let rules = try await TLSVerification.rules(for: options.certificate ?? .system)
     let addresses = try await HostLookup.addresses(of: address.host)
@@ -96,8 +98,8 @@ package final class RTSPTunnel: Sendable {
 
   // MARK: To FFmpeg
 
-  /// Listens on a port of loopback. Gives the address for FFmpeg, which nobody else knows: the first connection that
-  /// asks for it gets the camera, and all others are closed.
+  /// Listens on a loopback port. Returns the address for FFmpeg, which contains a secret. The first
+  /// connection that sends this secret gets the camera, and all others are closed.
   private func listen(for camera: Side, _ address: RTSPSAddress) async throws -> String {
     let secret = (0..<4).map { _ in UInt32.random(in: 0...UInt32.max).digits(8, radix: 16) }.joined()
     let listener = try await ServerBootstrap(group: group)
@@ -147,7 +149,7 @@ package final class RTSPTunnel: Sendable {
     channel?.eventLoop.execute { if let channel { Dialling.close(channel) } }
   }
 
-  /// FFmpeg has said goodbye by now if it was connected: that is sent on first.
+  /// Ends the tunnel. If FFmpeg was connected, it has sent its last request by now, which is forwarded first.
   private func end() async {
     if let channel = state.withLock({ $0.camera }), channel.isActive {
       await waitAtMost(Self.farewell) {
@@ -162,7 +164,7 @@ package final class RTSPTunnel: Sendable {
   }
 }
 
-/// Has FFmpeg's requests rewritten, and takes the tunnel for the first client that knows the secret.
+/// Has FFmpeg's requests rewritten, and pairs the tunnel with the first client that knows the secret.
 private final class RequestHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
@@ -190,19 +192,19 @@ private final class RequestHandler: ChannelInboundHandler {
   func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }
 
-/// One of two ends: what it reads the other one writes, no faster than that can.
+/// One of two ends. Each writes what the other one reads, and reads no faster than the other one can write.
 private final class RelayHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
-  /// Called with the other end once there is one.
+  /// Called with the other end as soon as there is one.
   var onPairing: ((any Channel) -> Void)?
   private var other: RelayHandler?
   private var context: ChannelHandlerContext?
   private var wantsRead = false
 
-  /// Whether this end was free.
+  /// Pairs the two ends; returns false if this end is already paired or closed.
   func pair(with other: RelayHandler) -> Bool {
     guard self.other == nil, context != nil, let there = other.context else { return false }
     self.other = other
@@ -212,7 +214,7 @@ private final class RelayHandler: ChannelDuplexHandler {
     return true
   }
 
-  /// Closes an end whose other one never was, or has gone.
+  /// Closes an end whose other end never existed or is gone.
   func endIfAlone() { if other == nil, let context { Dialling.close(context.channel) } }
 
   func handlerAdded(context: ChannelHandlerContext) { self.context = context }
@@ -225,7 +227,7 @@ private final class RelayHandler: ChannelDuplexHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    // A camera speaks when it is asked.
+    // A camera sends nothing without a request.
     guard let there = other?.context else { return Dialling.close(context.channel) }
     there.write(data, promise: nil)
   }
@@ -254,7 +256,7 @@ private final class RelayHandler: ChannelDuplexHandler {
     context?.read()
   }
 
-  /// Closes the end when everything is written.
+  /// Closes the end after everything is written.
   private func finish() {
     other = nil
     guard let context else { return }

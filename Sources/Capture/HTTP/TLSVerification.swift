@@ -1,19 +1,20 @@
-// Which certificates of a server TLS accepts, and what is wrong with one that it refuses.
+// The certificates that TLS accepts from a server, and the reason why one is refused.
 internal import Dispatch
 internal import Glibc
 internal import NIOCore
 internal import NIOSSL
 
-/// A handshake's rule for certificates. BoringSSL verifies either itself or not at all, so `CertificateTrust.file`
-/// has two: the certificates of the file, and those that they have signed. Each is tried with a handshake of its own.
+/// A certificate rule for one handshake. BoringSSL either verifies certificates itself or not at all, so
+/// `CertificateTrust.file` has two rules: the certificates in the file, and those signed by them. Each is
+/// tried with a separate handshake.
 struct TLSVerification: Sendable {
   private let context: NIOSSLContext
   /// The only certificates that are accepted; nil if BoringSSL verifies.
   private let pins: Set<CertificateFingerprint>?
   private let trust: CertificateTrust
 
-  /// The rules for `trust`, in the order to try them; `additional` is the path of more authorities. Reads files, on a
-  /// thread that may wait for the disk.
+  /// Returns the rules for `trust`, in the order in which to try them. `additional` is the path of more
+  /// authorities. Reads files, on a thread that may wait for the disk.
   static func rules(
     for trust: CertificateTrust, additional: String? = nil, protocols: [String] = []
   ) async throws -> [TLSVerification] {
@@ -37,7 +38,8 @@ struct TLSVerification: Sendable {
       TLSVerification(context: try NIOSSLContext(configuration: usual), pins: pins, trust: trust)
     }
     func pinned(_ pins: Set<CertificateFingerprint>) throws -> TLSVerification {
-      // Our callback replaces BoringSSL's verification, which would first load the system's authorities.
+      // The callback in `handler(for:)` replaces BoringSSL's verification, which would first load the
+      // system's authorities.
       usual.certificateVerification = .noHostnameVerification
       usual.trustRoots = .certificates([])
       return try rule(pins: pins)
@@ -61,9 +63,9 @@ struct TLSVerification: Sendable {
     }
   }
 
-  /// The certificates of a PEM file.
+  /// Returns the certificates of a PEM file.
   fileprivate static func certificates(in path: String) throws(WordError) -> [NIOSSLCertificate] {
-    // A pipe would be waited for, and gives nothing the second time.
+    // A pipe would block, and yields nothing the second time.
     if let status = SystemFiles.status(path), status.st_mode & S_IFMT != S_IFREG {
       throw WordError("'\(path)' is not a file")
     }
@@ -77,7 +79,7 @@ struct TLSVerification: Sendable {
     return certificates
   }
 
-  /// The system's authorities. As with OpenSSL and curl, variables name others in their place.
+  /// Returns the system's authorities. As with OpenSSL and curl, environment variables can replace them.
   private static func systemRoots() throws(WordError) -> (NIOSSLTrustRoots, [NIOSSLAdditionalTrustRoots]) {
     let file = unsafe String(lent: getenv("SSL_CERT_FILE")).flatMap { $0.isEmpty ? nil : $0 }
     let folder = unsafe String(lent: getenv("SSL_CERT_DIR")).flatMap { $0.isEmpty ? nil : $0 }
@@ -88,7 +90,7 @@ struct TLSVerification: Sendable {
     return (.file(first), folder == nil ? [] : file.map { [.file($0)] } ?? [])
   }
 
-  /// A handler for one connection to `host`.
+  /// Returns a handler for one connection to `host`.
   func handler(for host: String?) throws -> NIOSSLClientHandler {
     guard let pins else { return try NIOSSLClientHandler(context: context, serverHostname: host) }
     return try NIOSSLClientHandler(context: context, serverHostname: host) { chain, verdict in
@@ -97,9 +99,9 @@ struct TLSVerification: Sendable {
     }
   }
 
-  // MARK: What is wrong with a certificate
+  // MARK: Reasons for refusal
 
-  /// The failure that `error` is if it refuses the certificate that the server has shown; otherwise nil.
+  /// Returns the failure if `error` means that the server's certificate is refused; otherwise nil.
   func failure(_ error: any Error, showing certificate: NIOSSLCertificate?, by host: String)
     -> CertificateFailure?
   {
@@ -120,7 +122,7 @@ struct TLSVerification: Sendable {
     return CertificateFailure(reason: reason, fingerprint: CertificateFingerprint(of: der))
   }
 
-  /// BoringSSL says no more than that it does not trust a certificate: its own words are looked at for the reason.
+  /// Finds the reason in the certificate, because BoringSSL reports only that it does not trust it.
   private func distrust(of certificate: NIOSSLCertificate) -> String {
     let now = Int(WallClockTime.now().secondsSince1970)
     var reasons: [String] = []
@@ -140,9 +142,9 @@ struct TLSVerification: Sendable {
   }
 }
 
-/// A server's certificate is refused.
+/// The error of a refused server certificate.
 struct CertificateFailure: Error, CustomStringConvertible {
-  /// Follows "its certificate".
+  /// The reason, worded to follow "its certificate".
   let reason: String
   let fingerprint: CertificateFingerprint
 

@@ -1,4 +1,4 @@
-// Cameras of this machine as a kind of source.
+// Cameras of this machine as a source kind.
 
 extension SourceKind {
   /// `/dev/video0`, `/dev/v4l/by-id/...`

@@ -1,4 +1,5 @@
-// The driver's buffers: mapped, filled by the driver, lent to captures, and returned when the last user releases them.
+// The driver's buffers: mapped, filled by the driver, borrowed by captures, and returned when the last user
+// releases them.
 internal import CV4L2
 internal import Glibc
 internal import Synchronization
@@ -17,13 +18,13 @@ final class V4L2Buffers: Sendable {
     var lent = 0
   }
 
-  /// The fewest buffers that stay with the driver, so that it never waits.
+  /// The fewest buffers that remain queued in the driver, so that it never has to wait.
   private static let leastQueued = 2
   private static let wanted: UInt32 = 6
   private static let wantedLarge: UInt32 = 4
   private static let large = 16 << 20
 
-  /// Maps buffers for the current format, gives all to the driver and starts the stream.
+  /// Maps buffers for the current format, queues all of them in the driver and starts the stream.
   init(_ node: V4L2Node, _ format: glp_v4l2_format) throws(V4L2Error) {
     let byteCount = format.memoryPlanes.reduce(0) { $0 + Int($1.size_image) }
     var count = byteCount >= Self.large ? Self.wantedLarge : Self.wanted
@@ -46,13 +47,13 @@ final class V4L2Buffers: Sendable {
     try V4L2Error.check(glp_v4l2_start(node.descriptor, isMultiplanar), "starting to stream")
   }
 
-  /// Stops the stream and takes all buffers from the driver; leases stay readable.
+  /// Stops the stream and takes all buffers from the driver. Leases stay readable.
   func stop() {
     guard let node = state.withLock({ $0.node.take() }) else { return }
     _ = glp_v4l2_stop(node.descriptor, isMultiplanar)
   }
 
-  /// The next filled buffer; nil if there is none now.
+  /// Returns the next filled buffer; nil if there is none now.
   func dequeue() throws(V4L2Error) -> glp_v4l2_buffer? {
     guard let node = state.withLock({ $0.node }) else { throw V4L2Error(activity: "streaming", code: EBADF) }
     var buffer = glp_v4l2_buffer()
@@ -72,7 +73,8 @@ final class V4L2Buffers: Sendable {
     }
   }
 
-  /// Lends a filled buffer until the lease is released; nil if the driver would have too few left.
+  /// Returns a lease of a filled buffer, which lasts until it is released; nil if the driver would have too
+  /// few buffers left.
   func lend(_ buffer: glp_v4l2_buffer) -> V4L2Lease? {
     let isLent = state.withLock { state in
       guard count - state.lent - 1 >= Self.leastQueued else { return false }
@@ -87,7 +89,7 @@ final class V4L2Buffers: Sendable {
     queue(index)
   }
 
-  /// Passes the picture's bytes in each memory plane to `body`.
+  /// Calls `body` with the picture's bytes in each memory plane.
   func withBytes<Result>(
     _ buffer: glp_v4l2_buffer, _ body: ([UnsafeRawBufferPointer]) throws -> Result
   ) rethrows -> Result {
@@ -95,7 +97,7 @@ final class V4L2Buffers: Sendable {
   }
 }
 
-/// A lent buffer; returns to the driver when its last holder releases it.
+/// A borrowed buffer, which returns to the driver when its last holder releases it.
 final class V4L2Lease: Sendable {
   private let buffers: V4L2Buffers
   private let buffer: glp_v4l2_buffer
@@ -112,11 +114,11 @@ final class V4L2Lease: Sendable {
   }
 }
 
-/// The memory of one buffer in this process. It stays valid when the stream stops and the device is closed or
-/// unplugged, because the kernel keeps mapped memory. To lend a picture to the GPU without a copy (VIDIOC_EXPBUF), its
-/// dma-buf would belong here.
+/// The mapped memory of one buffer. It stays valid when the stream stops and the device is closed or
+/// unplugged, because the kernel keeps mapped memory. A dma-buf for sharing a picture with the GPU without a
+/// copy (VIDIOC_EXPBUF) would belong here.
 private final class V4L2Mapping: Sendable {
-  /// Address and length; addresses are numbers because pointers are not `Sendable`.
+  /// The address and length of each plane. Addresses are numbers because pointers are not `Sendable`.
   private let planes: [(address: UInt, length: UInt32)]
 
   init(_ node: V4L2Node, planeCount: UInt32, index: UInt32) throws(V4L2Error) {

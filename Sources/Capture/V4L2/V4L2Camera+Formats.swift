@@ -1,17 +1,17 @@
-// The formats of a camera: what is known of them before it is opened as a source.
+// The formats of a camera: the facts that are known before it is opened as a source.
 
 extension V4L2Camera {
   /// A format that a camera delivers.
   public struct Format: Sendable, Hashable {
-    /// The code: `YUYV`, `MJPG`
+    /// The FourCC code: `YUYV`, `MJPG`.
     public let fourCC: String
     /// The driver's description.
     public let description: String
     /// Whether GLPreview can read it.
     public let isReadable: Bool
-    /// Whether libv4lconvert makes it from one of the camera's own formats.
+    /// Whether libv4lconvert converts it from one of the camera's own formats.
     public let isEmulated: Bool
-    /// The sizes of its pictures.
+    /// The available picture sizes.
     public let sizes: [FrameSizes]
 
     let code: FourCC
@@ -27,7 +27,7 @@ extension V4L2Camera {
     }
   }
 
-  /// A picture size, or a range of sizes, with its frame intervals.
+  /// A picture size, or a range of sizes, with the frame intervals.
   public struct FrameSizes: Sendable, Hashable {
     /// The smallest size.
     public let minimum: Size
@@ -35,7 +35,7 @@ extension V4L2Camera {
     public let maximum: Size
     /// The step between sizes; 0 if there is only one.
     public let step: Size
-    /// The intervals between pictures of this size, or of the largest; the shortest first; empty if unknown.
+    /// The intervals between pictures of this size, or of the largest one, shortest first; empty if unknown.
     public let intervals: [FrameIntervals]
   }
 
@@ -54,7 +54,7 @@ extension V4L2Camera {
 
     /// The shortest interval.
     public let shortest: Interval
-    /// The longest interval; the same if there is only one.
+    /// The longest interval; equal to `shortest` if there is only one.
     public let longest: Interval
   }
 }

@@ -1,6 +1,6 @@
 // The cameras of this machine: lists them, and reads and sets their controls.
 
-/// A camera of this machine, as V4L2 knows it.
+/// A V4L2 camera of this machine.
 ///
 /// ```swift
 /// for camera in await V4L2Camera.all() { print(camera.node, camera.name) }
@@ -8,36 +8,39 @@
 public struct V4L2Camera: Sendable, Hashable {
   /// The device file: `/dev/video0`.
   public let node: String
-  /// A link that stays the same if the camera is plugged in elsewhere or renumbered: `/dev/v4l/by-id/...`, or by-path.
+  /// A link that does not change if the camera is renumbered, or, by ID, plugged in elsewhere:
+  /// `/dev/v4l/by-id/...`, or by-path.
   public let stablePath: String?
   /// The name that the camera reports.
   public let name: String
-  /// The place on the bus: `usb-0000:00:14.0-1`.
+  /// The location on the bus: `usb-0000:00:14.0-1`.
   public let bus: String
   /// The driver: `uvcvideo`, `vivid`
   public let driver: String
-  /// The formats that it delivers, in the camera's order.
+  /// The formats that the camera delivers, in its own order.
   public let formats: [Format]
-  /// The controls, in the camera's order.
+  /// The controls, in the camera's own order.
   public let controls: [CameraControl]
-  /// Why the camera can't be opened, most often no permission; nil if it can. Then little else is known of it.
+  /// Why the camera can't be opened, most often for lack of permission; nil if it can. If this is set, most
+  /// other properties are empty.
   public let diagnosis: String?
 }
 
 extension V4L2Camera {
-  /// All cameras in the order of their numbers, with their formats and controls.
+  /// Returns all cameras in the order of their numbers, with their formats and controls.
   ///
   /// Each camera is opened briefly, which does not disturb other streams. Nodes without pictures are omitted.
   public static func all() async -> [V4L2Camera] {
     await V4L2Lister().all()
   }
 
-  /// Whether `source` names a camera: `/dev/videoN`, `/dev/v4l/by-id/...`.
+  /// Returns whether `source` names a camera: `/dev/videoN`, `/dev/v4l/by-id/...`.
   package static func isNamed(by source: String) -> Bool {
     ["/dev/video", "/dev/v4l/"].contains { source.lowercased().hasPrefix($0) }
   }
 
-  /// The controls of a camera with their current values; works also while it streams, here or elsewhere.
+  /// Returns the controls of a camera with their current values. This works even while the camera streams,
+  /// here or in another process.
   ///
   /// - Parameter source: `/dev/video0`, with or without a format, size and rate.
   /// - Returns: all controls, in the camera's order.
@@ -46,13 +49,15 @@ extension V4L2Camera {
     try await V4L2Lister().controls(of: V4L2Locator(source).path, setting: [])
   }
 
-  /// Sets controls of a camera in order; works also while it streams, here or elsewhere.
+  /// Sets controls of a camera in order. This works even while the camera streams, here or in another
+  /// process.
   ///
   /// - Parameters:
   ///   - settings: names and values, as in `SourceOptions.controls`.
   ///   - source: `/dev/video0`, with or without a format, size and rate.
   /// - Returns: all controls with their new values.
-  /// - Throws: `SourceError`: `.badRequest` for an unknown control or a refused value; earlier settings stay.
+  /// - Throws: `SourceError`: `.badRequest` for an unknown control or a refused value; settings before it
+  ///   remain in effect.
   public static func set(_ settings: [CameraControl.Setting], of source: String) async throws
     -> [CameraControl]
   {
@@ -60,7 +65,7 @@ extension V4L2Camera {
   }
 }
 
-/// Queries cameras on a thread of its own, because drivers may take their time.
+/// Queries cameras on a thread of its own, because drivers may be slow.
 private actor V4L2Lister {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue = ReadingQueue(named: "cameras")
@@ -97,7 +102,8 @@ private actor V4L2Lister {
       diagnosis: nil)
   }
 
-  /// What /sys knows of a camera that can't be opened. Only a device's first node: the others are mostly metadata.
+  /// Describes a camera that can't be opened, as far as /sys does. Only for a device's first node: the others
+  /// are mostly for metadata.
   private func unopened(_ path: String, _ error: V4L2Error) -> V4L2Camera? {
     guard let identity = V4L2Identity(of: path), identity.index == "0" || identity.index.isEmpty else {
       return nil

@@ -1,5 +1,6 @@
-// One connection to a camera: opened, set up and streaming, until it is closed or the camera is gone; and the device
-// that connects by its node the first time, and then to the same camera, whatever its node.
+// One connection to a camera: opened, configured and streaming, until it is closed or the camera is gone.
+// Also the device, which connects by node the first time, and later to the same camera even if its node has
+// changed.
 internal import CV4L2
 internal import Glibc
 internal import Synchronization
@@ -15,13 +16,13 @@ actor V4L2Connection: CaptureConnection {
 
   private var node: V4L2Node?
   private var stream: V4L2Stream?
-  /// The driver's number of the next picture; nil before the first.
+  /// The sequence number that the driver should give the next picture; nil before the first.
   private var nextSequence: UInt32?
   private var skipped = 0
 
   private(set) var mode = SourceStatus.Mode(format: "", transport: "mmap")
 
-  /// `reference` is the reference size that an earlier connection found.
+  /// `reference` is the reference size that an earlier connection determined.
   init(
     name: String, _ preferences: V4L2Preferences, _ options: SourceOptions, _ memory: FramePool,
     reference: Size?
@@ -36,8 +37,8 @@ actor V4L2Connection: CaptureConnection {
 
   // MARK: Opening
 
-  /// Opens the device at `path`, or the camera `identity` at its current node, and starts the stream. Returns the
-  /// camera's identity; nil if /sys does not know it.
+  /// Opens the device at `path`, or the camera `identity` at its current node, and starts the stream. Returns
+  /// the camera's identity; nil if /sys does not list it.
   func open(_ path: String, knownAs identity: V4L2Identity?, besides others: Set<String>) throws
     -> V4L2Identity?
   {
@@ -66,7 +67,8 @@ actor V4L2Connection: CaptureConnection {
     try startStream(node)
   }
 
-  /// The device itself; through libv4lconvert if only that gives readable pictures of the wanted format.
+  /// Opens the device itself, or opens it through libv4lconvert if only that provides readable pictures of
+  /// the wanted format.
   private func openNode(_ path: String) throws -> V4L2Node {
     let node = try V4L2Node(opening: path)
     try Task.checkCancellation()
@@ -76,7 +78,7 @@ actor V4L2Connection: CaptureConnection {
     guard node.capability.streams else { throw V4L2Refusal("can't map its buffers into memory") }
     let formats = node.formats { _ in false }
     let isServed = formats.contains { $0.isReadable && preferences.allow($0) }
-    // If libv4lconvert fails too, errors should name the device's own formats.
+    // If libv4lconvert does not help either, errors should name the device's own formats.
     guard !isServed, !formats.isEmpty, !node.isMultiplanar,
       let converting = try? V4L2Node(opening: path, converts: true),
       converting.formats(where: { _ in false }).contains(where: { $0.isEmulated && $0.isReadable })
@@ -88,7 +90,7 @@ actor V4L2Connection: CaptureConnection {
     let signal = try followSignal(node)
     let formats = node.formats { [preferences] in $0.isReadable && preferences.allow($0) }
     try Task.checkCancellation()
-    // Found before any demand is considered; a change of the signal does not change it.
+    // Determined before any demand is considered. A change of the signal does not change it.
     let reference =
       options.referenceSize ?? mode.referenceSize
       ?? V4L2ModeSelection.referenceSize(
@@ -108,7 +110,8 @@ actor V4L2Connection: CaptureConnection {
     nextSequence = nil
   }
 
-  /// Sets a video input to the timings of its signal. Returns the signal's size; nil for a device without such timings.
+  /// Sets a video input to the timings of its signal. Returns the signal's size; nil for a device without
+  /// such timings.
   private func followSignal(_ node: V4L2Node) throws -> Size? {
     var (width, height): (UInt32, UInt32) = (0, 0)
     switch unsafe glp_v4l2_follow_signal(node.descriptor, &width, &height) {
@@ -168,7 +171,7 @@ actor V4L2Connection: CaptureConnection {
     return isFaulty || Int32(waiting.revents) & POLLIN != 0 ? .ready(isFaulty: isFaulty) : .nothing
   }
 
-  /// Sets up the stream again after the input signal has changed.
+  /// Configures the stream again after the input signal has changed.
   private func restart(_ node: V4L2Node) throws {
     stop()
     node.releaseBuffers()
@@ -181,13 +184,14 @@ actor V4L2Connection: CaptureConnection {
     do throws(V4L2Error) {
       buffer = try stream.buffers.dequeue()
     } catch {
-      // The last buffer before a change was already taken (V4L2 documentation, "Dynamic Resolution Change").
+      // The last buffer before a change has already been taken (V4L2 documentation, "Dynamic Resolution
+      // Change").
       guard error.code == EPIPE else { throw error }
       try restart(node)
       return nil
     }
     guard let buffer else {
-      // An unplugged device answers polls, and nothing else.
+      // An unplugged device still responds to polls, but to nothing else.
       if isFaulty {
         _ = try V4L2Capability(of: node.descriptor)
         throw V4L2Error(activity: "streaming", code: EIO)
@@ -204,7 +208,8 @@ actor V4L2Connection: CaptureConnection {
   private func count(_ sequence: UInt32) {
     if let nextSequence {
       let gap = sequence &- nextSequence
-      // A larger gap means a driver that starts again or does not count; its losses are unknown.
+      // A larger gap means that the driver has restarted its count or does not count. The number of lost
+      // pictures is then unknown.
       if gap < 10_000 { skipped += Int(gap) }
     }
     nextSequence = sequence &+ 1
@@ -226,7 +231,7 @@ actor V4L2Connection: CaptureConnection {
 
 final class V4L2Device: CaptureDevice {
   let name: String
-  /// Checking whether a camera is back costs almost nothing.
+  /// Short, because checking whether a camera is back costs almost nothing.
   let longestPause = Duration.seconds(1)
   private let locator: V4L2Locator
   private let options: SourceOptions

@@ -3,7 +3,7 @@ internal import CV4L2
 internal import Glibc
 
 extension V4L2Node {
-  /// All controls; those that can't be set by one number have a name only.
+  /// Returns all controls. Controls whose value is not a single number have the kind `.other` and no value.
   func controls() -> [CameraControl] {
     var controls: [CameraControl] = []
     var control = glp_v4l2_control()
@@ -21,7 +21,7 @@ extension V4L2Node {
     let title = String(tuple: control.name)
     let kind = control.is_compound ? .other : CameraControl.Kind(v4l2Type: control.type)
     var value: Int64 = 0
-    // Write-only controls have no value; disabled ones do not answer.
+    // Write-only controls have no value; disabled ones can't be read.
     let status = unsafe glp_v4l2_get_control(descriptor, control.id, control.type, &value)
     let hasValue = kind != .button && kind != .other && status == 0
     return CameraControl(
@@ -69,7 +69,7 @@ extension V4L2Node {
 }
 
 extension CameraControl {
-  /// The driver's name in lower case, with `_` for everything but letters and digits, as v4l2-ctl does.
+  /// Returns the driver's name in lower case, with `_` for everything but letters and digits, like v4l2-ctl.
   static func name(of title: String) -> String {
     title.lowercased().split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }.joined(separator: "_")
   }
@@ -81,7 +81,7 @@ extension CameraControl {
     "white_balance_temperature_auto": "white_balance_automatic", "focus_auto": "focus_automatic_continuous",
   ]
 
-  /// Finds a control by its name, an older or newer one, or the driver's name.
+  /// Finds a control by its name, by its older or newer name, or by the driver's name.
   static func find(_ text: String, in controls: [CameraControl]) throws(V4L2Refusal) -> CameraControl {
     let name = name(of: text)
     let other = renamed[name] ?? renamed.first { $0.value == name }?.key
@@ -94,7 +94,7 @@ extension CameraControl {
         + (names.isEmpty ? ", nor any other" : ": there are \(names.joined(separator: ", "))"))
   }
 
-  /// The value for `text`: a number, `true` or `false`, or the name of a menu item.
+  /// Returns the value for `text`: a number, `true` or `false`, or the name of a menu item.
   func value(of text: String) throws(V4L2Refusal) -> Int {
     func refuse(_ reason: String) -> V4L2Refusal { V4L2Refusal("control \(name)=\(text): \(reason)") }
     if flags.contains("read-only") { throw refuse("it is read-only") }
@@ -124,13 +124,13 @@ extension CameraControl {
     }
   }
 
-  /// Decimal, or hexadecimal after 0x.
+  /// Parses a decimal number, or a hexadecimal one after 0x.
   private static func number(_ text: String) -> Int? {
     let folded = text.lowercased()
     return folded.hasPrefix("0x") ? Int(folded.dropFirst(2), radix: 16) : Int(folded)
   }
 
-  /// `V4L2_CTRL_FLAG_*`
+  /// Returns the names of `V4L2_CTRL_FLAG_*` bits.
   static func flags(_ bits: UInt32) -> [String] {
     [
       (0x01, "disabled"), (0x02, "grabbed"), (0x04, "read-only"), (0x10, "inactive"), (0x40, "write-only"),

@@ -1,9 +1,10 @@
-// The error of a failed ioctl, and why a camera can't be opened: which process uses it, which group may open it, and
-// which cameras there are.
+// The error of a failed ioctl, and the reason why a camera can't be opened: which process uses it, which
+// group may open it, and which cameras there are.
 internal import Glibc
 
 enum V4L2Diagnosis {
-  /// What V4L2 or a selection throws as a `SourceError`; any other error as it is.
+  /// Converts an error of V4L2 or of the mode selection to a `SourceError`; returns any other error
+  /// unchanged.
   static func explained(_ error: any Error, path: String, name: String, wasOpen: Bool) -> any Error {
     switch error {
     case let error as V4L2Error: explain(error, path: path, name: name, wasOpen: wasOpen)
@@ -12,7 +13,7 @@ enum V4L2Diagnosis {
     }
   }
 
-  /// Explains `error` at `path` to the user. `wasOpen` means that the camera gave pictures before.
+  /// Explains `error` at `path` to the user. `wasOpen` means that the camera has delivered pictures before.
   static func explain(_ error: V4L2Error, path: String, name: String, wasOpen: Bool) -> SourceError {
     if wasOpen, [ENOENT, ENOTDIR, ENODEV, ENXIO].contains(error.code) {
       return SourceError(.unavailable, path: name, reason: "was unplugged")
@@ -21,7 +22,7 @@ enum V4L2Diagnosis {
     case ENOENT, ENOTDIR:
       SourceError(.notFound, path: name, reason: "there is no such camera; " + others())
     case ENODEV, ENXIO:
-      // The node may be left over without its device, or hidden from a container.
+      // The node may remain after its device is gone, or be hidden from a container.
       SourceError(.notFound, path: name, reason: "no camera is behind it; " + others())
     case EACCES, EPERM: SourceError(.unreadable, path: name, reason: permission(path, code: error.code))
     case EBUSY: SourceError(.unavailable, path: name, reason: "is in use by \(holders(of: path))")
@@ -31,7 +32,7 @@ enum V4L2Diagnosis {
     }
   }
 
-  /// `there are /dev/video0 (HD Webcam) and ...`
+  /// Lists the cameras: `there are /dev/video0 (HD Webcam), ...`
   static func others() -> String {
     let cameras = V4L2Nodes.all().compactMap { node in
       V4L2Identity(of: node).map { identity in "\(node) (\(identity.name))" } ?? node
@@ -43,7 +44,7 @@ enum V4L2Diagnosis {
     guard code == EACCES, let status = SystemFiles.status(path) else {
       return "may not be opened here: a container needs --device \(path)"
     }
-    // If udev has not given the node to a group, names the group that udev would use.
+    // If udev has not assigned the node to a group, names the group that udev would use.
     let group = status.st_gid == 0 ? nil : name(ofGroup: status.st_gid)
     return "no permission to open it: your user must be in the group '\(group ?? "video")'"
   }
@@ -58,7 +59,7 @@ enum V4L2Diagnosis {
     return unsafe String(cString: entry.gr_name)
   }
 
-  /// `'ustreamer' (process 123)`: the processes that have the device open, as far as /proc shows them.
+  /// Names the processes that have the device open, as far as /proc shows them: `'ustreamer' (process 123)`.
   static func holders(of path: String) -> String {
     let found = processes(holding: path)
     let others = found.filter { $0 != getpid() }

@@ -1,13 +1,14 @@
-// Where a driver stores a picture's rows, and where they are copied to. Drivers add padding; frames have none.
+// The layout of a picture's rows in a driver's buffer, and their places in a frame. Drivers add padding;
+// frames have none.
 
 struct V4L2Layout: Sendable, Hashable {
   struct Plane: Sendable, Hashable {
     /// The memory plane in the buffer, and the offset in bytes from the start of the picture there.
     let memoryPlane: Int
     let offset: Int
-    /// The stride there, in bytes.
+    /// The stride in the buffer, in bytes.
     let bytesPerRow: Int
-    /// The offset of the rows in the frame, where they have no padding.
+    /// The offset in the frame, where rows have no padding.
     let target: Int
     let rowByteCount: Int
     let rows: Int
@@ -15,14 +16,15 @@ struct V4L2Layout: Sendable, Hashable {
 
   let samples: V4L2Samples
   let size: Size
-  /// In the order of memory.
+  /// The planes in the order of memory.
   let planes: [Plane]
-  /// The fewest bytes of each memory plane that hold a whole picture.
+  /// The fewest bytes of each memory plane that contain a whole picture.
   let neededByteCounts: [Int]
   let byteCount: Int
 
-  /// `bytesPerLine` is the driver's stride of each memory plane; of a single one, that of the first plane's rows. Nil
-  /// if the driver's number of memory planes is not the format's, or no memory holds such a picture.
+  /// `bytesPerLine` is the driver's stride of each memory plane, or, of a single memory plane, the stride of
+  /// the first plane's rows. Nil if the driver's number of memory planes does not match the format, or the
+  /// picture is too large for memory.
   init?(_ samples: V4L2Samples, _ size: Size, bytesPerLine: [Int]) {
     guard size.width > 0, size.height > 0, bytesPerLine.count == samples.memoryPlanes,
       let byteCount = samples.format.tightByteCount(of: size)
@@ -41,7 +43,7 @@ struct V4L2Layout: Sendable, Hashable {
       let plane = descriptions[index]
       let (row, rows) = (plane.tightBytesPerRow(of: size), plane.texels(of: size).height)
       let isAlone = samples.memoryPlanes > 1
-      // In a single memory plane, chroma rows are padded in proportion to luma rows.
+      // In a single memory plane, chroma rows are padded in the same proportion as luma rows.
       let told =
         isAlone || position == 0
         ? bytesPerLine[isAlone ? position : 0]
@@ -64,7 +66,7 @@ struct V4L2Layout: Sendable, Hashable {
     self.byteCount = byteCount
   }
 
-  /// The frame of a picture in the driver's `color`; `sources` are as in `copy`.
+  /// Returns the frame of a picture with the driver's `color`. `sources` are as in `copy`.
   func frame(_ sources: [UnsafeRawBufferPointer], _ color: V4L2Color, _ memory: FramePool) throws -> Frame {
     let format = samples.format
     let expands = format.isRGB && color.range(of: format) == .limited

@@ -1,4 +1,4 @@
-// A camera's name as it is typed: a path, and the wanted mode.
+// Parses a camera's name as entered: a path, and the required mode.
 
 /// `/dev/video0[,format=YUYV][,size=1280x720][,fps=30]`, `/dev/v4l/by-id/...`
 struct V4L2Locator: Sendable, Hashable {
@@ -6,7 +6,7 @@ struct V4L2Locator: Sendable, Hashable {
   let preferences: V4L2Preferences
 
   init(_ text: String) throws(SourceError) {
-    // udev's links may have commas in their names: the keys begin at the first part with a `=`.
+    // udev's links may have commas in their names, so the keys begin at the first part with a `=`.
     let parts = text.split(separator: ",", omittingEmptySubsequences: false)
     let first = parts.dropFirst().firstIndex { $0.contains("=") || $0.isEmpty } ?? parts.count
     path = parts[..<first].joined(separator: ",")
@@ -36,9 +36,9 @@ struct V4L2Locator: Sendable, Hashable {
   }
 }
 
-/// The mode that the user requires; nil leaves a value open.
+/// The mode that the user requires. Nil leaves a value to the selection.
 struct V4L2Preferences: Sendable, Hashable {
-  /// A FourCC, or one of this project's format names.
+  /// A FourCC, or one of GLPreview's format names.
   var format: String?
   var size: Size?
   var framesPerSecond: Double?

@@ -1,5 +1,5 @@
-// Selects a camera's format, size and rate: the cheapest that satisfies the demand. Uses only the camera's description,
-// and opens nothing.
+// Selects a camera's format, size and rate: the cheapest that satisfies the demand. Uses only the camera's
+// description, and opens nothing.
 
 struct V4L2ModeSelection: Sendable, Hashable {
   typealias Format = V4L2Camera.Format
@@ -9,16 +9,16 @@ struct V4L2ModeSelection: Sendable, Hashable {
   let fourCC: FourCC
   let isEmulated: Bool
   let size: Size
-  /// Nil leaves it to the camera.
+  /// Nil lets the camera choose.
   let interval: FrameIntervals.Interval?
 
-  /// Without a demand: the largest size up to this, with at least this many pictures per second.
+  /// The largest size without a demand, and the lowest rate in pictures per second.
   static let usualSize = Size(width: 1920, height: 1080)
   static let usualRate = 15.0
-  /// Higher rates are only used if they are demanded.
+  /// The highest rate that is used without a demand.
   private static let usualMostRate = 30.0
 
-  /// Colour comes first: a camera's grey format loses the colour that it has.
+  /// Colour takes precedence: a camera's grey format would lose colour that the camera can deliver.
   private enum Tier: Int { case samples, jpeg, grey, emulated }
 
   private struct Candidate {
@@ -31,14 +31,16 @@ struct V4L2ModeSelection: Sendable, Hashable {
 }
 
 extension V4L2ModeSelection {
-  /// The cheapest of `formats` that satisfies `demand`, or the mode that `preferences` require.
+  /// Selects the cheapest of `formats` that satisfies `demand`, or the mode that `preferences` require.
   ///
-  /// Formats are ranked: samples that the GPU reads directly, JPEG, grey, formats that libv4lconvert makes. A lower
-  /// rank is used only if no higher one reaches the wanted size or rate. Then the smallest sufficient size counts, then
-  /// the fewest bytes, then the camera's order. Without a wanted size, it is the largest up to 1920x1080 that has 15
-  /// pictures per second (or the wanted rate); of a camera that scales a signal, the size of `signal`.
+  /// Formats are ranked: samples that the GPU reads directly, JPEG, grey, formats that libv4lconvert
+  /// converts. A lower rank is used only if no higher one has the wanted size or rate. Within a rank, the
+  /// smallest sufficient size is selected, then the fewest bytes, then the camera's order. Without a wanted
+  /// size, the selection is the largest size up to 1920x1080 with 15 pictures per second (or the wanted
+  /// rate); for a camera that scales a signal, the size of `signal`.
   ///
-  /// With `pinned`, it is that size, or the largest of its shape, whatever is demanded.
+  /// With `pinned`, the selection is that size, or the largest with its aspect ratio, regardless of the
+  /// demand.
   ///
   /// - Throws: `V4L2Refusal`, which lists the available modes.
   init(
@@ -75,9 +77,9 @@ extension V4L2ModeSelection {
 
   // MARK: Available modes
 
-  /// The default size whose pixels a camera's masks and crops refer to: the preferred size, or the largest that is
-  /// offered at the preferred rate, if there is one; of a camera that scales a signal, the signal's size. It does not
-  /// depend on viewers. Nil if no format reports its sizes.
+  /// Returns the default size whose pixels a camera's masks and crops refer to: the preferred size, or the
+  /// largest that is available at the preferred rate, if there is one; for a camera that scales a signal, the
+  /// signal's size. It does not depend on viewers. Nil if no format reports its sizes.
   static func referenceSize(
     _ formats: [Format], _ preferences: V4L2Preferences, signal: Size?, maximumPixels: Int
   ) -> Size? {
@@ -102,7 +104,7 @@ extension V4L2ModeSelection {
     abs(interval.framesPerSecond - rate) <= rate / 100
   }
 
-  /// The candidates of the size, or else the largest of its shape.
+  /// Returns the candidates of the size `pinned`, or else the largest ones with its aspect ratio.
   private static func candidates(_ candidates: [Candidate], like pinned: Size, _ formats: [Format])
     throws(V4L2Refusal) -> [Candidate]
   {
@@ -131,7 +133,7 @@ extension V4L2ModeSelection {
     return usable
   }
 
-  /// The relevant sizes of a range, which may have thousands.
+  /// Returns the relevant sizes of a range, which may contain thousands.
   private static func sizes(_ sizes: FrameSizes, wanted: Size?, signal: Size?) -> [Size] {
     guard sizes.minimum != sizes.maximum else { return [sizes.minimum] }
     func side(_ wanted: Int, _ minimum: Int, _ maximum: Int, _ step: Int, roundsUp: Bool) -> Int {
@@ -164,7 +166,8 @@ extension V4L2ModeSelection {
     }
     if format.isEmulated {
       tier = .emulated
-      // R'G'B' is preferred: the range of libv4lconvert's Y'CbCr depends on its input and is not reported.
+      // R'G'B' is preferred, because the range of libv4lconvert's Y'CbCr depends on its input and is not
+      // reported.
       if case .samples(let samples) = format.reading, !samples.format.isRGB {
         bytes += size.pixelCount * 4000
       }
@@ -176,7 +179,8 @@ extension V4L2ModeSelection {
       tier: tier, bytes: bytes, hasAlpha: hasAlpha)
   }
 
-  /// The slowest rate that is sufficient, or else the fastest. Without a wanted rate, the fastest up to 30 per second.
+  /// Returns the slowest sufficient rate, or else the fastest. Without a wanted rate, returns the fastest up
+  /// to 30 per second, or else the slowest.
   static func interval(_ intervals: [FrameIntervals], rate: Double?) -> FrameIntervals.Interval? {
     let wanted = rate ?? usualMostRate
     let choices = intervals.map { range in
@@ -208,7 +212,7 @@ extension V4L2ModeSelection {
     if !both.isEmpty {
       return size == nil ? cheapest(largest(both)) : cheapestKind(both)
     }
-    // Size comes before rate: pictures that are too small show too little at any rate.
+    // Size takes precedence over rate: pictures that are too small are useless at any rate.
     if !fit.isEmpty { return cheapest(fastest(size == nil ? fit : smallest(fit))) }
     return cheapest(size == nil ? smallest(candidates) : fastest(largest(candidates)))
   }
@@ -232,19 +236,19 @@ extension V4L2ModeSelection {
     candidates.min { cost($0) < cost($1) }
   }
 
-  /// The candidate of the highest rank, in its smallest size.
+  /// Returns the candidate of the highest rank, in its smallest size.
   private static func cheapestKind(_ candidates: [Candidate]) -> Candidate? {
     let kind = candidates.map(\.tier.rawValue).min()
     return cheapest(smallest(candidates.filter { $0.tier.rawValue == kind }))
   }
 
-  /// `min` returns the first of equals, which keeps the camera's order.
+  /// Returns the sort key. `min` returns the first of equal elements, which preserves the camera's order.
   private static func cost(_ candidate: Candidate) -> (Int, Int, Int) {
     (candidate.tier.rawValue, candidate.hasAlpha ? 1 : 0, candidate.bytes)
   }
 }
 
-/// A request that a camera can't fulfil, and the alternatives.
+/// The error of a request that a camera can't fulfil, with the alternatives.
 struct V4L2Refusal: Error, Hashable, CustomStringConvertible {
   let description: String
 
@@ -291,7 +295,7 @@ struct V4L2Refusal: Error, Hashable, CustomStringConvertible {
     formats.count == 1 ? " in \(formats[0].fourCC)" : ""
   }
 
-  /// Each word once, in order.
+  /// Lists each item once, in order.
   private static func list(_ words: [String]) -> String {
     var seen: Set<String> = []
     return words.filter { seen.insert($0).inserted }.joined(separator: ", ")
@@ -319,6 +323,6 @@ extension V4L2Camera.FrameIntervals: CustomStringConvertible {
     return shortest == longest ? most : "\(Self.number(longest.framesPerSecond))...\(most)"
   }
 
-  /// Rounded to a hundredth.
+  /// Formats a number, rounded to a hundredth.
   static func number(_ value: Double) -> String { ((value * 100).rounded() / 100).shortText }
 }

@@ -2,7 +2,8 @@
 internal import CV4L2
 internal import Glibc
 
-/// An open device node. Its calls may block for as long as the driver takes: don't use Swift's thread pool for them.
+/// An open device node. Its calls may block for as long as the driver takes, so don't call it on Swift's
+/// thread pool.
 final class V4L2Node: Sendable {
   typealias Format = V4L2Camera.Format
   typealias FrameSizes = V4L2Camera.FrameSizes
@@ -26,9 +27,9 @@ final class V4L2Node: Sendable {
     self.path = path
     self.descriptor = descriptor
     isMultiplanar = capability.isMultiplanar
-    // libv4l2 supports sixteen devices. Calls for others, and for those that it refuses, go to the kernel directly.
-    // Multi-planar devices are not attached: libv4l2's plugin for them hides their formats, and writes to standard
-    // output (1.22).
+    // libv4l2 supports sixteen devices. Calls for further ones, and for those that it refuses, go to the
+    // kernel directly. Multi-planar devices are not attached: libv4l2's plugin for them hides their formats,
+    // and writes to standard output (1.22).
     if capability.captures, !isMultiplanar { _ = glp_v4l2_attach(descriptor, converts) }
   }
 
@@ -42,7 +43,8 @@ final class V4L2Node: Sendable {
 
   // MARK: Formats
 
-  /// The offered formats. Sizes and rates are included for formats that `wanted` accepts, because each takes a call.
+  /// Returns the available formats. Sizes and rates are included for formats that `wanted` accepts, because
+  /// each takes a call.
   func formats(where wanted: (Format) -> Bool = { _ in true }) -> [Format] {
     var formats: [Format] = []
     var offer = glp_v4l2_offer()
@@ -74,7 +76,7 @@ final class V4L2Node: Sendable {
           step: Size(width: Int(sizes.width_step), height: Int(sizes.height_step)),
           intervals: intervals(code, maximum)))
     }
-    // Drivers of signals (HDMI, TV) have one size and do not list it.
+    // Drivers for signals (HDMI, TV) have one size and do not list it.
     if all.isEmpty, let format = try? format(), format.width > 0, format.height > 0 {
       var rate: [FrameIntervals] = []
       if let interval = interval() { rate = [FrameIntervals(shortest: interval, longest: interval)] }
@@ -108,10 +110,10 @@ final class V4L2Node: Sendable {
     return format
   }
 
-  /// Sets format and size; the driver may answer with others.
+  /// Sets format and size. The driver may respond with different ones.
   func set(_ selection: V4L2ModeSelection) throws(V4L2Error) -> glp_v4l2_format {
     var format = glp_v4l2_format()
-    // Whole frames; drivers that have only separate fields say so in their answer.
+    // Requests whole frames. Drivers that have only separate fields report that in their response.
     for field in [V4L2Field.none, V4L2Field.interlaced] {
       format.width = UInt32(selection.size.width)
       format.height = UInt32(selection.size.height)
@@ -124,7 +126,7 @@ final class V4L2Node: Sendable {
     return format
   }
 
-  /// The current interval between pictures; nil if the driver does not report it.
+  /// Returns the current interval between pictures; nil if the driver does not report it.
   func interval() -> FrameIntervals.Interval? {
     var (numerator, denominator): (UInt32, UInt32) = (0, 0)
     guard
@@ -134,7 +136,7 @@ final class V4L2Node: Sendable {
     return .init(numerator: Int(numerator), denominator: Int(denominator))
   }
 
-  /// Sets the interval if the driver can; returns the resulting one.
+  /// Sets the interval if the driver supports that; returns the resulting one.
   func set(_ interval: FrameIntervals.Interval) throws(V4L2Error) -> FrameIntervals.Interval? {
     var numerator = UInt32(clamping: interval.numerator)
     var denominator = UInt32(clamping: interval.denominator)
@@ -148,12 +150,13 @@ final class V4L2Node: Sendable {
   }
 }
 
-/// The values of `enum v4l2_field` that matter here.
+/// The values of `enum v4l2_field` that are used here.
 enum V4L2Field {
   static let none: UInt32 = 1
   static let interlaced: UInt32 = 4
 
-  /// Whether a buffer holds rows in order: all of them (1, 4, 8, 9), or one field as a picture (2, 3).
+  /// Returns whether a buffer contains rows in order: all of them (0, 1, 4, 8, 9), or one field as a picture
+  /// (2, 3).
   static func isWhole(_ field: UInt32) -> Bool { [0, 1, 2, 3, 4, 8, 9].contains(field) }
 }
 
@@ -164,7 +167,7 @@ struct V4L2Capability: Sendable, Hashable {
   let captures: Bool
   let isMultiplanar: Bool
   let streams: Bool
-  /// What the device is if it is not a camera.
+  /// A description of the device for the case that it is not a camera.
   let otherwise: String
 
   init(of descriptor: CInt) throws(V4L2Error) {

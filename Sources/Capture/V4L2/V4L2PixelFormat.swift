@@ -1,6 +1,6 @@
-// The V4L2 formats and colours that are read, and what they become (Linux media documentation, "Image Formats").
+// The supported V4L2 formats and colours, and their conversion (Linux media documentation, "Image Formats").
 
-/// How a driver's buffer becomes a frame.
+/// The conversion of a driver's buffer to a frame.
 enum V4L2PixelFormat: Sendable, Hashable {
   /// Samples that the GPU reads directly.
   case samples(V4L2Samples)
@@ -26,7 +26,7 @@ enum V4L2PixelFormat: Sendable, Hashable {
     FourCC("YM24"): samples(.yuv444p, memoryPlanes: 3),
     FourCC("YM42"): samples(.yuv444p, memoryPlanes: 3, order: [0, 2, 1]),
     FourCC("RGB3"): samples(.rgb24), FourCC("BGR3"): samples(.bgr24),
-    // Alpha has a meaning only in AR24 and AB24; for BGR4, the documentation leaves it open.
+    // Alpha has a meaning only in AR24 and AB24. For BGR4, the documentation does not specify it.
     FourCC("AR24"): samples(.bgra), FourCC("XR24"): samples(.bgra, isOpaque: true),
     FourCC("BGR4"): samples(.bgra, isOpaque: true), FourCC("AB24"): samples(.rgba),
     FourCC("XB24"): samples(.rgba, isOpaque: true),
@@ -42,7 +42,7 @@ enum V4L2PixelFormat: Sendable, Hashable {
         order: order.isEmpty ? Array(format.planes.indices) : order, isOpaque: isOpaque))
   }
 
-  /// Bytes per thousand pixels without padding; nil if the picture decides.
+  /// Bytes per thousand pixels without padding; nil if that depends on the picture.
   var bytesPerThousandPixels: Int? {
     guard case .samples(let samples) = self else { return nil }
     return samples.format.planes.reduce(0) { sum, plane in
@@ -65,11 +65,11 @@ struct V4L2Samples: Sendable, Hashable {
   let memoryPlanes: Int
   /// The planes of `format` in the order of memory.
   let order: [Int]
-  /// Whether the fourth channel has no meaning.
+  /// Whether the fourth channel is unused.
   let isOpaque: Bool
 }
 
-/// A format's code: `YUYV`, `NV12`, `MJPG`.
+/// A FourCC format code: `YUYV`, `NV12`, `MJPG`.
 struct FourCC: Sendable, Hashable, CustomStringConvertible {
   /// The first character is in the lowest byte; the highest bit marks big-endian samples.
   let code: UInt32
@@ -78,7 +78,7 @@ struct FourCC: Sendable, Hashable, CustomStringConvertible {
 
   init(code: UInt32) { self.code = code }
 
-  /// From one to four ASCII characters; missing ones are spaces.
+  /// Creates a code from one to four ASCII characters. Missing ones are spaces.
   init(_ text: StaticString) {
     var code: UInt32 = 0x2020_2020
     text.withUTF8Buffer { characters in
@@ -90,7 +90,7 @@ struct FourCC: Sendable, Hashable, CustomStringConvertible {
     self.code = code
   }
 
-  /// As v4l2-ctl writes it, without trailing spaces: `YUYV`, `Y16`, `Y16 -BE`.
+  /// The code in v4l2-ctl's notation, without trailing spaces: `YUYV`, `Y16`, `Y16 -BE`.
   var description: String {
     let characters = (0..<4).map { index in
       let character = UInt8(truncatingIfNeeded: (code & ~Self.bigEndian) >> (8 * UInt32(index)))
@@ -102,7 +102,8 @@ struct FourCC: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// A driver's colour description in V4L2's numbers; 0 is the default, as its headers map it (videodev2.h, V4L2_MAP_*).
+/// A driver's colour description in V4L2's numbers. 0 is the default, mapped as in V4L2's headers
+/// (videodev2.h, V4L2_MAP_*).
 struct V4L2Color: Sendable, Hashable {
   /// `enum v4l2_colorspace`
   var colorspace: UInt32 = 0
@@ -118,14 +119,15 @@ struct V4L2Color: Sendable, Hashable {
   private static let bt2020: UInt32 = 10
   private static let dciP3: UInt32 = 12
 
-  /// The colour description of pictures of `size`.
+  /// Returns the colour description of pictures of `size`.
   ///
-  /// Primaries and transfer function are kept: pictures are not converted between them. Chroma is sited left.
+  /// Primaries and transfer function are ignored: pictures are not converted between them. Chroma is sited
+  /// left.
   func description(_ size: Size, _ format: PixelFormat) -> ColorDescription {
     ColorDescription(guessedFor: size, matrix: matrix, range: range(of: format), siting: .left)
   }
 
-  /// Which codes of `format` stand for black and white.
+  /// Returns the range of `format`: the codes of black and white.
   func range(of format: PixelFormat) -> ColorDescription.QuantizationRange {
     let isYCbCr = if case .ycbcr = format.model { true } else { false }
     // xvYCC is always limited range (V4L2 documentation, "V4L2_YCBCR_ENC_XV601").
@@ -133,17 +135,18 @@ struct V4L2Color: Sendable, Hashable {
     return switch quantization {
     case 1: .full
     case 2: .limited
-    // Unspecified grey is full range, as everywhere in this project; V4L2's drivers mean it so too.
+    // Unspecified grey is full range, as everywhere in GLPreview and in V4L2's drivers.
     default: !isYCbCr || colorspace == Self.jpeg ? .full : .limited
     }
   }
 
-  /// Nil if the driver reports nothing.
+  /// The matrix; nil if the driver reports nothing.
   private var matrix: ColorDescription.Matrix? {
     switch encoding {
     case 1, 3, 5: .bt601
     case 2, 4: .bt709
-    // 7 is constant luminance, which no matrix describes: the nearest, as for videos. No camera is known to use it.
+    // 7 is constant luminance, which no matrix describes: uses the closest match, as for videos. No camera is
+    // known to use it.
     case 6, 7: .bt2020
     case 8: .smpte240m
     default:

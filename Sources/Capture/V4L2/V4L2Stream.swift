@@ -6,7 +6,8 @@ struct V4L2Stream: Sendable {
   let size: Size
   let buffers: V4L2Buffers
   private let content: Content
-  /// Whether buffers must not be lent: those that libv4l2 makes are freed with the device.
+  /// Whether captures must not borrow buffers, because libv4l2 frees the buffers that it creates with the
+  /// device.
   private let isEmulated: Bool
 
   private enum Content: Sendable {
@@ -14,7 +15,7 @@ struct V4L2Stream: Sendable {
     case jpeg
   }
 
-  /// Starts a stream of the current format; `format` is the driver's answer.
+  /// Starts a stream of the current format; `format` is the driver's response.
   init(_ node: V4L2Node, _ format: glp_v4l2_format, isEmulated: Bool, maximumPixels: Int) throws {
     fourCC = FourCC(code: format.fourcc)
     size = Size(width: Int(format.width), height: Int(format.height))
@@ -41,7 +42,8 @@ struct V4L2Stream: Sendable {
     buffers = try V4L2Buffers(node, format)
   }
 
-  /// Converts a filled buffer to a capture. The buffer is returned at once, or when the capture is released.
+  /// Converts a filled buffer to a capture. The buffer returns to the driver immediately, or when the capture
+  /// is released.
   func capture(
     _ buffer: glp_v4l2_buffer, skipped: Int, _ options: SourceOptions, _ memory: FramePool
   ) throws -> Capture {
@@ -77,11 +79,11 @@ struct V4L2Stream: Sendable {
 }
 
 extension glp_v4l2_buffer {
-  /// The driver's timestamp if it is by `CaptureClock`, otherwise the current time.
+  /// The driver's timestamp if it is measured by `CaptureClock`, otherwise the current time.
   fileprivate var time: CaptureInstant {
     let now = CaptureClock.now
     let told = CaptureInstant(sinceStart: .seconds(seconds) + .microseconds(microseconds))
-    // Some drivers claim that clock but use another, or none.
+    // Some drivers claim to use that clock but use a different one, or none.
     return has_monotonic_time && told > .start && told <= now ? told : now
   }
 }

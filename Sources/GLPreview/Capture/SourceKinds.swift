@@ -1,7 +1,8 @@
-// All kinds of source. Their targets say the rest; the package's traits choose which of them are built.
+// All kinds of source. Each is implemented in its own target; the package's traits choose which of them are
+// built.
 
 enum SourceKinds {
-  /// In the order in which they are asked for a name; the last one takes every name.
+  /// All kinds, in the order in which they are tried for a name; the last one accepts every name.
   static let all: [SourceKind] =
     [.v4l2Camera] + servers + streams
     + [.childCommand, .testPattern, .fileURL, .standardInput(openVideo: openVideo), path]
@@ -38,7 +39,7 @@ enum SourceKinds {
 
 #if !HTTP
   extension CertificateTrust {
-    /// Without TLS no source with a certificate opens.
+    /// Does nothing: without TLS, no source with a certificate opens.
     package func checkFile() throws(WordError) {}
   }
 #endif

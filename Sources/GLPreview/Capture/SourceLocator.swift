@@ -1,4 +1,4 @@
-// Opens the source that the user typed. `SourceKinds` says which kinds there are.
+// Opens the source that the user typed. `SourceKinds` lists the kinds.
 
 /// A source as it is typed: a path, a `file:` URL, `-` for standard input, `exec:COMMAND`,
 /// `pattern:NAME[,size=WxH][,fps=N]`.
@@ -8,7 +8,7 @@
 /// let frame = try await source.nextFrame()
 /// ```
 public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
-  /// The text as typed, including passwords; of a `file:` URL the path.
+  /// The text as typed, including passwords; for a `file:` URL, its path.
   public let text: String
 
   /// Stores the text without opening anything.
@@ -23,7 +23,7 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
   /// Whether it is a camera, a server, a command or a pipe, whose frames arrive on their own.
   public var isLive: Bool { kind.isLive(text) }
 
-  /// The first option that the source does not take; nil if it takes all.
+  /// The first option that the source does not support; nil if it supports all.
   package func refusal(of options: SourceOptions) -> SourceKind.Refusal? {
     let kind = kind
     guard options.certificate == nil || kind.isCertified(text) else {
@@ -39,12 +39,13 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
 
   /// Opens the source and reads its first bytes. For a pipe, this may wait for the writer.
   ///
-  /// The first bytes identify JPEG, PNG and Y4M. Pipes and files named `.mjpeg` may begin with other bytes: their first
-  /// MiB is searched for a picture. A file with no known signature is tried as a video. A JPEG file named
-  /// `.jpg` or `.jpeg` is one picture. Other JPEGs are a sequence of frames, unless the first one declares a still of
-  /// several parts. With `inputFormat`, everything is read as raw frames.
+  /// The first bytes identify JPEG, PNG and Y4M. Pipes and files named `.mjpeg` may begin with other bytes:
+  /// their first MiB is searched for a picture. A file with no known signature is tried as a video. A JPEG
+  /// file named `.jpg` or `.jpeg` is one picture. Other JPEGs are a sequence of frames, unless the first one
+  /// declares a still of several parts. With `inputFormat`, everything is read as raw frames.
   ///
-  /// A live source (`FrameSource.isLive`) connects after this returns. Pipes are live, unless all frames are wanted.
+  /// A live source (`FrameSource.isLive`) connects after this returns. Pipes are live, unless all frames are
+  /// wanted.
   ///
   /// - Throws: `SourceError`; `CancellationError` if the task is cancelled while it waits for a stream.
   public func open(_ options: SourceOptions = SourceOptions()) async throws -> any FrameSource {

@@ -2,10 +2,11 @@
 // attempts.
 internal import Glibc
 
-/// Encodes repeatedly and counts the attempts. A returned picture always fits, because its actual bytes were counted.
+/// Encodes repeatedly and counts the attempts. A returned picture always fits, because its actual bytes were
+/// counted.
 ///
-/// The logarithm of a JPEG's size is almost linear in the logarithm of the quantizer step, and in that of the pixel
-/// count. The next attempt is where the line through the two nearest points meets the budget.
+/// The logarithm of a JPEG's size is almost linear in the logarithm of the quantizer step, and in that of the
+/// pixel count. The next attempt is where the line through the two nearest points meets the budget.
 struct BudgetSearch {
   static let attempts = 8
 
@@ -24,9 +25,9 @@ struct BudgetSearch {
 
   func fits(_ encoded: EncodedPicture) -> Bool { encoded.bytes.count <= budget }
 
-  /// Finds the picture of the highest quality in `range` that fits; nil if there is none. `beyond` is the next higher
-  /// tried quality, and the bytes that it took or would take. A result of at least `enough` bytes ends the search; if
-  /// none fits, `kept` attempts are left over.
+  /// Finds the picture of the highest quality in `range` that fits; nil if there is none. `beyond` is the
+  /// next higher tried quality, and the bytes that it took or would take. A result of at least `enough` bytes
+  /// ends the search; if none fits, `kept` attempts are left over.
   mutating func bestQuality(
     of size: Size, in range: ClosedRange<Int>, beyond: (quality: Int, bytes: Int), enough: Int,
     keeping kept: Int = 0
@@ -53,8 +54,9 @@ struct BudgetSearch {
     return best
   }
 
-  /// Finds the largest picture of `full`'s aspect ratio that fits, where `full` would take `estimate` bytes; nil if
-  /// there is none, and then one attempt is left over. A result of at least `enough` bytes ends the search.
+  /// Finds the largest picture of `full`'s aspect ratio that fits, where `full` would take `estimate` bytes;
+  /// nil if there is none, and then one attempt is left over. A result of at least `enough` bytes ends the
+  /// search.
   mutating func largestSize(
     of full: Size, above smallest: Size, quality: Int, estimate: Int, enough: Int
   ) throws(CodecError) -> EncodedPicture? {
@@ -90,7 +92,8 @@ struct BudgetSearch {
     return Int(Double(count) * exp(slope * steps))
   }
 
-  /// The slope of log(bytes) over log(pixels). It is below 1 because smaller pictures have more detail per pixel.
+  /// The slope of log(bytes) over log(pixels). It is below 1 because smaller pictures have more detail per
+  /// pixel.
   private static let usualSlopeOfPixels = 0.85
 }
 
@@ -123,7 +126,8 @@ private struct BudgetCurve {
     }
   }
 
-  /// `guess` clamped to `low...high`. If attempts keep falling short on one side, the interval is halved instead.
+  /// `guess` clamped to `low...high`. If attempts keep falling short on one side, the interval is halved
+  /// instead.
   func guarded(_ guess: Int, _ low: Int, _ high: Int) -> Int {
     let guess = min(max(guess, low), high)
     // The first point is only an estimate.
@@ -166,7 +170,7 @@ extension CodecError {
 }
 
 extension Size {
-  /// The same aspect ratio with a longer side of `side`, rounded to whole pixels, at least 1.
+  /// Returns the size of this aspect ratio whose longer side is `side`, rounded to whole pixels, at least 1.
   func reduced(toSide side: Int) -> Size {
     let longest = max(width, height)
     func reduced(_ length: Int) -> Int { max((2 * length * side + longest) / (2 * longest), 1) }

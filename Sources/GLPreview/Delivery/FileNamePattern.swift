@@ -11,8 +11,8 @@ package struct FileNamePattern: Sendable, Hashable {
 
   private let pieces: [Piece]
 
-  /// Parses the pattern of one source's files, whose `{name}` and `{index}` are given; braces in the name are ordinary
-  /// characters. Unknown placeholders and unmatched braces are errors.
+  /// Parses the pattern of one source's files, whose `{name}` and `{index}` are given; braces in the name are
+  /// ordinary characters. Unknown placeholders and unmatched braces are errors.
   package init(_ text: String, name: String, index: Int) throws(WordError) {
     var pieces: [Piece] = []
     var rest = text[...]
@@ -40,7 +40,7 @@ package struct FileNamePattern: Sendable, Hashable {
     pieces = [.text(stem + "-"), .view, .text(format == .jpeg ? ".jpg" : ".png")]
   }
 
-  /// What stands for a placeholder; nil if there is none of this word.
+  /// Returns the piece for a placeholder; nil if there is no such placeholder.
   private static func piece(_ word: Substring, _ name: String, _ index: Int) -> Piece? {
     if word == "name" { return .text(name) }
     if word == "view" { return .view }

@@ -14,7 +14,7 @@ package struct FittedJPEG {
   /// Pictures are not reduced below this length of the longer side, in pixels.
   package static let smallestSide = 16
 
-  /// `quality` is the highest to take, 1...100; the capture time is for EXIF.
+  /// `quality` is the highest quality to use, 1...100; the capture time is for EXIF.
   package init(
     _ picture: Picture, iccProfile: [UInt8]? = nil, capturedAt time: WallTime? = nil, quality: Int = 80
   ) {
@@ -24,8 +24,8 @@ package struct FittedJPEG {
     self.quality = min(max(quality, 1), 100)
   }
 
-  /// Encodes the picture within a byte budget and inside a size; under a budget, up to eight times. `counted` is called
-  /// for each time.
+  /// Encodes the picture within a byte budget and a size; with a budget, in up to eight attempts. `counted`
+  /// is called for each attempt.
   package func encode(
     maximumBytes: Int? = nil, fitting: Size? = nil, counted: @escaping () -> Void = {}
   ) throws(PictureEncoder.Failure) -> EncodedPicture {
@@ -67,7 +67,8 @@ package struct FittedJPEG {
   private func best(_ full: Size, _ search: inout BudgetSearch) throws(CodecError) -> EncodedPicture? {
     let first = try search.attempt(full, quality)
     guard !search.fits(first) else { return first }
-    // Optimised tables save about a sixteenth of a photograph and half of a drawing. Try them if that may suffice.
+    // Optimised tables save about a sixteenth of a photograph and half of a drawing. Try them if that may
+    // suffice.
     var size = first.bytes.count / 16 * 15
     if first.bytes.count <= search.budget / 2 * 3 + Self.tables {
       let second = try search.attempt(full, quality)
@@ -97,7 +98,7 @@ package struct FittedJPEG {
     return search.fits(last) ? last : nil
   }
 
-  /// EXIF takes 140 bytes: a budget of fewer than this leaves it out.
+  /// EXIF takes 140 bytes: a smaller budget than this leaves it out.
   private static let leastBytesWithTime = 4000
 
   /// The bytes of the standard Huffman tables (T.81, Annex K), most of which optimised tables save.

@@ -38,7 +38,7 @@ public struct PictureEncoder: Sendable, Hashable {
   public let quality: Int
   /// The chroma subsampling of JPEGs.
   public let subsampling: Picture.ChromaSubsampling
-  /// The byte budget of a file; nil is no limit.
+  /// The byte budget of a file; nil for no limit.
   public let maximumBytes: Int?
 
   /// Creates an encoder.
@@ -47,8 +47,9 @@ public struct PictureEncoder: Sendable, Hashable {
   ///   - format: the file format.
   ///   - quality: the JPEG quality, clamped to 1...100.
   ///   - subsampling: the chroma subsampling of JPEGs.
-  ///   - maximumBytes: the byte budget. A JPEG has the highest quality up to `quality` that fits if that is at least
-  ///     30; otherwise it is smaller, at quality 50, as `RenderedPicture.jpeg` says. A PNG that does not fit is an error.
+  ///   - maximumBytes: the byte budget. A JPEG has the highest quality up to `quality` that fits if that is
+  ///     at least 30; otherwise it is smaller, at quality 50, as `RenderedPicture.jpeg` says. A PNG that does
+  ///     not fit is an error.
   public init(
     _ format: EncodedPicture.Format, quality: Int = 80, subsampling: Picture.ChromaSubsampling = .yuv420,
     maximumBytes: Int? = nil
@@ -92,7 +93,7 @@ public struct PictureEncoder: Sendable, Hashable {
 extension PictureEncoder {
   /// The error for a picture that can't be encoded as requested.
   public struct Failure: Error, Hashable, CustomStringConvertible {
-    /// What went wrong.
+    /// The cause of the failure.
     public let description: String
   }
 }
@@ -109,8 +110,8 @@ extension EncodedPicture {
 
   /// Writes the file to `path`, replacing its content.
   ///
-  /// Readers see either the old or the new file, never a partial one. Devices and FIFOs are written in place. A
-  /// symbolic link is kept and its target replaced.
+  /// Readers see either the old or the new file, never a partial one. Devices and FIFOs are written in place.
+  /// A symbolic link is kept and its target replaced.
   ///
   /// - Throws: `WriteError`; no partial file remains.
   public func write(to path: String) throws(WriteError) { try PictureFile.write(bytes, to: path) }

@@ -54,7 +54,8 @@ extension MutableSpan<UInt32> {
   }
 }
 
-/// The samples averaged by each output along one axis. Weights are integers: only the final rounding is inexact.
+/// The samples averaged by each output along one axis. Weights are integers: only the final rounding is
+/// inexact.
 private struct ScaledAxis {
   /// The samples of one output; the first and last may be partly covered.
   struct Area {
@@ -75,8 +76,8 @@ private struct ScaledAxis {
 
   let areas: [Area]
 
-  /// Reduces `source` pixels to `target`, for a plane of `samples` that stand for `sampling` pixels each; at an odd
-  /// edge, the last stands for fewer.
+  /// Reduces `source` pixels to `target`, for a plane of `samples` that stand for `sampling` pixels each; at
+  /// an odd edge, the last stands for fewer.
   init(_ source: Int, to target: Int, samples: Int, of sampling: Int) {
     // Output k covers k * source ..< (k + 1) * source, sample k covers k * target ..< (k + 1) * target.
     areas = (0..<(target - 1) / sampling + 1).map { output in
@@ -117,8 +118,8 @@ private struct ScaledAxis {
 }
 
 extension Picture {
-  /// The same picture as JFIF's 4:2:0 Y'CbCr. Cb and Cr are the means of four pixels; at odd edges, the edge pixels
-  /// count twice.
+  /// The picture as JFIF's 4:2:0 Y'CbCr. Cb and Cr are the means of four pixels; at odd edges, the edge
+  /// pixels count twice.
   var ycbcr: Picture {
     guard case .rgba = format, let plane = planes.first else { return self }
     let half = Subsampling(x: 2, y: 2).planeSize(of: size)

@@ -5,13 +5,13 @@ internal import Synchronization
 package enum VideoFormat: String, Sendable, Hashable, CaseIterable {
   /// YUV4MPEG2: a header line, then planes Y', Cb, Cr (BT.601, full range, chroma centred).
   case y4m
-  /// The same planes without headers.
+  /// The planes of `y4m`, without headers.
   case yuv
   /// R, G, B, A bytes without headers.
   case rgba
   /// H.264 in MP4, written by `VideoFileWriter`.
   case mp4
-  /// The bare stream of H.264, likewise.
+  /// H.264 without a container (Annex B), written by `VideoFileWriter`.
   case h264
 
   /// The format for a file name, by its extension in any case; nil for other names.
@@ -41,8 +41,8 @@ package final class VideoFile: Sendable {
   private let file: CInt
   private let size = Mutex<Size?>(nil)
 
-  /// Opens and truncates the file at `path`; `-` is standard output. Y4M has a fixed rate, `framesPerSecond`, whatever
-  /// the pictures' real times.
+  /// Opens and truncates the file at `path`; `-` is standard output. Y4M has a fixed rate, `framesPerSecond`,
+  /// whatever the pictures' real times.
   package init(_ path: String, _ format: VideoFormat, framesPerSecond: Double) throws(WriteError) {
     self.path = path
     self.format = format
@@ -62,8 +62,8 @@ package final class VideoFile: Sendable {
 
   deinit { if path != "-" { close(file) } }
 
-  /// Appends `picture`, which must be in the format's `pictureFormat` and of the first one's size. Returns the number
-  /// of bytes written.
+  /// Appends `picture`, which must be in the format's `pictureFormat` and of the first one's size. Returns
+  /// the number of bytes written.
   package func write(_ picture: Picture) throws(WriteError) -> Int {
     let first = size.withLock { size in
       defer { if size == nil { size = picture.size } }

@@ -1,7 +1,8 @@
-// Decides which candidates to try, in which order, and which to use; or why none can be used. `DeviceProbe` tries them.
+// Decides which candidates to try, in which order, and which to use; or why none can be used. `DeviceProbe`
+// tries them.
 
-/// A search through a machine's candidates. Its inputs are values and a function, so that tests can simulate any
-/// machine.
+/// A search through a machine's candidates. Its inputs are values and a function, so that tests can simulate
+/// any machine.
 struct DeviceSearch {
   let candidates: [DeviceCandidate]
   let host: HostFacts
@@ -90,10 +91,10 @@ struct DeviceSearch {
     return known + [unlisted]
   }
 
-  /// Stops at the first working, wanted candidate, or at the first that EGL marks as software, because nothing better
-  /// follows. Otherwise the first that works. `failed` collects the failures. A file that EGL's list already draws on
-  /// in software (kernel drivers without a Mesa driver) is not tried again: libgbm would print that it knows no
-  /// driver.
+  /// Stops at the first working, wanted candidate, or at the first that EGL marks as software, because
+  /// nothing better follows. Otherwise the first that works. `failed` collects the failures. A file that
+  /// EGL's list already draws on in software (kernel drivers without a Mesa driver) is not tried again:
+  /// libgbm would print that it knows no driver.
   private func first(
     of candidates: [DeviceCandidate], wanted: (GPUDevice) -> Bool
   ) -> (device: GPUDevice?, failed: [DeviceError.Attempt]) {
@@ -163,7 +164,7 @@ public struct DeviceError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A short summary: "no usable GPU".
   package let problem: String
   package let attempts: [Attempt]
-  /// What to install or pass, most likely first.
+  /// Hints on what to install or pass, most likely first.
   package let hints: [String]
 
   /// One line, with the first hint.

@@ -7,7 +7,8 @@ internal import CEGL
   nonisolated(unsafe) let handle: EGLDeviceEXT
   private let extensions: Set<Substring>
 
-  /// In EGL's order; empty if EGL cannot list devices. Queried once, so that indices stay the same.
+  /// All devices, in EGL's order; empty if EGL cannot list devices. Queried once, so that indices stay the
+  /// same.
   static let all: [EGLDevice] = {
     guard EGLClient.has("EGL_EXT_device_enumeration") || EGLClient.has("EGL_EXT_device_base") else {
       return []

@@ -22,7 +22,7 @@ struct EGLError: Error, Equatable, CustomStringConvertible {
     self.message = message
   }
 
-  /// Takes the last error of this thread.
+  /// Returns the last error of this thread, and clears it.
   static func last(_ activity: String) -> EGLError { EGLError(activity, .code(eglGetError())) }
 
   func saying(_ message: String?) -> EGLError { EGLError(activity, reason, message: message ?? "") }

@@ -130,7 +130,7 @@ extension GPUDevice {
     try await DeviceThread(.forDevices(named: "gpu-probe")).choose(choice)
   }
 
-  /// The same on the thread that will draw on the device; the tested context stays parked there.
+  /// Chooses a device on the thread that will draw on it; the tested context stays parked there.
   static func choose(_ choice: Choice, toDrawOn thread: GPUThread) async throws(DeviceError) -> GPUDevice {
     try await DeviceThread(thread).chooseForDrawing(choice)
   }
@@ -142,8 +142,8 @@ extension GPUDevice {
   /// this before opening a device concurrently with other work.
   public static func prepareEnvironment() { DriverEnvironment.prepare }
 
-  /// The same for a program that draws `views` and little else: software draws those that cost more than decoding and
-  /// encoding on several threads. Measured on Mesa 22.3 with two cores, 1920x1080 to 640x360: Lanczos of NV12 takes 8 ms
+  /// Prepares the environment of a program that draws `views` and little else: software draws those that cost
+  /// more than decoding and encoding on several threads. Measured on Mesa 22.3 with two cores, 1920x1080 to 640x360: Lanczos of NV12 takes 8 ms
   /// in place of 15, linear light of RGB24 25 in place of 51, at the same CPU time.
   package static func prepareEnvironment(toDraw views: [ViewConfiguration]) {
     if views.contains(where: \.isHeavy) {

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// Runs an actor's jobs in order on one pthread, from creation until release.
 ///
-/// A waiting job holds its executor, so the thread is only told to stop after the last job.
+/// A waiting job holds its executor, so the thread gets its request to stop after the last job.
 final class GPUThread: SerialExecutor {
   private let jobs: JobQueue
 

@@ -1,4 +1,4 @@
-// Tells when the GPU has finished its commands.
+// Reports when the GPU has finished its commands.
 internal import CGLES
 
 /// A point in the command stream.

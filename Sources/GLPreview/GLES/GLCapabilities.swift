@@ -15,7 +15,8 @@ package struct GLVersion: Sendable, Hashable, Comparable, CustomStringConvertibl
   package static func < (a: GLVersion, b: GLVersion) -> Bool { (a.major, a.minor) < (b.major, b.minor) }
 }
 
-/// The properties of a context that decide how it is used. As a value it can outlive the context and leave its thread.
+/// The properties of a context that decide how it is used. As a value it can outlive the context and leave
+/// its thread.
 struct GLCapabilities: Sendable, Equatable {
   let version: GLVersion
   /// The driver's version string: "OpenGL ES 3.2 Mesa 22.3.6".

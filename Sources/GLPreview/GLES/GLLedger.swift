@@ -1,10 +1,10 @@
-// Counts the living objects of OpenGL by thread, because they belong to one, and their memory against a budget: with a
-// software GPU it is the process's own. Tests check that the count is zero when a renderer has ended.
+// Counts the living OpenGL objects by thread, because each belongs to one, and their memory against a budget:
+// with a software GPU it is the process's own. Tests check that the count is zero when a renderer has ended.
 internal import Glibc
 internal import Synchronization
 
-/// Counts living OpenGL objects by kind, for the process and for each creating thread. A lock and a dictionary; their
-/// cost is negligible beside a driver call.
+/// Counts living OpenGL objects by kind, for the process and for each creating thread. A lock and a
+/// dictionary; their cost is negligible beside a driver call.
 enum GLLedger {
   enum Kind: Sendable, CaseIterable {
     case context, texture, texelBuffer, framebuffer, pixelBuffer, fence, query, program
@@ -15,7 +15,8 @@ enum GLLedger {
     counts.withLock { counts in counts.values.reduce(into: [:]) { $0.merge($1, uniquingKeysWith: +) } }
   }
 
-  /// Living objects that were created on the calling thread; empty once its context and everything in it has ended.
+  /// Living objects that were created on the calling thread; empty once its context and everything in it has
+  /// ended.
   static var livingOnThisThread: [Kind: Int] { counts.withLock { $0[ThreadIdentity.current] ?? [:] } }
 
   static func add(_ kind: Kind) { change(kind, by: 1) }
@@ -37,8 +38,8 @@ enum GLLedger {
 
 /// Unique numbers for the threads of the process.
 ///
-/// Not `pthread_self`, which is declared as a constant: in a release build the optimiser keeps its value across an
-/// `await` and so confuses threads (seen with Swift 6.3).
+/// Not `pthread_self`, which is declared as a constant: in a release build the optimiser keeps its value
+/// across an `await` and so confuses threads (seen with Swift 6.3).
 enum ThreadIdentity {
   static var current: Int {
     if let number = unsafe pthread_getspecific(key) { return Int(bitPattern: number) }

@@ -3,9 +3,9 @@ internal import CGLES
 
 /// A buffer for transfers in one direction.
 ///
-/// Readback: `RenderTarget.read(into:)` starts a copy, a `Fence` tells when it is done, `withBytes` reads it. Upload:
-/// `replace(with:)` fills it, `Texture.replace(from:)` starts a copy, and a `Fence` tells when it may be filled
-/// again.
+/// Readback: `RenderTarget.read(into:)` starts a copy, a `Fence` reports when it is done, `withBytes` reads
+/// it. Upload: `replace(with:)` fills it, `Texture.replace(from:)` starts a copy, and a `Fence` reports when
+/// it may be filled again.
 struct PixelBuffer: ~Copyable {
   enum Use: Sendable, Hashable {
     case upload
@@ -57,8 +57,8 @@ struct PixelBuffer: ~Copyable {
     }
   }
 
-  /// Fills the buffer with `rowCount` rows of `rowByteCount` bytes without padding. In `rows` they are `bytesPerRow`
-  /// apart; missing bytes of a row become zeros.
+  /// Fills the buffer with `rowCount` rows of `rowByteCount` bytes without padding. In `rows` they are
+  /// `bytesPerRow` apart; missing bytes of a row become zeros.
   ///
   /// Does not wait: the GPU must have finished reading from the buffer.
   borrowing func replace(
@@ -66,7 +66,7 @@ struct PixelBuffer: ~Copyable {
   ) throws(GLError) {
     let (count, overflow) = rowByteCount.multipliedReportingOverflow(by: rowCount)
     precondition(!overflow && bytesPerRow >= 0, "rows of a frame")
-    // A fence has shown that nobody reads the buffer, so the driver need not check.
+    // A fence has shown that the GPU no longer reads the buffer, so the driver need not check.
     let access = GL_MAP_WRITE_BIT | GL_MAP_INVALIDATE_BUFFER_BIT | GL_MAP_UNSYNCHRONIZED_BIT
     try unsafe mapped(first: count, access) { memory in
       unsafe rows.withUnsafeBytes { rows in

@@ -3,9 +3,9 @@ internal import CGLES
 
 /// The cached programs that the current context's driver accepts.
 ///
-/// Mesa also caches programs by their sources, but initialises its GLSL compiler first: 5 ms or more of a start that
-/// takes 60 ms (Mesa 22.3). It also caches llvmpipe's machine code, which program binaries do not contain. Neither
-/// cache replaces the other; `DriverEnvironment` ensures that Mesa finds a folder.
+/// Mesa also caches programs by their sources, but initialises its GLSL compiler first: 5 ms or more of a
+/// start that takes 60 ms (Mesa 22.3). It also caches llvmpipe's machine code, which program binaries do not
+/// contain. Neither cache replaces the other; `DriverEnvironment` ensures that Mesa finds a folder.
 final class ProgramBinaryCache {
   private let folder: CacheFolder
   private let driver: [String]
@@ -89,11 +89,11 @@ struct ProgramBinaryKey: Sendable, Hashable {
   var name: String { Hexadecimal.text(of: bytes) }
 }
 
-/// The file's bytes: "GLPVPROG", key, format (4 bytes, little-endian), checksum of all other bytes, the driver's
-/// bytes.
+/// The file's bytes: "GLPVPROG", key, format (4 bytes, little-endian), checksum of all other bytes, the
+/// driver's bytes.
 ///
-/// Drivers trust their input, and some crash on foreign bytes. The checksum keeps truncated, changed and foreign
-/// files from them.
+/// Drivers trust their input, and some crash on foreign bytes. The checksum keeps truncated, changed and
+/// foreign files from them.
 enum ProgramBinaryFile {
   private static let magic = Array("GLPVPROG".utf8)
   private static let headerLength = 8 + 32 + 4 + 32

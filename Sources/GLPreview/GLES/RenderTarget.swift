@@ -6,9 +6,9 @@ struct RenderTarget: ~Copyable {
   let texture: Texture
   private let framebuffer: GLuint
 
-  /// Takes ownership of a texture, whose format must be renderable.
-  /// The layers of an array are the shader's outputs from location 0 on. `others` are at most three textures for outputs
-  /// from location 1 on; they must outlive the target.
+  /// Takes ownership of a texture, whose format must be renderable. The layers of an array are the shader's
+  /// outputs from location 0 on. `others` are at most three textures for outputs from location 1 on; they
+  /// must outlive the target.
   init(_ texture: consuming Texture, others: [GLuint] = []) throws(GLError) {
     var framebuffer: GLuint = 0
     unsafe glGenFramebuffers(1, &framebuffer)
@@ -79,7 +79,8 @@ struct RenderTarget: ~Copyable {
     }
   }
 
-  /// The same for rows that are `bytesPerRow` apart, a multiple of `bytesPerReadTexel`.
+  /// Waits for the draws and copies a region, or all of it, to rows that are `bytesPerRow` apart, a multiple
+  /// of `bytesPerReadTexel`.
   @unsafe borrowing func read(
     into memory: UnsafeMutableRawBufferPointer, bytesPerRow: Int, _ region: Rectangle? = nil,
     attachment: Int = 0
@@ -91,8 +92,8 @@ struct RenderTarget: ~Copyable {
     try GLError.check("reading back \(region)")
   }
 
-  /// Lets the GPU copy a region, or all of it, into a buffer, without waiting. Rows are `bytesPerRow` apart (a
-  /// multiple of `bytesPerReadTexel`), or have no padding.
+  /// Makes the GPU copy a region, or all of it, into a buffer, without waiting. Rows are `bytesPerRow` apart
+  /// (a multiple of `bytesPerReadTexel`), or have no padding.
   borrowing func read(
     into buffer: borrowing PixelBuffer, at offset: Int = 0, bytesPerRow: Int? = nil,
     _ region: Rectangle? = nil, attachment: Int = 0

@@ -35,7 +35,8 @@ struct ShaderProgram: ~Copyable {
 
   borrowing func use() { glUseProgram(name) }
 
-  /// Draws one triangle that covers the viewport. The vertex shader computes its corners from `gl_VertexID`, 0...2.
+  /// Draws one triangle that covers the viewport. The vertex shader computes its corners from `gl_VertexID`,
+  /// 0...2.
   borrowing func drawTriangle() { glDrawArrays(GLenum(GL_TRIANGLES), 0, 3) }
 
   borrowing func has(_ uniform: String) -> Bool { locations[uniform] != nil }

@@ -5,7 +5,8 @@ internal import CGLES
 @safe struct TexelBuffer: ~Copyable {
   /// A multiple of `bytesPerTexel`.
   let byteCount: Int
-  /// The persistently mapped memory, which any thread may write before a draw reads it; nil if it is not mapped.
+  /// The persistently mapped memory, which any thread may write before a draw reads it; nil if it is not
+  /// mapped.
   let mapped: UnsafeMutableRawBufferPointer?
   private let buffer: GLuint
   private let textures: [View: GLuint]
@@ -13,7 +14,7 @@ internal import CGLES
 
   static let bytesPerTexel = 16
 
-  /// The same bytes as texels of this many.
+  /// The texels as which shaders read the buffer, by their size in bytes.
   enum View: Int, CaseIterable {
     case bytes = 1
     /// Two words.

@@ -6,7 +6,7 @@ struct Texture: ~Copyable {
   let format: TextureFormat
   let width: Int
   let height: Int
-  /// The layers of an array, 0 if it is none.
+  /// The number of layers of an array; 0 for a single picture.
   let layers: Int
   let name: GLuint
   private let lease: MemoryLease?
@@ -67,7 +67,8 @@ struct Texture: ~Copyable {
     glBindTexture(Texture.target(layers), name)
   }
 
-  /// Attaches it to the bound framebuffer as the shader's first output, or its layers as the outputs from the first on.
+  /// Attaches it to the bound framebuffer as the shader's first output, or its layers as the outputs from the
+  /// first on.
   borrowing func attach() {
     let (framebuffer, first) = (GLenum(GL_FRAMEBUFFER), GLenum(GL_COLOR_ATTACHMENT0))
     guard layers > 0 else {
@@ -80,8 +81,8 @@ struct Texture: ~Copyable {
 
   /// Replaces a region, or all of it.
   ///
-  /// `rows` begins with the region's first texel. Rows are `bytesPerRow` apart, which may be any number that holds a
-  /// row. The last row may end with its texels; nothing after them is read.
+  /// `rows` begins with the region's first texel. Rows are `bytesPerRow` apart, which may be any number that
+  /// holds a row. The last row may end with its texels; nothing after them is read.
   borrowing func replace(
     with rows: Span<UInt8>, bytesPerRow: Int, in region: Rectangle? = nil
   ) throws(GLError) {
@@ -114,7 +115,8 @@ struct Texture: ~Copyable {
     try GLError.check("uploading \(region) of a \(width)x\(height) \(format) texture")
   }
 
-  /// Lets the GPU copy a region, or all of it, from the start of a buffer, with rows without padding. Does not wait.
+  /// Makes the GPU copy a region, or all of it, from the start of a buffer, with rows without padding. Does
+  /// not wait.
   borrowing func replace(
     from buffer: borrowing PixelBuffer, in region: Rectangle? = nil
   ) throws(GLError) {
@@ -146,7 +148,8 @@ struct Texture: ~Copyable {
     guard count >= needed else { throw GLError(activity, .size(needed: needed, given: count)) }
   }
 
-  /// If the row stride is no whole number of texels, rows are first packed, in bands of at most 256 KiB.
+  /// Uploads rows whose stride is not a whole number of texels: they are first packed, in bands of at most
+  /// 256 KiB.
   private borrowing func uploadPacked(_ first: UnsafeRawPointer, bytesPerRow: Int, _ region: Rectangle) {
     let tightRow = region.width * format.bytesPerTexel
     let rowsPerBand = min(region.height, max(1, (256 << 10) / tightRow))
@@ -165,7 +168,7 @@ struct Texture: ~Copyable {
     }
   }
 
-  /// From memory, or from the first byte of the bound buffer.
+  /// Uploads from memory, or from the first byte of the bound buffer.
   private borrowing func upload(_ rows: UnsafeRawPointer?, _ region: Rectangle) {
     unsafe glTexSubImage2D(
       GLenum(GL_TEXTURE_2D), 0, GLint(region.x), GLint(region.y), GLsizei(region.width),

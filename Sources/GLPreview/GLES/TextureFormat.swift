@@ -48,7 +48,8 @@ struct PixelLayout: Sendable, Equatable {
 }
 
 extension Rectangle {
-  /// The bytes from its first to its last texel in rows `bytesPerRow` apart; nil if a row is too short or on overflow.
+  /// The bytes from its first to its last texel in rows `bytesPerRow` apart; nil if a row is too short or on
+  /// overflow.
   func byteCount(bytesPerRow: Int, bytesPerTexel: Int) -> Int? {
     let (row, rowOverflow) = width.multipliedReportingOverflow(by: bytesPerTexel)
     let (rows, rowsOverflow) = (height - 1).multipliedReportingOverflow(by: bytesPerRow)

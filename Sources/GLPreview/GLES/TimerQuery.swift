@@ -40,8 +40,8 @@ struct TimerQuery: ~Copyable {
     glEndQuery(GLenum(GL_TIME_ELAPSED_EXT))
   }
 
-  /// The measured time; nil if it is not available yet, which a fence after the end rules out, or exceeded 4.29 s.
-  /// Never waits.
+  /// The measured time; nil if it is not available yet, which a fence after the end rules out, or exceeded
+  /// 4.29 s. Never waits.
   var result: Duration? {
     guard !isCounting, value(GL_QUERY_RESULT_AVAILABLE) != 0 else { return nil }
     // GLES 3 itself returns 32 of the 64 bits, or the largest number if the time does not fit.

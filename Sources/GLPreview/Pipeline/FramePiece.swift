@@ -1,5 +1,5 @@
-// Splits the views of a frame into pieces that are drawn one after another: their samples take bounded memory, however many
-// views there are.
+// Splits the views of a frame into pieces that are drawn one after another: their samples take bounded
+// memory, however many views there are.
 
 /// Some views of a frame, to be drawn together.
 package struct FramePiece: Sendable {
@@ -7,17 +7,17 @@ package struct FramePiece: Sendable {
   let number: Int
   /// Whether the frame is of a live source, so that its timestamp is a time of capture.
   let isLive: Bool
-  /// Of these views only.
+  /// The plan of these views only.
   package let plan: RenderPlan
-  /// The number of the first one among all views.
+  /// The index of the first of these views among all views.
   package let firstView: Int
-  /// Whether the frame has no further ones.
+  /// Whether it is the frame's last piece.
   let isLast: Bool
 
-  /// Views are drawn together up to so many pixels; a larger one is drawn alone.
+  /// The most pixels of views that are drawn together; a larger view is drawn alone.
   static let mostPixels = 16 << 20
 
-  /// Neighbouring views that are drawn together, in order, by the pixels of each view.
+  /// Returns the ranges of neighbouring views that are drawn together, from the pixels of each view.
   static func ranges(_ pixels: [Int]) -> [Range<Int>] {
     var pieces: [Range<Int>] = []
     var (first, sum) = (0, 0)
@@ -34,7 +34,7 @@ package struct FramePiece: Sendable {
 }
 
 extension ViewPlans {
-  /// The pieces of a frame's views.
+  /// Returns the pieces of a frame's views.
   ///
   /// - Throws: `WordError` if one of the views can't be drawn.
   func pieces(

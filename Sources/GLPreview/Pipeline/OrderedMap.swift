@@ -2,17 +2,17 @@
 
 /// Processes elements concurrently, and delivers the results in order, each as soon as possible.
 ///
-/// `width` tasks form a ring. Each takes an element on its turn, processes it, and delivers the result on its turn. So
-/// one task takes and one delivers while the others work. At most `width` elements are in progress: a slow stage slows
-/// the stages before it.
+/// `width` tasks form a ring. Each takes an element on its turn, processes it, and delivers the result on its
+/// turn. So one task takes and one delivers while the others work. At most `width` elements are in progress:
+/// a slow stage slows the stages before it.
 ///
 /// - Parameters:
 ///   - width: the maximum number of elements in progress; 1 processes them one after another.
 ///   - take: returns the next element, nil after the last. Runs one call at a time.
 ///   - work: processes an element. Runs up to `width` calls at a time.
 ///   - give: receives the results. Runs one call at a time.
-/// - Throws: the first error in the elements' order, after all earlier results are delivered. Later elements are
-///   cancelled and awaited. `CancellationError` if the task is cancelled.
+/// - Throws: the first error in the elements' order, after all earlier results are delivered. Later elements
+///   are cancelled and awaited. `CancellationError` if the task is cancelled.
 package func orderedMap<Input: Sendable, Output: Sendable>(
   width: Int, from take: @escaping @Sendable () async throws -> Input?,
   _ work: @escaping @Sendable (Input) async throws -> Output,

@@ -14,7 +14,8 @@ public struct PipelinePicture: Sendable {
   public let view: String
   /// The frame's number among all of its source, from 0. Loops and skipped frames count.
   public let frame: Int
-  /// When the frame was captured, by `CaptureClock`, if its source is live; otherwise the time since the source's start.
+  /// When the frame was captured, by `CaptureClock`, if its source is live; otherwise the time since the
+  /// source's start.
   public let timestamp: CaptureInstant
   /// The samples or the file.
   public let content: Content
@@ -26,7 +27,7 @@ public struct PipelinePicture: Sendable {
   package var renderer = ""
   /// Whether the frame has no further pictures.
   package var isLast = true
-  /// The picture's part of a memory budget, which it may share.
+  /// The picture's reservation in a memory budget, which it may share with other pictures.
   var lease: MemoryLease?
 
   /// The encoded picture; nil for samples.
@@ -42,7 +43,7 @@ public struct PipelinePicture: Sendable {
     }
   }
 
-  /// Encodes `picture`; without an encoder, the content is its samples. A capture time makes EXIF.
+  /// Encodes `picture`; without an encoder, the content is its samples. A capture time is written as EXIF.
   ///
   /// - Throws: `RenderPipeline.Failure` if it can't be encoded.
   package init(

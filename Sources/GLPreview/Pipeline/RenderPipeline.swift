@@ -1,11 +1,13 @@
-// Renders without a session: frames travel from sources through plan, renderer and encoder, and are delivered in order.
+// Renders without a session: frames travel from sources through plan, renderer and encoder, and are delivered
+// in order.
 internal import Glibc
 internal import Synchronization
 
-/// Renders views of files, cameras and streams without a session: each due frame of a source, or many picture files.
+/// Renders views of files, cameras and streams without a session: each due frame of a source, or many picture
+/// files.
 ///
-/// While a frame is drawn, the next one is read, and earlier ones are encoded and delivered. Pictures are delivered in
-/// order, one at a time. A few frames are in progress at most: slow delivery slows reading.
+/// While a frame is drawn, the next one is read, and earlier ones are encoded and delivered. Pictures are
+/// delivered in order, one at a time. A few frames are in progress at most: slow delivery slows reading.
 ///
 /// ```swift
 /// let renderer = try await GLRenderer.open()
@@ -23,7 +25,8 @@ public struct RenderPipeline: Sendable {
   public let encoder: PictureEncoder?
   /// How sources are read. Its `maximumPixels` also limits pictures.
   public var sourceOptions = SourceOptions()
-  /// Whether JPEGs are decoded at 1/2, 1/4 or 1/8 of their size if all views shrink them enough. Default: false.
+  /// Whether JPEGs are decoded at 1/2, 1/4 or 1/8 of their size if all views shrink them enough. Default:
+  /// false.
   public var decodesFast = false
   /// Whether JPEGs of live sources hold the time of capture, as EXIF. Default: false.
   public var writesEXIF = false
@@ -37,7 +40,8 @@ public struct RenderPipeline: Sendable {
   package var budget: MemoryBudget?
   /// Whether the GPU time of drawing is measured.
   package var measuresGPU = false
-  /// The error for a source with several frames of which not one alone is wanted; nil if several are fine.
+  /// The error for a source with several frames, if only one can be delivered; nil if several are fine. Not
+  /// used if the schedule's limit is 1.
   package var severalFrames: (@Sendable (_ source: String) -> any Error)?
 
   /// Creates a pipeline.
@@ -79,10 +83,11 @@ extension RenderPipeline {
   /// - Parameters:
   ///   - source: a file, camera, address, command or pattern, as `SourceLocator` takes it.
   ///   - schedule: the frames to render.
-  ///   - deliver: receives the pictures, one call at a time: frame after frame, and the views of a frame in order.
-  /// - Throws: the first error in the pictures' order, after all earlier pictures are delivered: `SourceError` if the
-  ///   source can't be read or has no frames, `WordError` if a view can't be drawn, `RenderError`, `Failure` if a
-  ///   picture can't be encoded, and what `deliver` throws.
+  ///   - deliver: receives the pictures, one call at a time: frame after frame, and the views of a frame in
+  ///     order.
+  /// - Throws: the first error in the pictures' order, after all earlier pictures are delivered:
+  ///   `SourceError` if the source can't be read or has no frames, `WordError` if a view can't be drawn,
+  ///   `RenderError`, `Failure` if a picture can't be encoded, and what `deliver` throws.
   public func render(
     _ source: String, _ schedule: FrameSchedule = FrameSchedule(),
     to deliver: @escaping @Sendable (PipelinePicture) async throws -> Void
@@ -99,7 +104,7 @@ extension RenderPipeline {
     options.decoding = decodesFast ? .fast(for: requests) : .exact
     options.memory = memory
     options.demand = SourceOptions.Demand(for: views)
-    // Without this, a server would be asked ten times a second even for a picture per minute.
+    // Without this, a server would be polled ten times a second even for a picture per minute.
     if SourceLocator(name).kind.isPolled, schedule.interval ?? .zero > .seconds(1) {
       options.demand.framesPerSecond = 1
     }
@@ -122,7 +127,8 @@ extension RenderPipeline {
     await (renderer as? GLRenderer)?.lendMemory(to: memory)
     let (frames, planner) = (PlannedFrames(source, schedule, self), planner(for: renderer))
     let waiting = Mutex<[FramePiece]>([])
-    // One frame is read and one is delivered. At least two are for the drawing thread, so that it need not wait.
+    // One frame is read and one is delivered. At least two are for the drawing thread, so that it need not
+    // wait.
     try await orderedMap(width: max(2, planner.tuning.framesInFlight) + 2) { () -> FramePiece? in
       if let piece = waiting.withLock({ $0.popLast() }) { return piece }
       guard let frame = try await frames.next() else { return nil }
@@ -190,7 +196,8 @@ extension RenderPipeline {
   /// - Parameters:
   ///   - files: the files.
   ///   - schedule: the frame to render. Default: the first one.
-  ///   - deliver: receives the pictures of each file, or why there are none, in the order of `files`, one call at a time.
+  ///   - deliver: receives the pictures of each file, or why there are none, in the order of `files`, one
+  ///     call at a time.
   /// - Throws: an error that no file has caused: of the renderer, or of `deliver`; `CancellationError`.
   public func render(
     files: [String], _ schedule: FrameSchedule = FrameSchedule(limit: 1),
@@ -200,7 +207,7 @@ extension RenderPipeline {
     // All cores work while one file is read and one is drawn.
     let count = max(sysconf(CInt(_SC_NPROCESSORS_ONLN)), 1) + 2
     let places = Places(count)
-    // Encoded pictures may wait for earlier ones, while their places go to others.
+    // Encoded pictures may wait for earlier ones, while their places go to other files.
     try await orderedMap(width: 2 * count) {
       next.withLock { $0.next() }
     } _: { index in
@@ -210,7 +217,7 @@ extension RenderPipeline {
     }
   }
 
-  /// The file's pictures, or what is wrong with it. An error that has nothing to do with the file is thrown.
+  /// Returns the file's pictures, or its error. An error that the file did not cause is thrown.
   private func result(
     of file: String, _ schedule: FrameSchedule
   ) async throws -> Result<[PipelinePicture], any Error> {
@@ -261,7 +268,7 @@ private struct PlannedFrames: Sendable {
   private let source: any FrameSource
   private let frames: ScheduledFrames
   private let plans: ViewPlans
-  /// The error if there is a second frame; nil if there may be one.
+  /// The error if there is a second frame; nil if several are fine.
   private let severalFrames: (@Sendable (String) -> any Error)?
 
   init(_ source: any FrameSource, _ schedule: FrameSchedule, _ pipeline: RenderPipeline) {
@@ -271,7 +278,7 @@ private struct PlannedFrames: Sendable {
     severalFrames = schedule.limit == 1 ? nil : pipeline.severalFrames
   }
 
-  /// The next due frame; nil after the last.
+  /// Returns the next due frame; nil after the last.
   ///
   /// - Throws: `SourceError`, also if there is none at all.
   func next() async throws -> ScheduledFrame? {

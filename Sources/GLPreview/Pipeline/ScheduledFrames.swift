@@ -1,4 +1,4 @@
-// Which frames of a source are rendered, and those frames one at a time.
+// Selects the frames of a source that are rendered, and returns them one at a time.
 
 /// Which frames of a source a `RenderPipeline` renders. All of them by default.
 public struct FrameSchedule: Sendable, Hashable {
@@ -49,7 +49,7 @@ actor ScheduledFrames {
     self.schedule = schedule
   }
 
-  /// The next due frame; nil after the last.
+  /// Returns the next due frame; nil after the last.
   func next() async throws -> ScheduledFrame? {
     guard given < schedule.limit ?? .max, try await warmUp(), let due = try await frame() else { return nil }
     let time = due.frame.timestamp
@@ -68,7 +68,7 @@ actor ScheduledFrames {
     return due
   }
 
-  /// False if the source ended.
+  /// Skips the warm-up. False if the source ended.
   private func warmUp() async throws -> Bool {
     guard !isWarm else { return true }
     isWarm = true
@@ -82,7 +82,7 @@ actor ScheduledFrames {
     return true
   }
 
-  /// The next frame that is due.
+  /// Waits for the next frame that is due.
   private func frame() async throws -> ScheduledFrame? {
     while true {
       try Task.checkCancellation()

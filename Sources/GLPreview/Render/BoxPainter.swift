@@ -1,5 +1,6 @@
-// Box filters for sixteen bytes at a time, from a word buffer, by programs for one ratio each: on software renderers
-// three times as fast as two passes for all ratios, whose pictures they draw bit by bit.
+// Draws box filters for sixteen bytes at a time, from a word buffer, with programs for one ratio each. On
+// software renderers they are three times as fast as two passes for all ratios, and their pictures are
+// bit-identical.
 internal import Shaders
 
 /// Draws into targets with sixteen samples per texel, or four pixels per texel in two alternating outputs.
@@ -8,8 +9,9 @@ struct BoxPainter {
   let programs: ProgramCache
   let targets: TargetPool
 
-  /// Makes a drawing from the frame; nil if the frame is too large for a buffer, or the drawing has not come often
-  /// enough. With `keepingCodes`, the second half of the target's outputs holds the unconverted drawing.
+  /// Carries out a drawing; nil if the frame is too large for a buffer, or the drawing has not been requested
+  /// often enough. With `keepingCodes`, the second half of the target's outputs holds the unconverted
+  /// drawing.
   func draw(_ drawing: Drawing, _ boxes: [BoxGeometry], keepingCodes: Bool) throws -> PooledTarget? {
     guard frame.fitsWords else { return nil }
     let width = (drawing.size.width + drawing.outputsPerGroup - 1) / drawing.outputsPerGroup

@@ -37,7 +37,8 @@ final class Compositor {
       canvas: canvas, below: below, programs: programs, targets: targets, bitmaps: bitmaps, tiles: tiles,
       frames: frames)
     canvas.target.fill(with: .black)
-    // Layers that do not touch are drawn as a group: the pixels below them are copied once, before any is drawn.
+    // Layers that do not touch are drawn as a group: the pixels below them are copied once, before any is
+    // drawn.
     var group: [LayerParts] = []
     for parts in layers {
       if group.contains(where: parts.overlaps) {
@@ -67,7 +68,7 @@ final class Compositor {
     return (planes, [canvas, luma, both])
   }
 
-  /// Converts to as many rows of Y'CbCr as are written at once.
+  /// Converts to the components `rows` of Y'CbCr, which are written in one pass.
   private func convert(
     _ canvas: PooledTarget, _ size: Size, _ step: Subsampling, _ rows: [Int], of conversion: ColorConversion
   ) throws -> PooledTarget {

@@ -1,4 +1,4 @@
-// What shaders must know of a drawing: the variant that reads its samples, and its conversion.
+// The shader variant and the colour conversion of a drawing.
 internal import Shaders
 
 extension Drawing {

@@ -1,6 +1,7 @@
-// What drawings make once and use again: programs, tables, geometries, bitmaps.
+// Caches objects that drawings make once and use again: programs, tables, geometries, bitmaps.
 
-/// The least recently used values go between drawings, because while one draws, its bound objects must stay.
+/// The least recently used values are evicted between drawings, because the objects bound by a drawing must
+/// stay until it ends.
 final class DrawingCache<Key: Hashable, Value, Failure: Error> {
   private var values: LRUCache<Key, Value>
   private let make: (Key) throws(Failure) -> Value
@@ -15,7 +16,7 @@ final class DrawingCache<Key: Hashable, Value, Failure: Error> {
     self.cost = cost
   }
 
-  /// The value of `key`, made now if there is none.
+  /// Returns the value of `key`, and makes it if there is none.
   func value(of key: Key) throws(Failure) -> Value {
     if let value = values[key] { return value }
     let value = try make(key)
@@ -38,7 +39,7 @@ final class DrawingCache<Key: Hashable, Value, Failure: Error> {
   func removeAll() { values.removeAll() }
 }
 
-/// An object of OpenGL that several others hold.
+/// An OpenGL object with several owners.
 final class Shared<Object: ~Copyable> {
   let object: Object
 

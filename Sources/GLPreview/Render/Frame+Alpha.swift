@@ -1,16 +1,16 @@
-// Frames whose pixels have an alpha that hides nothing are frames without one, which cost half as much to draw.
+// Frames whose pixels are all opaque are drawn like frames without alpha, which costs half as much.
 
 extension Frame {
-  /// The same frame, of a format without alpha, if every pixel is opaque.
+  /// The frame in a format without alpha, if every pixel is opaque.
   ///
-  /// Looking takes 0.05 of the time that adding up rows saves; a picture that is transparent somewhere near its top is
-  /// given up at once.
+  /// The check takes a twentieth of the time that it saves when rows are added up. It ends at the first row
+  /// that is not opaque.
   var withoutUnusedAlpha: Frame? {
     guard let plain = format.pixelFormat.opaque, isOpaque else { return nil }
     return with(pixelFormat: plain)
   }
 
-  /// Of four bytes a pixel, alpha last: whether all alphas are 255.
+  /// Whether all alphas are 255, in a format of four bytes per pixel with alpha last.
   private var isOpaque: Bool {
     let (plane, size) = (planes[0], format.size)
     return storage.withSpan { bytes in

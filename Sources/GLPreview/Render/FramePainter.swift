@@ -1,4 +1,4 @@
-// Carries out the steps of a drawing plan for one frame. Each kind of step has its station.
+// Carries out the steps of a drawing plan for one frame. Each kind of step has its own painter.
 internal import Shaders
 
 /// A drawn plane: one output of a target, or several interleaved ones.
@@ -33,7 +33,7 @@ struct DrawnPlane {
   }
 }
 
-/// Draws the planes of one frame's views. What is drawn returns to the pool at the end.
+/// Draws the planes of one frame's views. The drawn targets return to the pool at the end.
 final class FramePainter {
   private let plan: DrawingPlan
   private let frame: UploadedFrame
@@ -61,12 +61,12 @@ final class FramePainter {
 
   func view(_ index: Int) -> PlannedView { plan.views[index] }
 
-  /// The planes of a drawn view, lent until `finish`.
+  /// The planes of a drawn view, which are valid until `finish`.
   func planes(of view: Int) -> [DrawnPlane] {
     plan.planes[view].compactMap { results[$0.result]?.output($0.output) }
   }
 
-  /// Returns the drawn targets, except those that somebody keeps.
+  /// Returns the drawn targets to the pool, except those that `isKept` selects.
   func finish(keeping isKept: (PooledTarget) -> Bool = { _ in false }) {
     for result in results {
       // Further outputs of a target are results of their own.

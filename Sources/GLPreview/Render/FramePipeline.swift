@@ -73,8 +73,8 @@ final class FramePipeline {
 
   func upload() -> BufferedUpload { BufferedUpload(uploads) }
 
-  /// Lets the GPU copy the drawn planes after the draws, and returns the frame's number for `finish`. The targets may
-  /// be drawn into again at once, because the GPU executes commands in order.
+  /// Makes the GPU copy the drawn planes after the draws, and returns the frame's number for `finish`. The
+  /// targets may be drawn into again at once, because the GPU executes commands in order.
   func submit(
     _ targets: [PictureTarget], of frames: [Frame], _ upload: BufferedUpload, _ timer: PassTimer?
   ) throws(GLError) -> Int {
@@ -93,7 +93,8 @@ final class FramePipeline {
   /// Waits until a frame is drawn, at most half a minute, and copies its pictures out.
   func finish(_ number: Int) throws(GLError) -> DrawnFrame? {
     guard let flight = flights.removeValue(forKey: number) else { return nil }
-    // Frames that were in flight with a timed-out one have already had their time; later frames get their own.
+    // Frames that were in flight with a timed-out one have already had their time; later frames get their
+    // own.
     let limit = number < stalledBefore ? .zero : FramePipeline.patience
     guard try wait(flight.fence, limit) == .done else {
       if limit > .zero { stalledBefore = nextNumber }

@@ -31,7 +31,7 @@ struct FramePlanes {
     program.shader.set("chromaFirst", SIMD2(Int32(cb.first), Int32(cr.first)))
   }
 
-  /// In texels of this size, if the frame is in a buffer.
+  /// Binds a plane; in texels of this size, if the frame is in a buffer.
   func bind(
     plane: Int, as sampler: String, _ view: TexelBuffer.View, _ program: borrowing Program,
     _ units: inout UnitCounter

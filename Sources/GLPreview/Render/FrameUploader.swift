@@ -8,7 +8,7 @@ final class FrameUploader {
   private let clock: PassClock
   private let words: FrameWords
   private var uploaded: UploadedFrame?
-  /// The frame that was last looked at for its alpha, and the same without it.
+  /// The frame whose alpha was last checked, and that frame without it; nil if it has none or is not opaque.
   private var seen: (frame: FrameIdentity, opaque: Frame?)?
 
   init(maximumSide: Int, _ clock: PassClock) {
@@ -24,7 +24,7 @@ final class FrameUploader {
     return next
   }
 
-  /// The frame without its alpha; nil if that hides something. Looks at each frame once.
+  /// Returns the frame without its alpha; nil if it has none or is not opaque. Checks each frame once.
   func withoutUnusedAlpha(_ frame: Frame) -> Frame? {
     if let seen, seen.frame == frame.identity { return seen.opaque }
     let opaque = frame.withoutUnusedAlpha
@@ -93,7 +93,7 @@ final class UploadedFrame {
 
   func words() throws -> FrameWords {
     guard !hasFreshWords else { return frameWords }
-    // What is lent is read where it is.
+    // Borrowed memory is read in place.
     if frameWords.isLent(frame) {
       try frameWords.replace(with: frame)
     } else {
@@ -104,12 +104,13 @@ final class UploadedFrame {
   }
 }
 
-/// One plane of a frame as a texture with four bytes a texel, whatever the sample format, in bands if it is large.
+/// One plane of a frame as a texture with four bytes a texel, whatever the sample format, in bands if it is
+/// large.
 final class PlaneTexture {
   let bands: PlaneBands
   private let texture: Texture
 
-  /// Bytes after a row's last sample are read, and count for nothing.
+  /// A row's last texel may have bytes after the last sample; these are ignored.
   init(_ description: PlaneDescription, of format: Frame.Format, maximumSide: Int) throws {
     let width = (description.tightBytesPerRow(of: format.size) + 3) / 4
     bands = PlaneBands(

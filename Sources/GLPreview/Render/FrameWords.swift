@@ -1,6 +1,7 @@
 // A frame as words for summing shaders; rows begin at multiples of sixteen bytes.
 
-/// All planes of a frame in one buffer: the frame's own memory if it is lent, otherwise a copy.
+/// All planes of a frame in one buffer: the frame's own memory if that was borrowed from the renderer,
+/// otherwise a copy.
 final class FrameWords {
   /// The position of a plane, in sixteen-byte texels.
   struct Plane {
@@ -11,7 +12,7 @@ final class FrameWords {
   private(set) var planes: [Plane] = []
   private let mappedMemory: MappedFrameMemory
   private var current: Shared<TexelBuffer>?
-  /// Kept for the next copy.
+  /// The buffer that the next copy reuses.
   private var copy: Shared<TexelBuffer>?
 
   /// More bytes than a group of outputs reads, so that reads behind the last row stay inside the buffer.
@@ -38,7 +39,7 @@ final class FrameWords {
     }
   }
 
-  /// The same for a frame whose rows may have extra padding.
+  /// Whether a buffer holds a frame whose rows may have extra padding.
   private func fits(_ frame: Frame) -> Bool { frame.storage.count + FrameWords.slack <= maximumByteCount }
 
   private lazy var maximumByteCount = TexelBuffer.maximumByteCount

@@ -1,7 +1,8 @@
-// What is made only for those who come often, and is not made again and again for too many of them.
+// A cache for values that are only worth making if they are used often.
 
-/// A cache that takes in what has been asked for often, and only in place of what is no longer used: more than it holds,
-/// by turns, would otherwise evict one another before they are used again.
+/// A cache that admits a value only after several requests, and only in place of a value that is no longer
+/// used. If more keys than it holds were used in turn, they would otherwise evict one another before they are
+/// used again.
 struct FrequentCache<Key: Hashable, Value> {
   private struct Entry {
     let value: Value
@@ -11,16 +12,16 @@ struct FrequentCache<Key: Hashable, Value> {
   private let capacity: Int
   private let requests: Int
   private var entries: [Key: Entry] = [:]
-  /// How often absent keys were asked for.
+  /// How often absent keys were requested.
   private var counts = LRUCache<Key, Int>(capacity: 128)
   private var drawings = 0
 
-  /// The drawings after which what was not used may go.
+  /// The number of drawings after which an unused value may be evicted.
   static var patience: Int { 256 }
 
   /// - Parameters:
   ///   - capacity: the most values.
-  ///   - requests: how often an absent value is asked for in vain.
+  ///   - requests: how many requests for an absent value are refused first.
   init(capacity: Int, after requests: Int) {
     self.capacity = capacity
     self.requests = requests

@@ -1,7 +1,8 @@
 // The actor that owns a GL context and everything in it: a frame and a plan go in, pictures come out.
 internal import Synchronization
 
-/// Draws plans on one GPU. Its methods run on their own thread, the only one that calls GL.
+/// Draws frames on one GPU, as a `RenderPlan` describes. Its methods run on their own thread, the only one
+/// that calls GL.
 public actor GLRenderer: Renderer {
   package typealias Failure = RenderError
 
@@ -12,8 +13,8 @@ public actor GLRenderer: Renderer {
   private var state: GLState?
   /// Stays true after closing, so that waiting callers get the reason.
   private var isLost = false
-  /// The number of frames that may still be submitted, and the waiting callers. A free slot is taken without leaving the
-  /// actor.
+  /// The number of frames that may still be submitted, and the waiting callers. A free slot is taken without
+  /// leaving the actor.
   private var freeSlots: Int
   private var waiting: [CheckedContinuation<Void, Never>] = []
   private nonisolated let kept = Atomic(0)
@@ -28,8 +29,8 @@ public actor GLRenderer: Renderer {
   /// The number of frames worth drawing concurrently; 1 for software.
   public nonisolated var framesInFlight: Int { tuning.framesInFlight }
 
-  /// Finds a device and opens a context on it. Faster than `GPUDevice.choose(_:)` and `open(on:)`, because it draws
-  /// in the context in which the device was tested.
+  /// Finds a device and opens a context on it. Faster than `GPUDevice.choose(_:)` and `open(on:)`, because it
+  /// draws in the context in which the device was tested.
   ///
   /// - Parameter choice: `.automatic` selects the first that works, hardware before software.
   /// - Returns: the renderer; `device` is the device found.
@@ -49,12 +50,13 @@ public actor GLRenderer: Renderer {
     try await open(on: device, tuning: device.tuning)
   }
 
-  /// The same, with a tuning that is not the device's own.
+  /// Opens a context on a new thread, with a tuning that is not the device's own.
   package static func open(on device: GPUDevice, tuning: RenderTuning) async throws -> GLRenderer {
     try await GLRenderer(on: device, tuning, GPUThread(named: threadName))
   }
 
-  /// Opens a context of the same driver on a thread that runs when no other would; nil if none can draw beside `device`.
+  /// Opens a context of the same driver on a thread of the lowest priority; nil if no second context can draw
+  /// beside `device`.
   static func openInBackground(on device: GPUDevice) async throws -> GLRenderer? {
     let thread = try GPUThread(named: "glpreview-prime", isBackground: true)
     guard let other = await device.beside(toDrawOn: thread) else { return nil }
@@ -76,13 +78,13 @@ public actor GLRenderer: Renderer {
 
   isolated deinit { state = nil }
 
-  /// Lends memory to `pool`, if the device can read it in place, so that frames made there are drawn without a copy.
-  /// Frames of the pool may outlive the renderer.
+  /// Makes `pool` allocate frames in memory that the device reads in place, if it can, so that they are drawn
+  /// without a copy. Frames of the pool may outlive the renderer.
   package func lendMemory(to pool: FramePool) {
     if tuning.boxes == .words { state?.uploader.mappedMemory.serve(pool) }
   }
 
-  /// Frees the memory that was lent to pools and is held by nobody.
+  /// Frees the memory that pools borrowed, but no frame uses.
   func removeUnheldMemory() { state?.uploader.mappedMemory.removeUnheld() }
 
   /// For tests: makes all further draws fail as after a GPU reset.
@@ -98,8 +100,8 @@ public actor GLRenderer: Renderer {
   ///   - views: the views to draw.
   ///   - output: the sample format of their pictures.
   ///   - maximumPixels: the most pixels that a picture may have.
-  /// - Returns: the plan, for any number of frames of this format. It has the views' labels, except for those that show
-  ///   the time, which only sessions draw.
+  /// - Returns: the plan, for any number of frames of this format. It has the views' labels, except for those
+  ///   that show the time, which only sessions draw.
   /// - Throws: `WordError` if a crop is not inside the frame, or a picture exceeds the limits.
   public nonisolated func plan(
     _ format: Frame.Format, _ views: [ViewConfiguration], as output: Picture.Format,
@@ -120,12 +122,13 @@ public actor GLRenderer: Renderer {
   /// Up to `framesInFlight` calls run on the GPU concurrently, so request a frame while others are drawn.
   /// Further calls wait for their turn. Cancelling the task does not stop a drawing.
   ///
-  /// - Throws: `RenderError` if the driver fails, the GPU hangs, or the renderer is closed before the call ends.
+  /// - Throws: `RenderError` if the driver fails, the GPU hangs, or the renderer is closed before the call
+  ///   ends.
   public func render(_ frame: Frame, _ plan: RenderPlan) async throws(RenderError) -> [Picture] {
     try await render(frame, plan, within: nil)
   }
 
-  /// The same, counting the GPU objects made for it against `budget`.
+  /// Does what `render(_:_:)` does, and counts the GPU objects made for it against `budget`.
   package func render(
     _ frame: Frame, _ plan: RenderPlan, within budget: MemoryBudget?
   ) async throws(RenderError) -> [Picture] {
@@ -133,13 +136,13 @@ public actor GLRenderer: Renderer {
     return try await draw(.views(frame, plan, isTimed: false), within: budget).pictures
   }
 
-  /// Draws one picture of several frames, in one framebuffer. The drawn views of frames are cached for a while, so that
-  /// a frame that is shown again in the next picture costs nothing.
+  /// Draws one picture of several frames, in one framebuffer. The drawn views of frames are cached for a
+  /// while, so that a frame that is shown again in the next picture costs nothing.
   package func render(_ frames: [Frame?], _ plan: ScenePlan) async throws(RenderError) -> Picture {
     try await render(frames, plan, within: nil)
   }
 
-  /// The same, counting the GPU objects made for it against `budget`.
+  /// Does what `render(_:_:)` does, and counts the GPU objects made for it against `budget`.
   func render(_ frames: [Frame?], _ plan: ScenePlan, within budget: MemoryBudget?) async throws(RenderError)
     -> Picture
   {
@@ -172,7 +175,7 @@ public actor GLRenderer: Renderer {
   /// The compiled programs.
   nonisolated var programCount: Int { programs.load(ordering: .relaxed) }
 
-  /// Frees what is kept; the next picture takes a little longer.
+  /// Frees the memory kept for the next pictures; the next one takes a little longer.
   package func removeKept() {
     state?.removeKept()
     countKept()

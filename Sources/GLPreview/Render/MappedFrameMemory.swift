@@ -1,6 +1,6 @@
-// Lends GPU memory to a frame pool: shaders read what a source writes there in place.
+// Provides GPU memory to a frame pool: shaders read in place what a source writes there.
 
-/// Makes as many buffers for a pool as are in use at once, and recognises them again.
+/// Makes as many buffers for a pool as are in use at once, and finds the buffer of a frame again.
 ///
 /// Frames may outlive it: at its end it copies the buffers that are still held.
 final class MappedFrameMemory {
@@ -16,19 +16,20 @@ final class MappedFrameMemory {
 
   /// Enough for frames decoded concurrently, one waiting, two being drawn, and the last one drawn.
   private static let mostBuffers = 7
-  /// Large frames get fewer buffers, and none if two exceed this: copying them costs little beside making them.
+  /// Large frames get fewer buffers, and none if two exceed this: copying them costs little beside making
+  /// them.
   private static let mostBytes = 128 << 20
 
   deinit { end() }
 
-  /// Lends to `pool` from now on, if the context supports it.
+  /// Provides memory to `pool` from now on, if the context supports it.
   func serve(_ pool: FramePool) {
     end()
     self.pool = TexelBuffer.canStayMapped ? pool : nil
   }
 
-  /// Called before `frame` is drawn: makes missing buffers, and frees those that nobody holds. Frames of alternating
-  /// sizes, and frames that need alignment, are allocated elsewhere.
+  /// Called before `frame` is drawn: makes missing buffers, and frees those that no frame uses. Frames of
+  /// alternating sizes, and frames that need alignment, are allocated elsewhere.
   func restock(for frame: Frame) {
     removeUnheld()
     guard let pool else { return }
@@ -46,7 +47,7 @@ final class MappedFrameMemory {
     }
   }
 
-  /// Frees the buffers that nobody holds.
+  /// Frees the buffers that no frame uses.
   func removeUnheld() { lent = lent.filter { $0.value.memory != nil } }
 
   /// The buffer that holds a frame; nil if the frame was made elsewhere.

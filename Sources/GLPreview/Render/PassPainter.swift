@@ -1,5 +1,5 @@
-// Draws any kernel of any format: weighted rows are added up first, which shrinks the data at once and needs no
-// knowledge of the format, then the sums' columns. Where few samples make an output, one pass weighs them.
+// Draws any kernel of any format: weighted rows are added up first, which shrinks the data at once and needs
+// no knowledge of the format, then the sums' columns. Where few samples make an output, one pass weighs them.
 internal import Shaders
 
 /// Draws into targets with four samples or pixels per texel.
@@ -20,7 +20,7 @@ struct PassPainter {
     planes = FramePlanes(frame, inBuffers: tables.isInBuffers)
   }
 
-  /// Where the frame lies, and what of it programs must know.
+  /// How shaders read the frame: from a buffer or from textures, and the kind of its samples.
   private func store(hasAlpha: Bool = false) -> PassVariant.Store {
     PassVariant.Store(
       planes.areInBuffer ? .buffer : .textures, hasBufferTables: tables.isInBuffers,
@@ -63,12 +63,13 @@ struct PassPainter {
     return target
   }
 
-  /// The columns of the target of sums: of bytes, two texels lie in the layers of one.
+  /// The number of columns of the target of sums. A column has two layers, so for sums of bytes it holds two
+  /// texels.
   private func columns(_ texels: Range<Int>, areOfLight: Bool) -> Int {
     areOfLight ? texels.count : texels.count / 2
   }
 
-  /// How sums of rows that are wider than a texture lie in it: log2 of a band's columns, and its rows.
+  /// How sums of rows are folded that are wider than a texture: log2 of a band's columns, and its rows.
   private func fold(_ columns: Int, height: Int) -> SIMD2<Int32> {
     let limit = frame.maximumSide
     let shift = columns > limit ? Int.bitWidth - 1 - limit.leadingZeroBitCount : 30
@@ -214,7 +215,7 @@ struct PassPainter {
     let columns = columns(drawing.texels(signal), areOfLight: drawing.lightCrop != nil)
     program.shader.set("\(name)Fold", fold(columns, height: signal.rows.output.sampleCount))
     program.shader.set("\(name)Records", SIMD2(Int32(table.recordLength), Int32(table.windowCount)))
-    // Light is not stored in sixteen bits: its sums' total is left.
+    // Sums of light are not scaled to sixteen bits: only their total must be divided out.
     let (scale, offset) =
       drawing.lightCrop == nil
       ? signal.rows.stored(total: try tables.runs(signal.rows).total)
@@ -225,8 +226,8 @@ struct PassPainter {
 
   // MARK: Few samples
 
-  /// Sixteen bytes cost llvmpipe as much as four single ones. Measured on two cores, 1920x1080 NV12 to 2560x1440 RGBA: 18 ms in
-  /// place of 30, to JPEG 23 in place of 25.
+  /// Reading sixteen bytes costs llvmpipe as much as reading four single ones. Measured on two cores,
+  /// 1920x1080 NV12 to 2560x1440 RGBA: 18 ms instead of 30 ms, to JPEG 23 ms instead of 25 ms.
   private func samples(_ drawing: Drawing, _ columns: [NeighbourTable]) -> PassVariant.Samples {
     guard drawing.signals.contains(where: { $0.columns.kernel == .bilinear || $0.rows.kernel == .bilinear })
     else { return .one }
@@ -239,7 +240,7 @@ struct PassPainter {
     return fit ? .neighboursInWindows : .neighbours
   }
 
-  /// Makes each output of at most two by two samples of the frame.
+  /// Draws each output from at most two by two samples of the frame.
   func sample(_ drawing: Drawing) throws -> PooledTarget {
     let target = try targets.take(description(drawing))
     let columns = try drawing.signals.map { try tables.neighbours($0.columns) }

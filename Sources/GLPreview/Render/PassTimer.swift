@@ -1,6 +1,6 @@
 // Measures the passes of a frame with the GPU's clock, excluding uploads between them.
 
-/// Is informed of uploads in the middle of the passes.
+/// Is notified of uploads in the middle of the passes.
 protocol UploadObserver: AnyObject {
   /// Runs `body`, which uploads `byteCount` bytes to the GPU.
   func upload(byteCount: Int, _ body: () throws -> Void) throws
@@ -46,7 +46,7 @@ final class PassTimer: UploadObserver {
 
 /// Creates timers, if they are wanted and the device has a clock.
 final class PassClock {
-  /// Is told of what goes up in the middle of the passes that are being drawn.
+  /// Is notified of uploads in the middle of the passes that are being drawn.
   private var observer: (any UploadObserver)?
   private let isWanted: Bool
   /// Queried at first use, because there are hundreds of extensions to search.

@@ -7,7 +7,7 @@ struct PictureTarget {
   /// The targets that only this picture uses.
   let own: [PooledTarget]
 
-  /// Of drawn planes, which are lent.
+  /// Creates a target of planes that it only borrows.
   init(_ view: PlannedView, _ planes: [DrawnPlane]) { self.init(view, planes, own: []) }
 
   init(
@@ -46,7 +46,7 @@ struct PictureTarget {
     }
   }
 
-  /// Lets the GPU copy the picture into a buffer at `offset`, without waiting.
+  /// Makes the GPU copy the picture into a buffer at `offset`, without waiting.
   func read(into buffer: borrowing PixelBuffer, at offset: Int) throws(GLError) {
     for (plane, picturePlane) in zip(planes, layout.planes) {
       for part in plane.parts(picturePlane) {
@@ -58,7 +58,8 @@ struct PictureTarget {
   }
 }
 
-/// The memory layout of a picture as it is read back: rows of whole texels, so slightly longer than their samples.
+/// The memory layout of a picture as it is read back: rows of whole texels, so slightly longer than their
+/// samples.
 struct PictureLayout {
   let size: Size
   let format: Picture.Format
@@ -118,7 +119,7 @@ extension DrawnPlane {
     let bytesPerRow: Int
   }
 
-  /// Of the picture's plane.
+  /// The bytes per row of the picture's plane.
   fileprivate var bytesPerRow: Int {
     if case .texelsByTurns = layout { 2 * target.bytesPerRow } else { target.bytesPerRow }
   }
@@ -150,6 +151,6 @@ extension DrawnPlane {
 }
 
 extension PooledTarget {
-  /// Of one output.
+  /// The bytes per row of one output.
   fileprivate var bytesPerRow: Int { description.width * target.bytesPerReadTexel }
 }

@@ -1,6 +1,6 @@
 // Pixel buffers by size, reused for later frames.
 
-/// Lends buffers that the GPU no longer uses. They are only returned after their fence has passed.
+/// Hands out buffers that the GPU no longer uses. They are only returned after their fence has passed.
 final class PixelBufferPool {
   private let use: PixelBuffer.Use
   var idle: ReusePool<Int, Shared<PixelBuffer>>
@@ -35,8 +35,8 @@ final class BufferedUpload {
 
   init(_ pool: PixelBufferPool) { self.pool = pool }
 
-  /// Replaces a region, or all, of a texture from rows that are `bytesPerRow` apart in `rows`. Missing bytes of a row
-  /// become zeros.
+  /// Replaces a region, or all, of a texture from rows that are `bytesPerRow` apart in `rows`. Missing bytes
+  /// of a row become zeros.
   func replace(
     _ texture: borrowing Texture, with rows: Span<UInt8>, bytesPerRow: Int, in region: Rectangle? = nil
   ) throws(GLError) {

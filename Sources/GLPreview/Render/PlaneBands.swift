@@ -1,5 +1,5 @@
-// Divides a plane that exceeds the texture size limit: bands of columns below one another, or bands of rows side by
-// side. Computation only; the shaders do the same in `inBands`.
+// Divides a plane that exceeds the texture size limit: bands of columns below one another, or bands of rows
+// side by side. Computation only; the shaders do the same in `inBands`.
 
 struct PlaneBands: Equatable {
   /// Columns and rows of the plane, in texels.
@@ -9,9 +9,9 @@ struct PlaneBands: Equatable {
   let shiftY: Int
 
   struct Band: Equatable {
-    /// In the plane.
+    /// The position in the plane.
     let source: Rectangle
-    /// In the texture, of the same size.
+    /// The position in the texture, of the same size.
     let target: Rectangle
   }
 
@@ -51,7 +51,7 @@ struct PlaneBands: Equatable {
     }
   }
 
-  /// In the form that the shaders expect.
+  /// The division in the form that the shaders expect.
   var uniform: SIMD4<Int32> {
     [Int32(shiftX), Int32(clamping: plane.height), Int32(shiftY), Int32(clamping: plane.width)]
   }

@@ -19,7 +19,7 @@ final class Program {
 
 final class ProgramCache {
   private let programs: DrawingCache<ProgramKey, Program, ShaderError>
-  /// Each is for one ratio and alignment, of which there is no end.
+  /// The programs for word buffers. Each is for one ratio and alignment, of which there is no end.
   private var ofWords: FrequentCache<WordVariant, Program>
   private let binaries: ProgramBinaryCache?
   private let hasFlatUniforms: Bool
@@ -45,14 +45,14 @@ final class ProgramCache {
 
   func beginDrawing() { ofWords.beginDrawing() }
 
-  /// The programs that are kept while nothing is drawn: what the views of a camera or two need.
+  /// The number of programs that are kept while nothing is drawn: enough for the views of one or two cameras.
   static let mostAtRest = 8
 
-  /// Removes those not used lately, which are loaded from the caches on disk if they are needed again: 10 to 20 ms
-  /// each on llvmpipe, where they take megabytes.
+  /// Removes the programs not used lately, which are loaded from the caches on disk if they are needed again:
+  /// 10 to 20 ms each on llvmpipe, where they take megabytes.
   func removeUnused() { if binaries != nil { programs.trim(to: Self.mostAtRest) } }
 
-  /// Removes all.
+  /// Removes all programs, unless there are no caches on disk.
   func removeAll() {
     guard binaries != nil else { return }
     programs.removeAll()
@@ -61,7 +61,7 @@ final class ProgramCache {
 
   func program(_ key: ProgramKey) throws(ShaderError) -> Program { try programs.value(of: key) }
 
-  /// Nil unless drawings come often enough to pay for compiling it.
+  /// Returns nil unless drawings come often enough to pay for compiling the program.
   func program(_ variant: WordVariant) throws(ShaderError) -> Program? {
     if let program = ofWords[variant] { return program }
     guard ofWords.isWanted(variant) else { return nil }

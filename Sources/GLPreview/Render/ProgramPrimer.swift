@@ -1,15 +1,16 @@
-// Compiles the programs of views that may be asked for, before they are.
+// Compiles the programs of views that may be requested, before they are.
 internal import Shaders
 internal import Synchronization
 
-/// Fills the caches on disk, the driver's and `ProgramBinaryCache`, with the programs that other views of the same
-/// frames would need, so that no request of a running service waits for a compiler, nor who watches meanwhile.
+/// Fills the caches on disk, the driver's and `ProgramBinaryCache`, with the programs that other views of the
+/// same frames would need, so that no request of a running service waits for a compiler, and no viewer is
+/// held up meanwhile.
 ///
-/// It draws small pictures on a context of its own, on a thread of the lowest priority, and closes it, since each of
-/// llvmpipe's programs takes megabytes, and contexts share none. That is done once for each driver and format of
-/// frames, and not at all where software has no second display (`GPUDevice.beside`).
-/// Measured on Mesa 22.3 with two cores, beside a stream, 80 random sizes of RGBA asked for: the stream's longest gap
-/// is 0.11 s in place of 0.22; filling takes 5 s of one core.
+/// It draws small pictures on its own context, on a thread of the lowest priority, and closes it, because
+/// each of llvmpipe's programs takes megabytes, and contexts share none. That is done once for each driver
+/// and format of frames, and not at all where software has no second display (`GPUDevice.beside`). Measured
+/// on Mesa 22.3 with two cores, beside a stream, with requests for 80 random sizes of RGBA: the stream's
+/// longest gap is 0.11 s instead of 0.22 s; filling takes 5 s of one core.
 final class ProgramPrimer: Sendable {
   private let state = Mutex(State())
 
@@ -21,13 +22,13 @@ final class ProgramPrimer: Sendable {
 
   /// Begins to fill the caches for frames of `format`, once, after those seen before.
   func saw(_ format: PixelFormat, on device: GPUDevice) {
-    // Without a folder, nothing would be kept.
+    // Without a cache folder, nothing would be kept.
     guard CacheBase.ofThisProcess != nil else { return }
     state.withLock { state in
       guard !state.isEnded, state.seen.insert(format).inserted else { return }
       state.task = Task { [before = state.task] in
         await before?.value
-        // What fails here fails again where it is asked for, and is reported there.
+        // An error here occurs again when the view is requested, and is reported then.
         try? await Self.fill(for: format, on: device)
       }
     }
@@ -52,7 +53,7 @@ final class ProgramPrimer: Sendable {
     guard let renderer = try await GLRenderer.openInBackground(on: device) else { return }
     do {
       try await draw(format, on: renderer)
-      // A renderer that begins to rest draws with a program, too.
+      // Releasing memory draws with a program, too.
       await renderer.removeKept()
     } catch {
       await renderer.close()
@@ -62,15 +63,15 @@ final class ProgramPrimer: Sendable {
     folder.write(note, to: name)
   }
 
-  /// The content of a file whose name says what was compiled. If the driver's own cache is emptied later, programs are
-  /// compiled when they are needed.
+  /// The content of a file whose name identifies what was compiled. If the driver's own cache is emptied
+  /// later, programs are compiled when they are needed.
   private static let note = Array("primed".utf8)
 
   private static func draw(_ format: PixelFormat, on renderer: GLRenderer) async throws {
     let size = Size(width: 192, height: 108)
     let frameFormat = Frame.Format(format, size, color: .jfif)
     let count = format.planes.reduce(0) { $0 + $1.tightBytesPerRow(of: size) * $1.texels(of: size).height }
-    // Pictures with an alpha that hides nothing are drawn as those without one.
+    // Frames whose pixels are all opaque are drawn like frames without alpha.
     for byte in format.isTransparent ? [0, 255] as [UInt8] : [0] {
       let frame = try Frame(tight: frameFormat, bytes: [UInt8](repeating: byte, count: count))
       for index in 0..<Self.count {
@@ -81,11 +82,12 @@ final class ProgramPrimer: Sendable {
     }
   }
 
-  /// More would find no other program; measured with 500 random views of a service.
+  /// More views would need no further program; measured with 500 random views of a service.
   private static let count = 900
 
-  /// One of many views, as different as can be: filters, sizes, turns and bars in all combinations. llvmpipe has
-  /// variants of a program for tables whose sides are powers of two, so that some sizes are, and some are not.
+  /// Returns one of many views, as different as can be: filters, sizes, turns and bars in all combinations.
+  /// llvmpipe has variants of a program for tables whose sides are powers of two, so some sizes are powers of
+  /// two, and some are not.
   private static func view(_ index: Int) -> ViewConfiguration {
     var rest = index &* 7919
     func pick<Choice>(_ choices: [Choice]) -> Choice {

@@ -3,15 +3,16 @@ internal import Glibc
 
 /// The cost of one frame, stage by stage.
 ///
-/// The GPU finishes each stage before the next begins, so that deferred work counts where it was requested. The sum
-/// is therefore larger than a frame's cost in a continuous run.
+/// The GPU finishes each stage before the next begins, so that deferred work counts where it was requested.
+/// The sum is therefore larger than a frame's cost in a continuous run.
 package struct RenderMeasurement: Sendable {
   package struct Stage: Sendable {
     /// From its first command until its last one has finished.
     package var wall: Duration = .zero
     /// CPU time of all threads of the process, since drivers have their own.
     package var cpu: Duration = .zero
-    /// The bytes moved; for the passes, the minimum to read and write: each byte of a plane and of a picture once.
+    /// The bytes moved; for the passes, the minimum to read and write: each byte of a plane and of a picture
+    /// once.
     package var byteCount = 0
     /// GPU time; only for passes, and nil without a reliable clock or after an interruption.
     package var gpu: Duration?

@@ -2,9 +2,9 @@
 
 /// Returned objects by key, the least recently used first.
 ///
-/// Everything that one drawing used stays for the next, whatever its size, because recreating it for each frame would
-/// cost more than everything else. What it did not use is limited in number and bytes, because clients may request
-/// any size.
+/// Everything that one drawing used stays for the next, whatever its size, because recreating it for each
+/// frame would cost more than everything else. What it did not use is limited in number and bytes, because
+/// clients may request any size.
 struct ReusePool<Key: Equatable, Item> {
   private struct Entry {
     let key: Key

@@ -39,7 +39,7 @@ struct Table: ~Copyable {
 }
 
 extension [UInt32] {
-  /// Adds texels of two taps each, as the bits of floats. A missing second one weighs nothing.
+  /// Appends texels of two taps each, as the bits of floats. A missing second tap has weight 0.
   fileprivate mutating func add(taps: some Collection<(index: Int, weight: Int)>) {
     for tap in taps { self += [Float(tap.index).bitPattern, Float(tap.weight).bitPattern] }
     if let first = taps.first, taps.count % 2 != 0 { self += [Float(first.index).bitPattern, 0] }
@@ -112,13 +112,14 @@ final class NeighbourTable {
   init(_ map: SamplingMap, inBuffer: Bool) throws(GLError) {
     weights = NeighbourWeights(map)
     total = weights.total
-    // The last one's outputs beyond the picture read what the last output reads.
+    // The outputs of the last texel that are beyond the picture read what the last output reads.
     let missing = (4 - weights.words.count % 4) % 4
     table = try Table(
       weights.words + repeatElement(weights.words.last ?? 0, count: missing), inBuffer: inBuffer)
   }
 
-  /// As `NeighbourWeights.fitWindows`, for the bytes of one component or two.
+  /// Does what `NeighbourWeights.fitWindows` does, for the bytes of one component or two, and stores the
+  /// result.
   func fitWindows(step: Int, _ first: Int, _ second: Int) -> Bool {
     let key = SIMD3(step, first, second)
     if let known = fits[key] { return known }
@@ -132,7 +133,7 @@ final class NeighbourTable {
   func bind(unit: Int) { table.bind(unit: unit) }
 }
 
-/// Weights of columns, and how samples lie in the sums that they are for.
+/// Weights of columns, and the layout of the sums that they apply to.
 final class ColumnTable {
   let windowCount: Int
   let recordLength: Int
@@ -155,7 +156,7 @@ final class ColumnTable {
   func bind(unit: Int) { table.bind(unit: unit) }
 }
 
-/// All tables of a device, which are made once and used again.
+/// All tables of a device, which are made once and reused.
 final class TableCache {
   /// Whether tables, like frames, are in buffers.
   let isInBuffers: Bool

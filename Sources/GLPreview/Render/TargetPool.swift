@@ -20,7 +20,7 @@ struct TargetDescription: Hashable {
   var byteCount: Int { width * height * format.bytesPerTexel * outputs }
 }
 
-/// A target that may be lent.
+/// A target that a `TargetPool` hands out.
 final class PooledTarget {
   let description: TargetDescription
   let target: RenderTarget

@@ -31,7 +31,7 @@ final class TileCache {
     return tile.plane
   }
 
-  /// Takes in drawn views, counted as in the painter's plan.
+  /// Takes over drawn views, which are given by their indices in the painter's plan.
   func fill(_ views: [Int], of frame: Frame, from painter: FramePainter) {
     for index in views {
       guard let plane = painter.planes(of: index).first else { continue }

@@ -1,16 +1,16 @@
-// A view at a time: the pictures that are kept of it, and those that are still to come.
+// A view over a time range: its buffered pictures, and those that are still to come.
 
-/// What a view shows of a time, as pictures, H.264, MP4 or an animated WebP.
+/// A view over a time range, as pictures, H.264, MP4 or an animated WebP.
 ///
-/// Each kept picture of the time comes once, in the order of arrival; those that are still to come are waited for. It ends when the time
-/// is over, or the view is changed, disabled or removed.
+/// Each buffered picture of the range comes once, in the order of arrival; the clip waits for those that are
+/// still to come. It ends when the range is over, or when the view is changed, disabled or removed.
 ///
 /// ```swift
 /// let clip = try session.clip(.now - .seconds(5) ... .now + .seconds(5))
 /// try Data(await clip.mp4()).write(to: file)
 /// ```
 public struct Clip: Sendable {
-  /// The time.
+  /// The time range, by `CaptureClock`.
   public let times: ClosedRange<CaptureInstant>
   let feed: SourceFeed
   private let preview: Preview
@@ -19,8 +19,8 @@ public struct Clip: Sendable {
   private let configuration: VideoConfiguration
   private let mayGoOn: @Sendable () -> Bool
 
-  /// A clip of another view of the preview's source. It also ends when `mayGoOn` says so, which is asked before each picture, and
-  /// once a second while there is none.
+  /// Creates a clip of `view` (nil: the preview's own view) of the preview's source. The clip also ends when
+  /// `mayGoOn` returns false. It is called before each picture, and once a second while none arrives.
   ///
   /// - Throws: `SessionError` if the preview is a scene.
   package init(
@@ -37,39 +37,40 @@ public struct Clip: Sendable {
     (version, self.view, self.mayGoOn) = (current.version, view ?? own, mayGoOn)
   }
 
-  /// The pictures.
+  /// Returns the clip's pictures, which are drawn as they are read.
   ///
   /// - Parameters:
   ///   - format: their sample format.
   ///   - interval: the least time between two pictures; zero for all.
-  /// - Returns: a sequence, each of whose iterators begins at the beginning.
+  /// - Returns: a sequence, each of whose iterators starts at the first picture.
   public func pictures(as format: Picture.Format = .rgba, every interval: Duration = .zero) -> ClipPictures {
     ClipPictures(clip: self, format: format, interval: interval)
   }
 
-  /// The pictures as H.264. A camera's own is copied in the cases in which `ViewPreview.video` passes it on: it begins with the key
-  /// picture at or before the first picture of the time.
+  /// The pictures as H.264. The camera's own H.264 is copied wherever `ViewPreview.video` would pass it
+  /// through; the samples then begin with the keyframe at or before the first picture of the range.
   public var samples: ClipSamples { ClipSamples(clip: self) }
 
-  /// All of it as an MP4 file. Of a camera's own H.264, an edit list tells players to begin with the first picture of the time.
+  /// Returns the whole clip as an MP4 file. If it holds the camera's own H.264, an edit list makes players
+  /// start with the first picture of the range.
   ///
   /// - Returns: the file.
-  /// - Throws: `NotKept` if nothing is kept of the time; `VideoError`, the errors of drawing.
+  /// - Throws: `NotKept` if no picture of the range is buffered; `VideoError`, the errors of drawing.
   public func mp4() async throws -> [UInt8] {
     var samples = samples.makeAsyncIterator()
     guard let first = try await samples.next() else { throw notKept }
     return try await Array(Self.file(first, samples).joined())
   }
 
-  /// The whole file of a clip's first sample and those that follow it, in parts that share their bytes with what is kept.
-  /// `lease` grows to twice their size: they are held while copies are sent.
+  /// Returns the MP4 file of a clip's first sample and those that follow it. The parts share their bytes with
+  /// the replay buffer. `lease` grows to twice their size, because they are held while copies are sent.
   ///
   /// - Throws: `MemoryBudget.Exceeded`, the errors of the samples.
   package static func file(
     _ first: VideoSample, _ rest: ClipSamples.Iterator, holding lease: MemoryLease? = nil
   ) async throws -> [[UInt8]] {
     var (rest, tables, size) = (rest, MP4Tables(), 0)
-    // The head comes last, and stands first.
+    // The header is written last, but comes first in the file.
     var parts: [[UInt8]] = [[]]
     var next = Optional(first)
     while let sample = next {
@@ -83,24 +84,27 @@ public struct Clip: Sendable {
     return parts
   }
 
-  /// The most pictures of an animation, and the most pixels of all of them.
+  /// The limits of an animation: its pictures, and the pixels of all of them together.
   package static let mostAnimated = (pictures: 300, pixels: 100_000_000)
 
-  /// All of it as an animated WebP that is repeated for ever, of at most 300 pictures, 100 megapixels in sum, and 32 MB.
+  /// Returns the whole clip as an animated WebP that repeats forever, of at most 300 pictures, 100 megapixels
+  /// in total, and 32 MB.
   ///
   /// - Parameters:
-  ///   - framesPerSecond: the most pictures a second.
+  ///   - framesPerSecond: the most pictures per second.
   ///   - quality: 1...100, libwebp's scale; clamped.
   /// - Returns: the file.
-  /// - Throws: `NotKept` if nothing is kept of the time; `WebPError`, `MemoryBudget.Exceeded`, the errors of drawing.
+  /// - Throws: `NotKept` if no picture of the range is buffered; `WebPError`, `MemoryBudget.Exceeded`, the
+  ///   errors of drawing.
   public func webP(framesPerSecond: Double = 5, quality: Int = 75) async throws -> [UInt8] {
     try await webP(
       framesPerSecond: framesPerSecond, quality: quality, holding: feed.budget?.reserve(0))
   }
 
-  /// The same. `lease` grows before each picture is encoded, to what that takes and three times the file so far, which is
-  /// copied when it outgrows its memory; in the end it is as large as the file's memory. `whenCaughtUp` is called before
-  /// pictures that are still to come are waited for.
+  /// Does what `webP(framesPerSecond:quality:)` does. Before each picture is encoded, `lease` grows to the
+  /// encoder's working memory plus three times the file so far, which is copied when it outgrows its memory.
+  /// In the end it is the size of the file's memory. `whenCaughtUp` is called before the clip waits for
+  /// pictures that are still to come.
   package func webP(
     framesPerSecond: Double, quality: Int, holding lease: MemoryLease?, whenCaughtUp: () -> Void = {}
   ) async throws -> [UInt8] {
@@ -115,7 +119,7 @@ public struct Clip: Sendable {
       guard let rendered = try await iterator.next() else { break }
       let picture = rendered.picture
       if animation == nil { (animation, size) = (WebPAnimation(picture.size), picture.size) }
-      // The camera has changed its mode.
+      // The camera has changed its mode: pictures of another size are left out.
       guard picture.size == size else { continue }
       count += 1
       let most = Self.mostAnimated
@@ -141,18 +145,18 @@ public struct Clip: Sendable {
   /// The error of a clip without pictures.
   package var notKept: NotKept { feed.notKept(times.upperBound) }
 
-  // MARK: For its readers
+  // MARK: For the iterators
 
-  /// Whether it still shows what it showed when it was asked for.
+  /// Whether the view still is as it was when the clip was created.
   var isShown: Bool {
     let current = preview.current
     return current.version == version && !current.isRemoved && current.configuration.isEnabled && mayGoOn()
   }
 
-  /// Whether a picture that was captured then may be shown.
+  /// Whether a picture captured at `time` may be shown.
   func shows(_ time: CaptureInstant) -> Bool { preview.shows(time) }
 
-  /// Whether a camera's own H.264 shows just what the view does.
+  /// Whether the camera's own H.264 can be copied, because the view shows exactly that.
   var copies: Bool {
     let current = preview.current.configuration
     var view = view
@@ -165,22 +169,22 @@ public struct Clip: Sendable {
   var keys: KeySchedule { KeySchedule(every: configuration.keyframeInterval) }
 }
 
-/// Goes through the kept pictures of a clip.
+/// Steps through the buffered pictures of a clip.
 struct ClipCursor: Sendable {
   let clip: Clip
   private let forward = ForwardDecoding()
-  /// The number of the last picture that was looked at.
+  /// The number of the last picture that was examined.
   private var last = -1
 
   init(_ clip: Clip) { self.clip = clip }
 
-  /// How long a picture is waited for at most before the clip is asked whether it is to go on.
+  /// The longest wait for a picture before the cursor checks again whether the clip goes on.
   private static let looksEvery = Duration.seconds(1)
 
-  /// Whether all that is kept was looked at: the next picture is still to come.
+  /// Whether all buffered pictures were examined: the next one is still to come.
   var isCaughtUp: Bool { clip.feed.replay?.buffer.hasPicture(after: last, in: clip.times) != true }
 
-  /// The next picture; nil at the end.
+  /// Returns the next picture; nil at the end.
   mutating func next() async throws -> ReplayBuffer.Entry? {
     guard let buffer = clip.feed.replay?.buffer else { return nil }
     while clip.isShown {
@@ -213,7 +217,7 @@ public struct ClipPictures: AsyncSequence, Sendable {
   let format: Picture.Format
   let interval: Duration
 
-  /// Creates an iterator, which begins at the beginning.
+  /// Creates an iterator that starts at the first picture.
   public func makeAsyncIterator() -> Iterator {
     Iterator(cursor: ClipCursor(clip), format: format, interval: interval)
   }
@@ -232,7 +236,7 @@ public struct ClipPictures: AsyncSequence, Sendable {
 
     var isCaughtUp: Bool { cursor.isCaughtUp }
 
-    /// The next picture; nil at the end.
+    /// Returns the next picture; nil at the end.
     public mutating func next() async throws -> RenderedPicture? {
       while let entry = try await cursor.next() {
         guard interval == .zero || due.map({ entry.timestamp >= $0 }) ?? true,
@@ -251,7 +255,7 @@ public struct ClipPictures: AsyncSequence, Sendable {
 public struct ClipSamples: AsyncSequence, Sendable {
   let clip: Clip
 
-  /// Creates an iterator, which begins at the beginning, with an encoder of its own.
+  /// Creates an iterator that starts at the first picture, with its own encoder.
   public func makeAsyncIterator() -> Iterator { Iterator(clip) }
 
   /// Copies or encodes pictures.
@@ -259,22 +263,23 @@ public struct ClipSamples: AsyncSequence, Sendable {
     private var cursor: ClipCursor
     private let encoder: VideoEncoder
     private var keys: KeySchedule
-    /// Copied, but not returned yet.
+    /// Copied samples that were not returned yet.
     private var samples: [VideoSample] = []
     /// The number of the last picture, if that was copied.
     private var copied: Int?
     private var last: VideoSample?
-    /// The time of the first picture of the clip's time, once that is known: samples before it are only there for it to rest on.
+    /// The timestamp of the first picture in the clip's range, once it is known. Earlier samples are only
+    /// there because that picture depends on them.
     public private(set) var begin: CaptureInstant?
 
     init(_ clip: Clip) {
       (cursor, encoder, keys) = (ClipCursor(clip), clip.encoder, clip.keys)
     }
 
-    /// Whether all that is kept was returned: the next sample is still to come.
+    /// Whether all buffered samples were returned: the next one is still to come.
     package var isCaughtUp: Bool { samples.isEmpty && cursor.isCaughtUp }
 
-    /// The next sample; nil at the end.
+    /// Returns the next sample; nil at the end.
     public mutating func next() async throws -> VideoSample? {
       while true {
         while samples.isEmpty {
@@ -285,7 +290,7 @@ public struct ClipSamples: AsyncSequence, Sendable {
         }
         guard cursor.clip.isShown else { return nil }
         if samples.allSatisfy({ cursor.clip.shows($0.timestamp) }) { break }
-        // It was off meanwhile. What follows can't rest on what is left out.
+        // The preview was disabled meanwhile. Later samples must not depend on the ones that are left out.
         (samples, copied) = ([], -1)
       }
       let sample = samples.removeFirst()
@@ -294,14 +299,14 @@ public struct ClipSamples: AsyncSequence, Sendable {
       return next
     }
 
-    /// The camera's own samples up to a picture, from the last one that was copied or a key picture on; none if it has to be
-    /// encoded.
+    /// Returns the camera's own samples up to a picture, starting after the last copied sample or with a
+    /// keyframe; none if the picture must be encoded.
     private mutating func copies(of entry: ReplayBuffer.Entry) -> [VideoSample] {
       guard cursor.clip.copies, case .h264 = entry.content, let buffer = cursor.clip.feed.replay?.buffer
       else { return [] }
       let path = buffer.path(through: entry.sequence)
       let place = copied.flatMap { copied in path.firstIndex { $0.sequence == copied } }
-      // After pictures that were encoded, it begins with the next key picture.
+      // After encoded pictures, copying starts again at the next keyframe.
       guard place != nil || last == nil || entry.isKey else { return [] }
       let rest = path[(place.map { $0 + 1 } ?? 0)...]
       let samples = rest.compactMap { entry -> VideoSample? in
@@ -327,13 +332,14 @@ public struct ClipSamples: AsyncSequence, Sendable {
 }
 
 extension PreviewSession {
-  /// What a preview shows of a time of which pictures are kept (`SessionSource.replay`), and of the time until its end.
+  /// Returns a clip of a preview: its buffered pictures of a time range (`SessionSource.replay`), and those
+  /// that arrive until the range ends.
   ///
   /// - Parameters:
-  ///   - times: the time. What is no longer kept of it is left out.
+  ///   - times: the time range. The part that is no longer buffered is left out.
   ///   - preview: the preview's name; nil for the first one of a single source.
-  ///   - configuration: how it is encoded, where it is.
-  /// - Returns: the clip; nothing is read until one of its sequences is.
+  ///   - configuration: the encoder settings, for pictures that are not copied.
+  /// - Returns: the clip. Nothing is read before one of its sequences is.
   /// - Throws: `SessionError` if there is no such preview, or it is a scene.
   public func clip(
     _ times: ClosedRange<CaptureInstant>, of preview: String? = nil,

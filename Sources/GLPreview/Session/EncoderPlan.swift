@@ -1,25 +1,25 @@
-// Decides what a video does with each picture of its preview; `VideoFeed` does it.
+// Decides what a video does with each picture of its preview; `VideoFeed` carries it out.
 
 /// A value without an encoder, a lock or a clock.
 struct EncoderPlan {
   enum Step: Hashable {
-    /// Passes on the originals that arrived before the camera was lost.
+    /// Sends the originals that arrived before the camera was lost.
     case flush
     /// Discards unread samples. `batched` includes those of batched watchers.
     case discard(batched: Bool)
-    /// Tells batched watchers that the camera shows nothing.
+    /// Notifies batched watchers that the camera shows nothing.
     case loseSource
     /// Closes the encoder, because originals follow.
     case rest
-    /// Passes on the originals up to this picture.
+    /// Sends the originals up to this picture.
     case passOn
     /// Encodes the picture; a keyframe after originals, and whenever one is due.
     case encode(keyframe: Bool, time: CaptureInstant)
-    /// Shows the picture to no watcher.
+    /// Discards the picture.
     case drop
   }
 
-  /// Without a new picture for so long, the current one is encoded again.
+  /// After this long without a new picture, the current one is encoded again.
   let repeats: Duration
   private var last: PictureKey?
   private var sourceState = SourceState.live
@@ -36,7 +36,8 @@ struct EncoderPlan {
     let isHidden = picture.sourceState == .off || isOtherView
     var steps: [Step] = []
     if !isLive, !isHidden, passes { steps.append(.flush) }
-    // Samples from before a change of the view, or before the camera was switched off, are not shown after it.
+    // Samples from before a change of the view, or before the camera was switched off, are not shown after
+    // it.
     if last != nil && isOtherView || picture.sourceState != sourceState {
       steps.append(.discard(batched: isHidden))
     }

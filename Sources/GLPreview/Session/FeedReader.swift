@@ -1,8 +1,9 @@
-// The readers of a feed: previews and scenes, which come, change and go without waiting for it, and the sizes that they want.
+// The readers of a feed, previews and scenes, and the sizes that they want. They come, change and go without
+// waiting for the feed.
 internal import Synchronization
 
 struct FeedReader: Sendable {
-  /// What the source is read for.
+  /// The preview or scene that reads the source.
   enum Subject: Sendable {
     case preview(Preview)
     case scene(Size?, isCropped: Bool)
@@ -63,7 +64,8 @@ extension SourceFeed {
 
   nonisolated func readerWent(_ preview: Preview) { _ = went(ObjectIdentifier(preview)) }
 
-  /// A scene shows the source, in `size` if that is known, or with a crop.
+  /// Adds a scene that shows the source, or updates it. `size` is the size at which it does, if that is
+  /// known.
   nonisolated func sceneCame(_ scene: any AnyObject & Sendable, size: Size?, isCropped: Bool) {
     let isNew = readers.withLock { readers in
       let before = readers.updateValue(
@@ -78,7 +80,7 @@ extension SourceFeed {
     if went(ObjectIdentifier(scene)) { eagerReaders?.go() }
   }
 
-  /// Whether it was there.
+  /// Removes one use of a reader. Returns whether the reader was there.
   private nonisolated func went(_ reader: ObjectIdentifier) -> Bool {
     let isKnown = readers.withLock { readers in
       defer { if readers[reader]?.count == 0 { readers[reader] = nil } }

@@ -1,10 +1,10 @@
 // Requests to a source's feed, and the feed's answers.
 
-/// What a source shows at a moment.
+/// The state of a source at one time: its newest frame, or an outage.
 struct FeedEvent: Sendable {
   /// The newest frame; nil before the first.
   let frame: Frame?
-  /// The camera's own JPEG, instead of a frame, for a request that takes it.
+  /// The camera's own JPEG, instead of a frame, for a request that accepts it.
   var passed: CameraPicture?
   /// The outage that is shown instead; nil if the frame is shown.
   let outage: Outage?
@@ -30,7 +30,7 @@ extension FeedEvent {
   }
 }
 
-/// Identifies a moment of a feed.
+/// Identifies an event of a feed.
 struct FeedKey: Sendable, Hashable {
   /// The sequence of the newest frame; -1 before the first.
   var sequence: Int
@@ -43,12 +43,14 @@ struct FeedRequest {
   let answer = Promise<Answer>()
 
   enum Subject: Sendable {
-    /// A picture that differs from `after`; `passes` if the camera's own JPEG will do where the view shows just that.
+    /// A picture that differs from `after`. With `passes`, the camera's own JPEG will do where the view shows
+    /// exactly that.
     case picture(Preview, Picture.Format, after: PictureKey?, passes: Bool)
-    /// An event that differs from `after`. `isOver` means that the requester knows that none may follow.
+    /// An event that differs from `after`. `isOver` means that the requester knows that the source has given
+    /// its last frame.
     case event(after: FeedKey?, isOver: Bool)
-    /// A frame captured at this time or later, or the outage instead; `isCropped` if crops will be drawn from it,
-    /// `passes` if the camera's own JPEG will do.
+    /// A frame captured at this time or later, or the outage instead; `isCropped` if crops will be drawn from
+    /// it, `passes` if the camera's own JPEG will do.
     case frame(capturedAt: CaptureInstant, isCropped: Bool, passes: Bool)
   }
 
@@ -60,7 +62,7 @@ struct FeedRequest {
     var event: FeedEvent? { if case .event(let event) = self { event } else { nil } }
   }
 
-  /// Whether the feed's moment `key` satisfies the request.
+  /// Whether the feed's state `key` satisfies the request.
   func isMet(by key: FeedKey, timestamp: CaptureInstant?) -> Bool {
     let isAnything = key.outage > 0 || timestamp != nil
     switch subject {

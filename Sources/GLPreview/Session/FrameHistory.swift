@@ -14,14 +14,14 @@ final class FrameHistory: Sendable {
   private static let maximumBytes = 256 << 20
   private static let maximumFrames = 128
 
-  /// Keeps frames that were captured within `length` of the newest; zero keeps nothing.
+  /// Sets how long frames are buffered: those captured within `length` of the newest; zero buffers none.
   func keep(for length: Duration) { state.withLock { $0.length = length } }
 
   func add(_ frame: Frame) {
     state.withLock { state in
       guard state.length > .zero else { return state.frames = [] }
       state.frames.append(frame)
-      // The last frame before the oldest wanted moment is kept, because it is shown at that moment.
+      // The newest frame that is older than `length` stays, because it is the one shown at the full delay.
       while state.frames.count > 1,
         state.frames[1].timestamp <= frame.timestamp - state.length || state.frames.count > Self.maximumFrames
           || state.frames.count * frame.storage.count > Self.maximumBytes
@@ -31,7 +31,7 @@ final class FrameHistory: Sendable {
     }
   }
 
-  /// The newest frame at `time`, or else the oldest that is kept.
+  /// Returns the newest frame captured at or before `time`, or else the oldest one.
   func frame(at time: CaptureInstant) -> Frame? {
     state.withLock { state in state.frames.last { $0.timestamp <= time } ?? state.frames.first }
   }

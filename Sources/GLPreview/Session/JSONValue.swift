@@ -65,8 +65,8 @@ extension [String: JSONValue] {
 }
 
 extension String {
-  /// The text as a JSON string (RFC 8259). All control characters are escaped, so that it can break neither a line nor
-  /// a terminal.
+  /// The text as a JSON string (RFC 8259). All control characters are escaped, so that it can break neither a
+  /// line nor a terminal.
   package var quotedAsJSON: String {
     var quoted = "\""
     for scalar in unicodeScalars {

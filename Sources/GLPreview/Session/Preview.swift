@@ -1,11 +1,11 @@
 // A preview inside its session; users have it as a `ViewPreview` or a `ScenePreview`.
 internal import Synchronization
 
-/// The pictures of a source or a scene. They are drawn while somebody reads them.
+/// The pictures of a source or a scene. They are drawn only while a client reads them.
 package final class Preview: Sendable {
   /// Unique in the session.
   package let name: String
-  /// Of a view; nil for a scene.
+  /// The source's name; nil for a scene.
   let sourceName: String?
   /// The source or scene.
   let producer: any PictureProducer
@@ -18,7 +18,7 @@ package final class Preview: Sendable {
     /// Counts the changes of the content.
     var version = 0
     var isRemoved = false
-    /// When what it shows was last changed, or it was enabled.
+    /// When the configuration was last changed.
     var changedAt = CaptureInstant.start
     /// When it was last enabled after it had been disabled; nil if it never was.
     var shownSince: CaptureInstant?
@@ -34,11 +34,12 @@ package final class Preview: Sendable {
 
   // MARK: Configuration
 
-  /// The configuration. A change takes effect with the next picture; readers get the errors of an invalid one.
+  /// The configuration. A change takes effect with the next picture; readers get the errors of an invalid
+  /// one.
   package var configuration: PreviewConfiguration { state.withLock { $0.configuration } }
 
-  /// Changes several properties at once: no picture shows only some of them. `change` must not use the preview. The
-  /// view keeps the preview's name.
+  /// Changes several properties at once: no picture shows only some of them. `change` must not use the
+  /// preview. The view keeps the preview's name.
   package func update(_ change: (inout PreviewConfiguration) -> Void) {
     let isChanged = state.update { state in
       let before = state.configuration
@@ -56,13 +57,14 @@ package final class Preview: Sendable {
     if isChanged { producer.changed(self) }
   }
 
-  /// Whether it delivers pictures; if not, it costs nothing and its readers wait.
+  /// Whether it delivers pictures. A disabled preview costs nothing, and its readers wait.
   package var isEnabled: Bool {
     get { configuration.isEnabled }
     set { update { $0.isEnabled = newValue } }
   }
 
-  /// Takes the place of another preview of the same pictures, and shows none that it might not show.
+  /// Takes over from another preview of the same pictures. Pictures that the other one could not show stay
+  /// hidden.
   package func succeed(_ other: Preview) {
     let since = other.state.withLock { $0.configuration.isEnabled ? $0.shownSince : CaptureClock.now }
     state.update { $0.shownSince = since }
@@ -83,9 +85,10 @@ package final class Preview: Sendable {
     VideoSequence(self, configuration)
   }
 
-  /// Watches them from now on. An encoder that this starts is counted in `counters`, and its bit rate goes down and up as
-  /// `control` says. With `passes`, the source's own H.264 will do where the view shows all of it as it is, and the
-  /// configuration asks for nothing.
+  /// Watches the preview's video from now on. An encoder that this starts is counted in `counters`; `control`
+  /// lowers and raises its bit rate. With `passes`, the source's own H.264 is passed through if the view
+  /// shows it whole and the configuration has no settings. With `isPatient`, the watcher reads in batches,
+  /// about twice a second.
   package func watchVideo(
     _ configuration: VideoConfiguration, passes: Bool, patiently isPatient: Bool = false,
     counting counters: VideoCounters, control: BitrateControl = BitrateControl()
@@ -103,7 +106,8 @@ package final class Preview: Sendable {
     videos.running(configuration)?.format
   }
 
-  /// The bit rate that it uses now, at most that of the configuration; nil likewise.
+  /// The bit rate that the encoder uses now, at most that of the configuration; nil if no encoder runs with
+  /// it.
   package func videoBitrate(_ configuration: VideoConfiguration) -> Int? {
     videos.running(configuration)?.bitrate
   }
@@ -139,18 +143,18 @@ package final class Preview: Sendable {
     PreviewSubject(version: current.version, connection: producer.endedConnections?.count ?? 0)
   }
 
-  /// Whether another node makes its pictures, and decides what they may show.
+  /// Whether another node makes its pictures and decides what they may show.
   package var isOfAnotherNode: Bool { producer.endedConnections != nil }
 
   /// Whether its pictures may be shown now.
   var isShown: Bool { state.withLock { $0.configuration.isEnabled && !$0.isRemoved } }
 
-  /// Whether a picture that was captured then may be shown: none of the time in which it was disabled.
+  /// Whether a picture captured at `time` may be shown: none from before the preview was last enabled.
   func shows(_ time: CaptureInstant) -> Bool {
     state.withLock { state in state.shownSince.map { time >= $0 } ?? true }
   }
 
-  /// Whether its videos may show its source's own H.264 from what was captured at `time` on.
+  /// Whether its videos may pass through the source's own H.264, starting with what was captured at `time`.
   func passesVideo(since time: CaptureInstant) -> Bool {
     state.withLock { $0.configuration.passesVideo && !$0.isRemoved && time >= $0.changedAt }
   }
@@ -158,7 +162,7 @@ package final class Preview: Sendable {
   /// The last picture of a format, unless the preview has changed since.
   func newest(_ format: Picture.Format) -> RenderedPicture? { state.withLock { $0.newest[format] } }
 
-  /// Keeps a picture for the next reader, unless the content has changed meanwhile.
+  /// Stores a picture for the next reader, unless the content has changed meanwhile.
   func keep(_ rendered: RenderedPicture, as format: Picture.Format) {
     state.withLock { state in
       if state.version == rendered.key.version, !state.isRemoved { state.newest[format] = rendered }
@@ -174,7 +178,8 @@ package final class Preview: Sendable {
     producer.changed(self)
   }
 
-  /// Returns when the configuration differs from `configuration`, at `deadline`, or when the task is cancelled.
+  /// Returns when the configuration differs from `configuration`, at `deadline`, or when the task is
+  /// cancelled.
   func waitForChange(from configuration: PreviewConfiguration, until deadline: CaptureInstant?) async {
     _ = try? await state.first(until: deadline) { state in
       state.isRemoved || state.configuration != configuration ? true : nil
@@ -182,15 +187,15 @@ package final class Preview: Sendable {
   }
 }
 
-/// What a preview shows: a version of the view, through one connection. A kept picture is shown only while its subject is the
-/// preview's.
+/// The content of a preview: a version of its view, over one connection. A stored picture is shown only while
+/// its subject is the preview's.
 package struct PreviewSubject: Sendable, Hashable {
   /// Counts the changes of the view.
   let version: Int?
   /// Counts the connections.
   let connection: Int
 
-  /// The subject of a picture that was asked for when this was the preview's.
+  /// Returns the subject of a picture that was requested while this was the preview's subject.
   package func of(_ picture: PreviewPicture) -> PreviewSubject {
     PreviewSubject(version: picture.key.version ?? version, connection: connection)
   }
@@ -204,8 +209,8 @@ extension Preview: Hashable {
 
 /// Makes the pictures of previews: a source or a scene.
 protocol PictureProducer: Sendable {
-  /// Waits for a picture of `preview` that differs from `key`; nil at the end. With `passes`, it may be a camera's own
-  /// JPEG.
+  /// Waits for a picture of `preview` that differs from `key`; nil at the end. With `passes`, it may be a
+  /// camera's own JPEG.
   ///
   /// - Throws: `PreviewIsDisabled` if the preview is disabled meanwhile.
   func next(_ preview: Preview, _ format: Picture.Format, after key: PictureKey?, passes: Bool) async throws
@@ -215,9 +220,10 @@ protocol PictureProducer: Sendable {
   func readerWent(_ preview: Preview)
   /// The readers of its source that show every picture; nil for a scene, which reads its sources itself.
   var eagerReaders: EagerReaders? { get }
-  /// The ends of its source's connections; nil where they end nothing.
+  /// The number of its source's connections that have ended, if the source belongs to another node; otherwise
+  /// nil.
   var endedConnections: EndedConnections? { get }
-  /// What its pictures and their encoders count against; nil for nothing.
+  /// The memory budget for its pictures and their encoders; nil for none.
   var budget: MemoryBudget? { get }
 }
 
@@ -236,7 +242,7 @@ final class PreviewReading: Sendable {
     preview.producer.readerWent(preview)
   }
 
-  /// Says whether it shows every picture.
+  /// Sets whether the reader shows every picture.
   func setEager(_ isEager: Bool) {
     guard self.isEager.exchange(isEager, ordering: .relaxed) != isEager else { return }
     if isEager { preview.producer.eagerReaders?.come() } else { preview.producer.eagerReaders?.go() }
@@ -264,7 +270,7 @@ public struct PreviewFrames: AsyncSequence, Sendable {
     private var last: PictureKey?
     private var pace = Pace()
 
-    /// Makes the next picture the current one, even if it was returned before.
+    /// Makes `next` return the current picture, even if it was returned before.
     mutating func forget() { last = nil }
 
     init(_ preview: Preview, _ format: Picture.Format) {
@@ -272,13 +278,14 @@ public struct PreviewFrames: AsyncSequence, Sendable {
       self.format = format
     }
 
-    /// Waits for the newest picture that this iterator has not returned yet.
+    /// Waits for the newest picture that this iterator has not returned yet, and returns it; nil at the end.
     public mutating func next() async throws -> RenderedPicture? {
       guard case .drawn(let picture) = try await nextPicture(passes: false) else { return nil }
       return picture
     }
 
-    /// The same; with `passes`, a camera's own JPEG will do where the view shows just that.
+    /// Does what `next` does. With `passes`, it returns a camera's own JPEG where the view shows exactly
+    /// that.
     package mutating func nextPicture(passes: Bool) async throws -> PreviewPicture? {
       while true {
         try Task.checkCancellation()

@@ -9,16 +9,17 @@ package enum PreviewContent: Sendable, Hashable {
 
 package struct PreviewConfiguration: Sendable, Hashable {
   package private(set) var content: PreviewContent
-  /// Whether it gives pictures. A disabled preview costs nothing, and its readers wait. Default: true.
+  /// Whether it delivers pictures. A disabled preview costs nothing, and its readers wait. Default: true.
   package var isEnabled = true
-  /// The minimum time between two pictures. Zero, the default, gives every frame; of a scene, at most 30 a second.
+  /// The minimum time between two pictures. Zero, the default, delivers every frame; for a scene, at most 30
+  /// a second.
   package var updateEvery: Duration
-  /// Whether a camera is set to its reference size (`SourceOptions.referenceSize`) while the preview exists, read or
-  /// not. A crop or masks of the camera have the same effect. Default: false.
+  /// Whether a camera is set to its reference size (`SourceOptions.referenceSize`) while the preview exists,
+  /// read or not. A crop or masks of the camera have the same effect. Default: false.
   package var keepsReferenceSize = false
 
-  /// Whether a JPEG may be decoded for it at a reduced size while nobody else needs its samples: its pictures are nearly the
-  /// same then. Default: false.
+  /// Whether a JPEG may be decoded at a reduced size for it while no other reader needs its samples; the
+  /// pictures are then nearly the same. Default: false.
   package var takesReduced = false
 
   package init(_ content: PreviewContent, updateEvery: Duration = .zero) {
@@ -28,7 +29,7 @@ package struct PreviewConfiguration: Sendable, Hashable {
 }
 
 extension Duration {
-  /// The interval of a picture in a corner: four pictures per second.
+  /// The update interval of a picture in a corner: four pictures per second.
   public static let pictureInPicture = Duration.milliseconds(250)
 }
 

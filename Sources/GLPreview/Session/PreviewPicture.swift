@@ -1,11 +1,11 @@
-// Pictures for readers that take a camera's own JPEG or H.264 where a view shows just that: nothing is decoded, drawn or
-// encoded.
+// Pictures for readers that accept a camera's own JPEG or H.264 where a view shows exactly that: nothing is
+// decoded, drawn or encoded.
 
 /// A picture for a reader of JPEGs or of H.264.
 package enum PreviewPicture: Sendable {
-  /// It was drawn, and is to be encoded.
+  /// A drawn picture, which is still to be encoded.
   case drawn(RenderedPicture)
-  /// The camera's own JPEG, or for readers of videos its H.264; of this version of the preview.
+  /// The camera's own JPEG, or for readers of videos its H.264, for this version of the preview.
   case original(CameraPicture, version: Int)
 
   var key: PictureKey {
@@ -28,12 +28,13 @@ package enum PreviewPicture: Sendable {
     if case .drawn(let picture) = self { picture.sourceState } else { .live }
   }
 
-  /// The place of H.264, whose reader gets all pictures since the last one; nil for a single picture.
+  /// The position in the camera's H.264, of which the reader gets all pictures since its last one; nil for a
+  /// single picture.
   var video: PassableVideo.Place? {
     if case .original(let picture, _) = self, case .h264(let place) = picture.content { place } else { nil }
   }
 
-  /// The camera's own JPEG, or that of `RenderedPicture.jpeg`.
+  /// Returns the camera's own JPEG, or that of `RenderedPicture.jpeg`.
   package func jpeg(quality: Int) async throws -> EncodedPicture {
     switch self {
     case .drawn(let picture): return try await picture.jpeg(quality: quality)
@@ -53,7 +54,7 @@ extension CameraPicture {
 }
 
 extension Preview {
-  /// Whether a view of the same source may be shown by the source's own JPEGs, if it gives any.
+  /// Whether the source's own JPEGs, if it delivers any, may be passed through for a view of the same source.
   package func mayPass(_ view: ViewConfiguration) -> Bool {
     guard view.isWhole, let source = (producer as? SourceFeed)?.source else { return false }
     return source.isLive && source.options.showsJPEGs

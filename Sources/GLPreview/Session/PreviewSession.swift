@@ -1,10 +1,10 @@
 // The main entry point: sources in, previews and snapshots out.
 internal import Synchronization
 
-/// Sources, and their previews and snapshots.
+/// Captures from one or more sources, and delivers previews and snapshots of them.
 ///
-/// Nothing is opened, decoded or drawn unless somebody reads it. All methods can be called from any thread. Cameras and
-/// threads are released when the last reference goes, or when `close()` returns.
+/// Nothing is opened, decoded or drawn until a client reads it. All methods can be called from any thread.
+/// Cameras and threads are released when the last reference goes, or when `close()` returns.
 ///
 /// ```swift
 /// let session = try PreviewSession(SessionSource("/dev/video0"))
@@ -60,7 +60,8 @@ public final class PreviewSession: Sendable {
 
   /// Adds a preview that shows several sources in one picture.
   ///
-  /// - Throws: `SessionError` if the name is taken, a source of the scene does not exist, or the session is closed.
+  /// - Throws: `SessionError` if the name is taken, a source of the scene does not exist, or the session is
+  ///   closed.
   public func addScene(
     _ scene: Scene, name: String = "scene", updateEvery: Duration = .zero
   ) throws(SessionError) -> ScenePreview {
@@ -89,8 +90,8 @@ public final class PreviewSession: Sendable {
   ///
   /// - Parameters:
   ///   - source: the source.
-  ///   - others: the names of sources that it replaces. It opens its camera once they are removed and closed, but at
-  ///     most two seconds late, because most cameras can't be opened twice.
+  ///   - others: the names of sources that it replaces. The new source opens its camera after these are
+  ///     removed and closed, but at most two seconds later, because most cameras can't be opened twice.
   /// - Throws: `SessionError` if its name is empty or taken, or the session is closed.
   public func addSource(_ source: SessionSource, replacing others: [String] = []) throws(SessionError) {
     try core.add(source, after: others)
@@ -102,26 +103,27 @@ public final class PreviewSession: Sendable {
   /// The names of the sources, in order.
   public var sourceNames: [String] { core.sources.map(\.name) }
 
-  /// A source's upright reference size, which crops refer to; nil before its first frame, unless its options set it.
+  /// A source's upright reference size, which crops refer to; nil before its first frame, unless its options
+  /// set it.
   public func size(of source: String? = nil) -> Size? {
     core.feed(source)?.drawing.reference
   }
 
-  /// A source's status; nil if it is not open, or is not live, as a file.
+  /// A source's status; nil if the source is not open, or is not live (such as a file).
   public func status(of source: String? = nil) async -> SourceStatus? {
     await core.feed(source)?.status
   }
 
   /// The last error of opening or reading a source; nil if there was none, or a frame has arrived since.
   ///
-  /// Previews of the source throw the error; scenes show a fallback instead, so read the reason here. A live source
-  /// that is retried does not fail: its `status` describes it.
+  /// Previews of the source throw the error; scenes show a fallback instead, so read the reason here. A live
+  /// source that is retried does not fail: its `status` describes it.
   public func failure(of source: String? = nil) async -> (any Error)? {
     await core.feed(source)?.failure
   }
 
-  /// Switches a source off or on again, as participants of a call do. A source that is off is closed, and its fallback
-  /// is shown.
+  /// Switches a source off or on again, as participants of a call do. A source that is off is closed, and its
+  /// fallback is shown.
   public func setSource(_ source: String? = nil, isOn: Bool) async {
     await core.feed(source)?.setOn(isOn)
   }
@@ -130,20 +132,21 @@ public final class PreviewSession: Sendable {
 
   /// Takes pictures of one frame.
   ///
-  /// The frame comes from the source of the first wanted view. Scenes show their other sources as they are at that
-  /// moment.
+  /// The frame comes from the source of the first wanted view. Scenes show their other sources as they are at
+  /// that moment.
   ///
-  /// - Throws: `SessionError` if there is nothing to take; `SourceError` if the source gives nothing in time, or gives
-  ///   nothing and no placeholder is wanted; `WordError`, `DeviceError`, `RenderError`.
+  /// - Throws: `SessionError` if there is nothing to take; `SourceError` if the source delivers nothing in
+  ///   time, or delivers nothing and no placeholder is wanted; `WordError`, `DeviceError`, `RenderError`.
   public func snapshot(_ request: SnapshotRequest = SnapshotRequest()) async throws -> Snapshot {
     try await core.snapshot(request)
   }
 
-  /// Takes pictures of several frames that are kept of a source (`SessionSource.replay`), the oldest first: `count` moments
-  /// at equal distances, from `duration` ago until now, and of each the frame that `SnapshotRequest.Mode.at` gives. A frame
-  /// comes once, and moments of which nothing is kept are left out, so there may be fewer. `request.mode` is ignored.
+  /// Takes pictures of several buffered frames of a source (`SessionSource.replay`), the oldest first. It
+  /// uses `count` times at equal intervals, from `duration` ago until now, and for each the frame that
+  /// `SnapshotRequest.Mode.at` selects. Each frame comes once, and times for which nothing is buffered are
+  /// left out, so there may be fewer than `count` snapshots. `request.mode` is ignored.
   ///
-  /// - Throws: `NotKept` if nothing is kept of that time; the errors of `snapshot`.
+  /// - Throws: `NotKept` if nothing of that time is buffered; the errors of `snapshot`.
   public func snapshots(
     before duration: Duration, count: Int, _ request: SnapshotRequest = SnapshotRequest()
   ) async throws -> [Snapshot] {
@@ -151,15 +154,16 @@ public final class PreviewSession: Sendable {
       request, at: [CaptureInstant](before: CaptureClock.now, max(duration, .zero), count: count))
   }
 
-  /// The times of the earliest and the latest picture that is kept of a source; nil if there is none.
+  /// The capture times of the earliest and the latest picture in a source's replay buffer; nil if there is
+  /// none.
   public func replay(of source: String? = nil) -> ClosedRange<WallTime>? { core.feed(source)?.replay?.span }
 
-  /// How much is kept of a source; nil if there is nothing.
+  /// The fill level of a source's replay buffer; nil if nothing is buffered.
   public func replayStatus(of source: String? = nil) -> ReplayStatus? {
     core.feed(source)?.replay?.buffer.status
   }
 
-  /// Makes a trigger take snapshots of this session, instead of the session that it was attached to.
+  /// Connects a trigger to this session, in place of the session that it was attached to.
   ///
   /// - Parameters:
   ///   - trigger: the trigger.
@@ -196,21 +200,22 @@ public final class PreviewSession: Sendable {
     get async throws { try await core.drawing.device }
   }
 
-  /// Why no labels are drawn on this machine, and what to install; nil if they are drawn, or before the first one.
+  /// The reason why no labels are drawn on this machine, and what to install; nil if they are drawn, or
+  /// before the first one.
   public var textFailure: String? { PangoTextRenderer.shared.failure?.description }
 
   /// The counters since the session began.
   public var statistics: Statistics { core.counters.now }
 
-  /// What the renderer keeps for the next pictures.
+  /// The memory and the programs that the renderer keeps for later pictures.
   package var rendererCaches: RendererCaches { core.drawing.caches }
 
-  /// The counters of one source's frames since it was added; nil if there is no such source. Pictures are only counted
-  /// for the whole session.
+  /// The counters of one source's frames since it was added; nil if there is no such source. Pictures are
+  /// only counted for the whole session.
   public func statistics(of source: String) -> Statistics? { core.feed(source)?.counters.now }
 
-  /// Ends previews and sources. Cameras, memory and threads are released when it returns. Later calls fail or return
-  /// nothing.
+  /// Ends previews and sources. Cameras, memory and threads are released when it returns. Later calls fail or
+  /// return nothing.
   public func close() async { await core.close() }
 }
 
@@ -223,25 +228,26 @@ extension PreviewSession {
     public var linger: Duration
     /// The most pixels of a picture. Default: 100 megapixels.
     public var maximumPixels: Int
-    /// The memory budget of decoded frames and drawn pictures; nil, the default, is no limit. When it is full, frames
-    /// of cameras are dropped, and drawing throws `MemoryBudget.Exceeded`.
+    /// The memory budget of decoded frames and drawn pictures; nil, the default, means unlimited. When it is
+    /// full, frames of cameras are dropped, and drawing throws `MemoryBudget.Exceeded`.
     public var budget: MemoryBudget?
-    /// Draws labels. Default: Pango; nil draws none. If Pango can't be loaded, no labels are drawn either, and
-    /// `PreviewSession.textFailure` says why.
+    /// Draws labels. Default: Pango; nil draws none. If Pango can't be loaded, no labels are drawn either,
+    /// and `PreviewSession.textFailure` says why.
     package var text: (any TextRenderer)? = PangoTextRenderer.shared
-    /// Called with the duration of each rendering, from upload to readback, and with the wait for the GPU before it.
-    /// Called on any thread; it should do no more than count.
+    /// Called with the duration of each rendering, from upload to readback, and with the wait for the GPU
+    /// before it. Called on any thread; it should do no more than count.
     public var onRender: (@Sendable (Duration) -> Void)?
     /// Called with the duration of each JPEG of `RenderedPicture.jpeg`, in the same way.
     public var onEncode: (@Sendable (Duration) -> Void)?
-    /// Whether the programs of views that may be asked for later are compiled in the background. Default: false.
+    /// Whether the shader programs of views that may be requested later are compiled in the background.
+    /// Default: false.
     package var primesPrograms = false
     /// Opens renderers; for tests.
     var renderers = SharedRenderers.ofThisProcess
     /// How long a source, before it opens, waits for the sources that it replaces.
     var replacedCloseWithin = Duration.seconds(2)
 
-    /// Creates options, by default the usual ones.
+    /// Creates options. The properties that are not parameters have their defaults.
     public init(
       gpu: GPUDevice.Choice = .automatic, linger: Duration = .seconds(1), maximumPixels: Int = 100_000_000
     ) {
@@ -252,10 +258,10 @@ extension PreviewSession {
   }
 }
 
-/// A request that a session can't carry out: a name is missing or taken, the session is closed, or too many snapshots
-/// are under way.
+/// A request that a session can't carry out: a name is missing or taken, the session is closed, or too many
+/// snapshots are under way.
 public struct SessionError: Error, Hashable, CustomStringConvertible {
-  /// What is wrong, and why.
+  /// The problem and its cause.
   public let description: String
 
   init(_ description: String) { self.description = description }

@@ -1,8 +1,8 @@
 // A rectangle drawn on a picture, to show where something is.
 
 extension RenderedPicture {
-  /// The picture with a frame drawn along the edges of a rectangle, in its pixels, as far as that lies inside. It has no JPEGs
-  /// in common with this one. Pictures of R, G and B stay as they are.
+  /// Returns the picture with the outline of a rectangle drawn on it, in its pixels, clipped to the picture.
+  /// The result shares no JPEGs with this picture. A picture of R, G and B is returned unchanged.
   package func framed(_ rectangle: Rectangle) -> RenderedPicture {
     guard case .ycbcr = picture.format else { return self }
     let line = max(2, max(picture.size.width, picture.size.height) / 160)
@@ -27,10 +27,10 @@ extension RenderedPicture {
       key, timestamp: timestamp, sourceState: sourceState, iccProfile: iccProfile)
   }
 
-  /// Y, Cb and Cr of a red that stands out of most pictures.
+  /// Y, Cb and Cr of a red that stands out in most pictures.
   private static let frameColor: [UInt8] = [120, 104, 206]
 
-  /// The samples of a plane that a rectangle covers, less `inset` pixels at each side.
+  /// Returns the samples of a plane that a rectangle covers, less `inset` pixels on each side.
   private static func samples(
     of rectangle: Rectangle, _ scale: SIMD2<Int>, in size: Size, inset: Int
   ) -> (columns: Range<Int>, rows: Range<Int>) {

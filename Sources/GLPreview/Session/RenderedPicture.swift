@@ -1,7 +1,7 @@
-// A picture that a preview or a snapshot gives, and its JPEGs: copies share them.
+// A picture of a preview or a snapshot, and its JPEGs, which all copies of it share.
 internal import Synchronization
 
-/// A picture of a view or a scene, and the frame that it shows.
+/// A drawn picture of a view or a scene, with the number and the capture time of its frame.
 public struct RenderedPicture: Sendable {
   /// The name of the view or scene.
   public private(set) var name: String
@@ -9,13 +9,14 @@ public struct RenderedPicture: Sendable {
   public let picture: Picture
   /// The number of the source's frame; for a scene, the number of the scene's picture.
   public let sequence: Int
-  /// When the frame was captured, by `CaptureClock`; for a scene, its newest frame; for a fallback, when it was drawn.
+  /// When the frame was captured, by `CaptureClock`; for a scene, its newest frame; for a fallback, when it
+  /// was drawn.
   public let timestamp: CaptureInstant
   /// `.live` if the picture shows the source, or is a scene; otherwise it is a fallback, and this says why.
   public let sourceState: SourceState
-  /// The frame's colour profile, for R, G and B.
+  /// The frame's ICC colour profile, for pictures of R, G and B.
   public let iccProfile: [UInt8]?
-  /// Tells it from the preview's other pictures.
+  /// Distinguishes it from the preview's other pictures.
   let key: PictureKey
   private let onEncode: @Sendable (Duration) -> Void
   private let encodings = PictureEncodings()
@@ -36,19 +37,20 @@ public struct RenderedPicture: Sendable {
     self.onEncode = onEncode
   }
 
-  /// The same picture under another name; it shares the JPEGs.
+  /// Returns the same picture under another name; the two share their JPEGs.
   package func named(_ name: String) -> RenderedPicture {
     var picture = self
     picture.name = name
     return picture
   }
 
-  /// The picture as a JPEG file, with its time of capture in EXIF. Copies of it share a file that has no limit.
+  /// Encodes the picture as a JPEG file, with its capture time in EXIF. A file without limits is encoded once
+  /// for all copies of the picture.
   ///
-  /// With `maxBytes`, the file has the highest quality up to `quality` that fits, to within a twentieth of the limit,
-  /// if that is at least 30; otherwise a smaller size at quality 50, which the result's `size` tells. This takes at
-  /// most eight encodes. The file is never larger than `maxBytes`, and the picture is never enlarged. A picture of R, G
-  /// and B is encoded as 4:2:0.
+  /// With `maxBytes`, the file has the highest quality up to `quality` that fits, to within a twentieth of
+  /// the limit, if that is at least 30; otherwise a smaller size at quality 50, which the result's `size`
+  /// reports. This takes at most eight encodes. The file is never larger than `maxBytes`, and the picture is
+  /// never enlarged. A picture of R, G and B is encoded as 4:2:0.
   ///
   /// ```swift
   /// let thumbnail = try await picture.jpeg(maxBytes: 5_000, fitting: Size(width: 320, height: 320))
@@ -57,11 +59,11 @@ public struct RenderedPicture: Sendable {
   /// - Parameters:
   ///   - quality: 1...100, libjpeg's scale; clamped.
   ///   - maxBytes: the most bytes that the file may have; nil for no limit.
-  ///   - fitting: a size that the picture must lie within, its shape kept; nil for no limit.
+  ///   - fitting: a size that the picture must fit into, with its aspect ratio kept; nil for no limit.
   ///   - exif: whether the file holds the time of capture. A fallback never does.
   /// - Returns: the file.
-  /// - Throws: `PictureEncoder.Failure` if not even a picture of 16 pixels fits, with the bytes that it takes; if
-  ///   `fitting` has no pixels; if a JPEG can't hold the picture.
+  /// - Throws: `PictureEncoder.Failure` if not even a picture of 16 pixels fits, with the bytes that it
+  ///   takes; if `fitting` has no pixels; if a JPEG can't hold the picture.
   public func jpeg(
     quality: Int = 80, maxBytes: Int? = nil, fitting: Size? = nil, exif: Bool = true
   ) async throws -> EncodedPicture {
@@ -75,7 +77,7 @@ public struct RenderedPicture: Sendable {
     }
   }
 
-  /// `jpeg` on the calling thread; the file is not shared.
+  /// Does what `jpeg` does, on the calling thread; the file is not shared.
   package func encodedJPEG(
     quality: Int = 80, maxBytes: Int? = nil, fitting: Size? = nil, exif: Bool = true
   ) throws(PictureEncoder.Failure) -> EncodedPicture {
@@ -87,7 +89,7 @@ public struct RenderedPicture: Sendable {
     return encoded
   }
 
-  /// The picture as a PNG file, encoded anew each time.
+  /// Encodes the picture as a PNG file; the file is not shared.
   ///
   /// - Throws: `PictureEncoder.Failure` if the picture is not `.rgba`.
   public func png() async throws -> EncodedPicture {
@@ -97,11 +99,11 @@ public struct RenderedPicture: Sendable {
   }
 }
 
-/// Tells a picture of a preview from all others, so that no reader gets the same one twice.
+/// Distinguishes a picture of a preview from all others, so that no reader gets one twice.
 struct PictureKey: Sendable, Hashable {
   /// The number of the source's frame, -1 before the first; of a scene, the number of its picture.
   var sequence: Int
-  /// The version of the preview's configuration; nil for what no preview shows.
+  /// The version of the preview's configuration; nil for a picture that belongs to no preview.
   var version: Int?
   /// The number of the source's outage; 0 while the source is live.
   var outage = 0
@@ -116,7 +118,7 @@ private final class PictureEncodings: Sendable {
 
   private let tasks = Mutex<[Key: Task<EncodedPicture, any Error>]>([:])
 
-  /// The file of `key`, which `encode` makes for the first that asks.
+  /// Returns the file of `key`; the first call for it encodes it with `encode`.
   func file(_ key: Key, _ encode: @escaping @Sendable () throws -> EncodedPicture) async throws
     -> EncodedPicture
   {

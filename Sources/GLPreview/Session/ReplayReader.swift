@@ -1,13 +1,13 @@
-// Pictures from before: those that are kept of a source, decoded and masked when somebody asks for them.
+// Reads a source's replay buffer: a picture is decoded and masked when a reader asks for it.
 internal import Synchronization
 
-/// No picture is kept of the moment that was asked for.
+/// The replay buffer has no picture of the requested time.
 public struct NotKept: Error, Sendable, Hashable, CustomStringConvertible {
   /// The source's name.
   public let source: String
-  /// The moment.
+  /// The requested time; earlier if damaged pictures were skipped.
   public let time: WallTime
-  /// The times of the earliest and the latest picture that is kept; nil if there is none.
+  /// The capture times of the earliest and the latest buffered picture; nil if there is none.
   public let kept: ClosedRange<WallTime>?
 
   /// The reason, in one line.
@@ -18,7 +18,8 @@ public struct NotKept: Error, Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Gives the kept pictures of one source as frames, with that source's masks, whenever they were kept.
+/// Returns the buffered pictures of one source as frames. The source's masks apply to all of them, whenever
+/// they were captured.
 final class ReplayReader: Sendable {
   let buffer: ReplayBuffer
   private let source: SessionSource
@@ -36,7 +37,8 @@ final class ReplayReader: Sendable {
     var waiters: Set<Int>
   }
 
-  /// Nil if nothing is kept of `source`. One of `others` may hand over what it has kept.
+  /// Nil unless `source` has a replay buffer. It takes over the buffer of the one of `others` that `source`
+  /// inherits from.
   init?(_ source: SessionSource, _ budget: MemoryBudget?, after others: [SourceFeed]) {
     guard let replay = source.replay else { return nil }
     buffer =
@@ -46,23 +48,24 @@ final class ReplayReader: Sendable {
     self.source = source
   }
 
-  /// The source is being opened, as in `ReplayBuffer.begin`. From now on its own limits hold: the one before it, which may
-  /// have had others, is closed.
+  /// Begins an opening of the source, as `ReplayBuffer.begin` does. From now on the limits of this source
+  /// apply: the source that filled the buffer before may have had others, and is closed.
   func begin(at sequence: Int) -> Int {
     buffer.limit(to: replay)
     return buffer.begin(at: sequence, source.warmup)
   }
 
-  /// The times of the earliest and the latest picture.
+  /// The capture times of the earliest and the latest picture.
   var span: ClosedRange<WallTime>? { buffer.status?.span }
 
-  /// How many pictures that can't be decoded are passed over.
+  /// The most damaged pictures that are skipped.
   private static let mostDamaged = 10
 
-  /// The newest picture at `time` or before that can be shown. Masks refer to pixels of `reference`. If the picture
-  /// `passes`, it is the camera's own JPEG where that shows what a frame does.
+  /// Returns the newest picture captured at or before `time` that can be shown. Masks are in pixels of
+  /// `reference`. With `passes`, it is the camera's own JPEG where that shows the same as a frame.
   ///
-  /// - Throws: `NotKept`; `SourceError` if masks can't be placed on it; `MemoryBudget.Exceeded`; `CancellationError`.
+  /// - Throws: `NotKept`; `SourceError` if masks can't be placed on it; `MemoryBudget.Exceeded`;
+  ///   `CancellationError`.
   func event(at time: CaptureInstant, reference: Size?, passes: Bool) async throws -> FeedEvent {
     var time = time
     for _ in 0..<Self.mostDamaged {
@@ -77,7 +80,7 @@ final class ReplayReader: Sendable {
     throw NotKept(source: source.name, time: WallTime(capturedAt: time), kept: span)
   }
 
-  /// The last picture of a path; nil if it is damaged.
+  /// Returns the frame of a path's last picture; nil if that is damaged.
   ///
   /// - Throws: as `event(at:reference:passes:)`.
   func event(of path: [ReplayBuffer.Entry], reference: Size?) async throws -> FeedEvent? {
@@ -101,7 +104,8 @@ final class ReplayReader: Sendable {
     }.value
   }
 
-  /// Decodes the last picture of a path, once for all that wait for it. It is given up when all of them are cancelled.
+  /// Decodes a path's last picture, once for all tasks that wait for it. The decoding is cancelled when all
+  /// of them are.
   private func frame(_ path: [ReplayBuffer.Entry], _ reference: Size?) async throws -> Frame {
     guard let sequence = path.last?.sequence else { throw CancellationError() }
     try Task.checkCancellation()
@@ -141,29 +145,30 @@ final class ReplayReader: Sendable {
   }
 }
 
-/// Decodes kept pictures for one reader that goes forward in time: a clip, a burst, the search for the sharpest. What one picture
-/// rests on is not decoded again for the next.
+/// Decodes buffered pictures for one reader that moves forward in time: a clip, a burst, the search for the
+/// sharpest picture. The pictures that a picture depends on are not decoded again for the next one.
 final class ForwardDecoding: Sendable {
-  /// That of the reader for which the current task works.
+  /// The decoding of the reader that the current task works for.
   @TaskLocal static var current: ForwardDecoding?
 
   private let position = Mutex<Position?>(nil)
 
   private struct Position: Sendable {
     let decoder: any KeptDecoder
-    /// The last picture that was decoded, which may be asked for again.
+    /// The last decoded picture, which may be requested again.
     let sequence: Int
     let frame: Frame
   }
 
-  /// The frame of the last picture of a path; blocks while it decodes.
+  /// Returns the frame of a path's last picture; blocks while it decodes.
   func frame(_ path: [ReplayBuffer.Entry]) throws -> Frame {
     guard let last = path.last else { throw CancellationError() }
     switch last.content {
     case .jpeg(_, let decode): return try decode()
     case .frame(let frame): return frame
     case .h264(_, let openDecoder):
-      // The decoder is put back after a success. Another caller, and the next one after an error, finds none and opens a new one.
+      // The decoder is put back after a success. A concurrent caller, and the next one after an error, finds
+      // none and opens a new one.
       let known = position.withLock { $0.take() }
       let place = path.firstIndex { $0.sequence == known?.sequence }
       let rest = place.map { path[($0 + 1)...] } ?? path[...]
@@ -177,15 +182,15 @@ final class ForwardDecoding: Sendable {
 }
 
 extension SourceFeed {
-  /// The newest kept picture at `time` or before. The source need not be open.
-  /// With `isCropped`, crops can be drawn from it.
+  /// Returns the newest buffered picture captured at or before `time`. The source need not be open. With
+  /// `isCropped`, crops can be drawn from it.
   func kept(at time: CaptureInstant, isCropped: Bool, passes: Bool) async throws -> FeedEvent {
     guard let replay else { throw notKept(time) }
     try await learnReference(isCropped: isCropped)
     return try await replay.event(at: time, reference: drawing.reference, passes: passes)
   }
 
-  /// The kept picture of this number; nil if it is gone or damaged.
+  /// Returns the buffered picture of this number; nil if it is gone or damaged.
   func kept(_ sequence: Int, isCropped: Bool) async throws -> FeedEvent? {
     guard let replay else { return nil }
     try await learnReference(isCropped: isCropped)
@@ -193,8 +198,8 @@ extension SourceFeed {
       of: replay.buffer.path(through: sequence), reference: drawing.reference)
   }
 
-  /// Waits for a live picture where the size that masks and crops refer to is not known: pictures that another source has
-  /// kept may be of another size.
+  /// Waits for a live picture while the reference size of masks and crops is not known. Buffered pictures
+  /// can't replace it, because another source may have buffered them in another size.
   private func learnReference(isCropped: Bool) async throws {
     guard drawing.reference == nil, isCropped || !source.options.masks.isEmpty else { return }
     var event = try await frame(capturedAt: .start, isCropped: isCropped)
@@ -210,7 +215,8 @@ extension SourceFeed {
 }
 
 extension Preview {
-  /// The number of the kept picture that `SnapshotRequest.Mode.at` shows of a time; nil if there is none.
+  /// The number of the buffered picture that `SnapshotRequest.Mode.at` selects for a time; nil if there is
+  /// none.
   package func keptSequence(at time: CaptureInstant) -> Int? {
     (producer as? SourceFeed)?.replay?.buffer.sequence(at: time)
   }

@@ -1,31 +1,33 @@
-// The requests that wait for a source, and what the source shows: decides which requests are satisfied, and by what.
+// The requests that wait for a source, and what the source shows. Decides which requests are satisfied, and
+// by what.
 
 /// A value without I/O or a clock. `SourceFeed` reads, decodes and draws.
 struct RequestBoard {
-  /// The newest picture of a camera, if it can be passed on as it came.
+  /// The newest picture of a camera, if it can be passed through.
   struct Original: Sendable {
     let picture: CameraPicture
-    /// Whether `latest` is of it, or it can't be shown.
+    /// Whether `latest` shows this picture, or the picture can't be shown.
     var isDecoded = false
     var isCounted = false
-    /// Whether H.264 may be passed on.
+    /// Whether H.264 may be passed through.
     var passesVideo = true
   }
 
   private(set) var requests: [Int: FeedRequest] = [:]
   private var lastID = 0
-  /// The newest frame that is decoded.
+  /// The newest decoded frame.
   private(set) var latest: Frame?
-  /// The newest picture if it can be passed on as it came; `latest` is of it, or older.
+  /// The newest picture, if it can be passed through; `latest` shows this picture or an older one.
   private(set) var original: Original?
   /// The current outage; nil if there is none.
   private(set) var outage: Outage?
   private var outageCount = 0
   /// Whether the open source has given its last frame.
   var isEnded = false
-  /// H.264 is passed on from what was captured since. After an outage, and after an opening, it begins again.
+  /// H.264 whose keyframe was captured at this time or later may be passed through. An outage and a closing
+  /// set it to the current time.
   private var passesVideoSince = CaptureInstant.start
-  /// Whether crops wait until a camera is switched from a size to its reference size.
+  /// Whether crops must wait because the camera is to be switched from this size to its reference size.
   private let isSwitching: @Sendable (Size) -> Bool
 
   init(isSwitching: @escaping @Sendable (Size) -> Bool = { _ in false }) { self.isSwitching = isSwitching }
@@ -61,19 +63,20 @@ struct RequestBoard {
     return true
   }
 
-  /// H.264 that was captured so far is not passed on any more.
+  /// Stops passing through the H.264 that was captured until now.
   mutating func endVideo(at now: CaptureInstant) {
     original?.passesVideo = false
     passesVideoSince = now
   }
 
-  /// Shows no picture that came so far.
+  /// Discards all pictures received so far.
   mutating func forget() { (latest, original) = (nil, nil) }
 
-  /// No reader gets a frame that is older than the newest picture.
+  /// Discards a frame that is older than the newest picture, so that no reader gets it.
   mutating func forgetOlder() { if undecoded != nil { latest = nil } }
 
-  /// The picture of number `sequence` was decoded to `frame`, or can't be shown. Returns whether the frame is shown.
+  /// Records that the picture of number `sequence` was decoded to `frame`, or can't be shown (nil). Returns
+  /// whether the frame is shown.
   mutating func decoded(_ sequence: Int, to frame: Frame?) -> Bool {
     if original?.picture.sequence == sequence { original?.isDecoded = true }
     guard let frame, sequence > latest?.sequence ?? -1 else { return false }
@@ -89,7 +92,7 @@ struct RequestBoard {
     return lastID
   }
 
-  /// Whether it was there.
+  /// Removes a request. Returns whether it was there.
   mutating func remove(_ id: Int) -> Bool { requests.removeValue(forKey: id) != nil }
 
   /// Whether a request waits for a frame that may come.
@@ -102,12 +105,13 @@ struct RequestBoard {
     return !isSwitching(request, latest.format.uprightSize)
   }
 
-  /// Whether the newest picture, passed on or decoded, satisfies a request.
+  /// Whether the newest picture, passed through or decoded, satisfies a request.
   func isMetByOriginal(_ request: FeedRequest) -> Bool {
     answer(to: request) != nil || waitsForDecoding(request)
   }
 
-  /// Whether a request needs the samples of the newest picture, which is not decoded yet. An outage is shown over them.
+  /// Whether a request needs the samples of the newest picture, which is not decoded yet. An outage is drawn
+  /// over them.
   func waitsForDecoding(_ request: FeedRequest) -> Bool {
     guard let picture = undecoded else { return false }
     guard outage == nil else { return request.isMet(by: key, timestamp: nil) }
@@ -121,12 +125,13 @@ struct RequestBoard {
 
   // MARK: Answers
 
-  /// Takes requests, in the order in which they came.
+  /// Removes and returns requests, in the order in which they came.
   mutating func take(where isTaken: (FeedRequest, RequestBoard) -> Bool) -> [FeedRequest] {
     requests.filter { isTaken($0.value, self) }.keys.sorted().compactMap { requests.removeValue(forKey: $0) }
   }
 
-  /// Takes what the last frame satisfies: readers of pictures get nil; scenes and snapshots get that frame.
+  /// Removes the requests that only a further frame would satisfy, with their answers. Readers of pictures
+  /// get nil; scenes and snapshots get the last frame.
   mutating func takeLast() -> [(request: FeedRequest, answer: FeedRequest.Answer?)] {
     let last = FeedEvent(frame: latest, outage: outage, key: key, isLast: true)
     return take { !$1.isMet($0) && !$0.hasSeenAll }.map {
@@ -134,7 +139,7 @@ struct RequestBoard {
     }
   }
 
-  /// Takes the requests that accept the newest picture as it came.
+  /// Removes the requests that accept the newest picture passed through, with their answers.
   mutating func takeOriginals() -> [(request: FeedRequest, answer: FeedRequest.Answer)] {
     guard original != nil, outage == nil else { return [] }
     let taken = requests.compactMap { id, request in answer(to: request).map { (id, request, $0) } }
@@ -142,20 +147,22 @@ struct RequestBoard {
     return taken.map { ($1, $2) }
   }
 
-  /// Whether the newest picture is a JPEG that is passed on for the first time.
+  /// Returns whether the newest picture is a JPEG that is passed through for the first time, and marks it as
+  /// counted.
   mutating func countsOriginal() -> Bool {
     guard original?.isCounted == false, case .jpeg = original?.picture.content else { return false }
     original?.isCounted = true
     return true
   }
 
-  /// The answer to a request that takes the newest picture as it came; nil if it doesn't, or has seen it.
+  /// Returns the answer to a request that accepts the newest picture passed through; nil if it does not, or
+  /// has seen it.
   private func answer(to request: FeedRequest) -> FeedRequest.Answer? {
     guard outage == nil, let original else { return nil }
     let picture = original.picture
     switch request.subject {
     case .picture(let preview, let format, after: let last, passes: true):
-      // What is decided here and the picture's key are of one version of the view, whatever changes meanwhile.
+      // The decision and the picture's key must be of one version of the view, whatever changes meanwhile.
       let (configuration, version, isRemoved) = preview.current
       let isNew = last.map { $0.version != version || $0.sequence < picture.sequence } ?? true
       guard isNew, !isRemoved, configuration.isEnabled else { return nil }

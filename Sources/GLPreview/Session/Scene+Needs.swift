@@ -1,4 +1,4 @@
-// What a scene needs of its sources.
+// The requirements of a scene on its sources.
 
 extension Scene {
   /// The names of all sources that it shows.

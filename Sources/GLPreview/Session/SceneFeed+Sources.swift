@@ -4,7 +4,7 @@ internal import Synchronization
 /// A source and its last event.
 struct FollowedSource {
   let feed: SourceFeed
-  /// The number of this following: events of an earlier one of the same source are ignored.
+  /// The number of this subscription: events of an earlier one for the same source are ignored.
   let number: Int
   let task: Task<Void, Never>
   let history: FrameHistory
@@ -64,7 +64,7 @@ extension SceneFeed {
     follower.feed.sceneWent(self)
   }
 
-  /// Stops following if nobody reads the scene, so that the sources may close.
+  /// Stops following if no one reads the scene, so that the sources may close.
   func rest() {
     guard isClosed || requests.isEmpty && snapshots == 0 && readers.withLock({ $0 }) <= 0 else { return }
     for name in followed.keys { leave(name) }

@@ -28,9 +28,10 @@ actor SceneFeed: PictureProducer {
   var isClosed = false
   var snapshots = 0
 
-  /// The minimum time between pictures, because the sources are not in step. The preview may set a longer one.
+  /// The minimum time between pictures, because the sources are not synchronised. The preview may set a
+  /// longer one.
   private static let shortestInterval = Duration.seconds(1) / 30
-  /// The interval of a label with the time while no source changes.
+  /// The redraw interval of a label with the time while no source changes.
   private static let longestInterval = Duration.seconds(1)
 
   struct Request {
@@ -232,8 +233,8 @@ actor SceneFeed: PictureProducer {
 
   // MARK: Snapshots
 
-  /// The scene as it is now. Sources that nobody was reading get a moment to show something, at most half of `limit`:
-  /// the rest is for drawing.
+  /// Draws the scene as it is now. Sources that no one was reading get some time to show something, at most
+  /// half of `limit`; the rest is for drawing.
   func snapshot(of preview: Preview, _ format: Picture.Format, within limit: Duration) async throws
     -> RenderedPicture
   {
@@ -260,7 +261,8 @@ actor SceneFeed: PictureProducer {
     followed.values.allSatisfy { $0.event != nil || $0.failure != nil || $0.isOver }
   }
 
-  /// How long a snapshot waits for sources that were not open: 2 seconds, or the longest `opensWithin` above that.
+  /// How long a snapshot waits for sources that were not open: 2 seconds, or the longest `opensWithin` above
+  /// that.
   private var patience: Duration {
     followed.values.map(\.feed.source.opensWithin).reduce(.seconds(2)) { max($0, $1) }
   }

@@ -3,7 +3,8 @@
 /// A preview of a scene in a running session. Changes take effect with the next picture.
 ///
 /// ```swift
-/// let call = try session.addScene(Scene(size: Size(width: 1280, height: 720), tiles: [Tile("ann"), Tile("bob")]))
+/// let tiles = [Tile("ann"), Tile("bob")]
+/// let call = try session.addScene(Scene(size: Size(width: 1280, height: 720), tiles: tiles))
 /// call.scene.tiles.append(Tile("eve"))
 /// ```
 public struct ScenePreview: Sendable, Hashable {
@@ -20,8 +21,8 @@ public struct ScenePreview: Sendable, Hashable {
     nonmutating set { update { $0 = newValue } }
   }
 
-  /// Changes several properties of the scene at once: no picture shows only some of the changes. `change` must not use the
-  /// preview.
+  /// Changes several properties of the scene at once: no picture shows only some of the changes. `change`
+  /// must not use the preview.
   public func update(_ change: (inout Scene) -> Void) {
     preview.update { configuration in
       guard var scene = configuration.scene else { return }
@@ -30,7 +31,7 @@ public struct ScenePreview: Sendable, Hashable {
     }
   }
 
-  /// Whether it delivers pictures; if not, it costs nothing and its readers wait.
+  /// Whether it delivers pictures. A disabled preview costs nothing, and its readers wait.
   public var isEnabled: Bool {
     get { preview.isEnabled }
     nonmutating set { preview.isEnabled = newValue }
@@ -42,11 +43,12 @@ public struct ScenePreview: Sendable, Hashable {
     nonmutating set { preview.update { $0.updateEvery = newValue } }
   }
 
-  /// The pictures as R, G, B, A. Each is the newest at the time of the request: a slow reader skips pictures and delays
-  /// nobody.
+  /// The pictures as R, G, B, A. Each is the newest at the time of the request: a slow reader skips pictures
+  /// and delays no other reader.
   ///
-  /// The loop ends when the preview is removed or the session is closed. It throws if the scene can't be drawn
-  /// (`WordError`, `SessionError`), and without a GPU. A source that fails does not end it: its tile shows a fallback.
+  /// The loop ends when the preview is removed or the session is closed. It throws if the scene can't be
+  /// drawn (`WordError`, `SessionError`), and without a GPU. A source that fails does not end it: its tile
+  /// shows a fallback.
   public var pictures: PreviewFrames { preview.pictures }
 
   /// The pictures as Y'CbCr planes, which `RenderedPicture.jpeg()` encodes without a conversion.
@@ -56,14 +58,15 @@ public struct ScenePreview: Sendable, Hashable {
 
   /// The pictures as H.264, for browsers, files and connections.
   ///
-  /// All who read a preview with equal configurations share one encoder. It runs while somebody reads, and is closed
-  /// five seconds after the last one. A reader begins with a key picture. One that has not read half a second of
-  /// pictures loses them, and goes on with the next key picture. While more than half of the readers lose pictures, the bit
-  /// rate goes down, to a quarter at the lowest. Where nothing new comes (a still picture, a fallback),
-  /// the picture is repeated once a second. A change of the size begins a new stream: `VideoSample.format` differs.
+  /// Readers of a preview with equal configurations share one encoder. It runs while there are readers, and
+  /// is closed five seconds after the last one leaves. A reader begins with a keyframe. A reader that has
+  /// half a second of unread pictures loses them, and goes on with the next keyframe. While more than half of
+  /// the readers lose pictures, the bit rate is lowered, to a quarter at the lowest. While no new picture
+  /// arrives (a still, a fallback), the last one is repeated once a second. A change of the size begins a new
+  /// stream: `VideoSample.format` differs.
   ///
-  /// The loop ends, and throws, as that of `pictures` does; it also throws `VideoError` if there is no encoder, or none
-  /// that works.
+  /// The loop ends, and throws, as that of `pictures` does; it also throws `VideoError` if there is no
+  /// encoder, or none that works.
   public func video(_ configuration: VideoConfiguration = VideoConfiguration()) -> VideoSequence {
     preview.video(configuration)
   }

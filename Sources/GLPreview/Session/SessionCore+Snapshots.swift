@@ -1,7 +1,7 @@
 // Takes snapshots: one frame, and all wanted pictures of it.
 
 extension SessionCore {
-  /// Pictures of one frame.
+  /// Takes pictures of one frame.
   func snapshot(_ request: SnapshotRequest) async throws -> Snapshot {
     guard !isClosed else { throw SessionError("the session is closed") }
     let wanted = try wantedPreviews(request)
@@ -29,7 +29,7 @@ extension SessionCore {
       sourceState: moment.sourceState, replay: moment.replay, pictures: pictures)
   }
 
-  /// Pictures of several kept frames, each once.
+  /// Takes pictures of several buffered frames, each once.
   func snapshots(_ request: SnapshotRequest, at times: [CaptureInstant]) async throws -> [Snapshot] {
     try await times.map { SnapshotRequest.Mode.at($0) }.eachKept { mode in
       var request = request
@@ -43,7 +43,7 @@ extension SessionCore {
     let previews = previews
     guard let names = request.previews else {
       guard let first = previews.first else { throw SessionError("the session has no previews") }
-      // All of one frame: the views of the first one's source, and the scenes.
+      // All previews that can show one frame: the views of the first preview's source, and the scenes.
       return previews.filter { $0.sourceName == nil || $0.sourceName == first.sourceName }
     }
     guard !names.isEmpty else { throw SessionError("no preview is wanted") }
@@ -75,7 +75,7 @@ extension SessionCore {
 extension Preview {
   /// Draws the scene as it is now. `limit` includes the time that its sources take to show something.
   ///
-  /// - Throws: `SessionError` if it is no scene, or was removed; `SourceError` after `limit`; `WordError`,
+  /// - Throws: `SessionError` if it is not a scene, or was removed; `SourceError` after `limit`; `WordError`,
   ///   `DeviceError`, `RenderError`.
   package func drawScene(
     as format: Picture.Format = .ycbcr(.yuv420), within limit: Duration
@@ -90,7 +90,8 @@ extension Preview {
 }
 
 extension [CaptureInstant] {
-  /// `count` moments at equal distances, the first `duration` before `end`, the last one at `end`; of one alone, the first.
+  /// `count` times at equal intervals, the first `duration` before `end`, the last one at `end`; a single one
+  /// is the first.
   package init(before end: CaptureInstant, _ duration: Duration, count: Int) {
     let steps = Swift.max(count - 1, 1)
     self = (0..<Swift.max(count, 1)).map { end - duration * (steps - $0) / steps }
@@ -98,9 +99,10 @@ extension [CaptureInstant] {
 }
 
 extension [SnapshotRequest.Mode] {
-  /// What `take` gives of each of these kept frames, each frame once. Moments of which nothing is kept are left out.
+  /// Calls `take` for each of these buffered frames, and returns each frame's snapshot once. Times for which
+  /// nothing is buffered are left out.
   ///
-  /// - Throws: the errors of `take`; `NotKept` if nothing is kept of any of them.
+  /// - Throws: the errors of `take`; `NotKept` if nothing is buffered for any of them.
   package func eachKept(_ take: (SnapshotRequest.Mode) async throws -> Snapshot) async throws -> [Snapshot] {
     try await ForwardDecoding.$current.withValue(ForwardDecoding()) {
       var (snapshots, missing): ([Snapshot], NotKept?) = ([], nil)

@@ -1,4 +1,5 @@
-// The work of a session. Previews and triggers hold no reference to their session, so that a released session ends.
+// The work of a session. Previews and triggers hold no reference to their session, so that a released session
+// ends.
 internal import Synchronization
 
 /// A session's sources, previews and drawing.
@@ -29,7 +30,7 @@ final class SessionCore: Sendable {
 
   // MARK: Sources
 
-  /// In the order in which they were added.
+  /// The sources, in the order in which they were added.
   var sources: [SessionSource] { feeds.all.map(\.source) }
 
   var firstSource: String { feeds.all.first?.source.name ?? "" }
@@ -139,7 +140,7 @@ final class FeedDirectory: Sendable {
     var isClosed = false
   }
 
-  /// In the order in which they were added.
+  /// The feeds, in the order in which they were added.
   var all: [SourceFeed] { state.withLock { $0.feeds } }
 
   subscript(name: String) -> SourceFeed? {
@@ -164,7 +165,7 @@ final class FeedDirectory: Sendable {
     }
   }
 
-  /// All feeds; no more can be added.
+  /// Returns all feeds; no more can be added.
   func end() -> [SourceFeed] {
     state.withLock { state in
       state.isClosed = true

@@ -1,4 +1,5 @@
-// Counts a session's work, for operators, and for tests that prove that a session without readers costs nothing.
+// Counts a session's work, for operators, and for tests that prove that a session without readers costs
+// nothing.
 internal import Synchronization
 
 extension PreviewSession {
@@ -10,9 +11,9 @@ extension PreviewSession {
     public var renders = 0
     /// Pictures that were drawn; one drawing may give several.
     public var pictures = 0
-    /// JPEGs of cameras that were passed on as they are; one that several readers share counts once.
+    /// JPEGs of cameras that were passed through; one that several readers share counts once.
     package var passed = 0
-    /// Pictures of cameras, JPEGs or H.264, that were decoded although they could be passed on as they came.
+    /// Pictures of cameras, JPEGs or H.264, that were decoded although they could have been passed through.
     package var decoded = 0
     /// JPEGs that `RenderedPicture.jpeg` encoded; one that several readers share counts once.
     public var jpegs = 0
@@ -24,7 +25,7 @@ extension PreviewSession {
 }
 
 extension PreviewSession {
-  /// What a renderer keeps for the next pictures.
+  /// The memory and the programs that a renderer keeps for later pictures.
   package struct RendererCaches: Sendable, Hashable {
     /// The bytes of targets, buffers, tables, tiles and the last frame.
     package var bytes = 0
@@ -33,7 +34,7 @@ extension PreviewSession {
   }
 }
 
-/// Counts for a part and for the whole that it belongs to.
+/// Counts for a part (a source), and for the whole that it belongs to.
 final class SessionCounters: Sendable {
   private let statistics = Mutex(PreviewSession.Statistics())
   private let whole: SessionCounters?

@@ -32,10 +32,12 @@ final class SessionDrawing: Sendable {
     weak var renderer: GLRenderer?
   }
 
-  /// Between two looks whether anything was drawn. If not, a renderer that keeps more than this releases it.
+  /// The interval between checks whether anything was drawn. If nothing was, a renderer that keeps more than
+  /// this releases it.
   private static let looksEvery = Duration.seconds(1)
   private static let mostIdleBytes = 16 << 20
-  /// After this long without a drawing it releases everything, and the next one takes some 40 ms longer.
+  /// After this long without drawing, the renderer releases everything, and the next drawing takes about 40
+  /// ms longer.
   private static let restsAfter = Duration.seconds(30)
 
   init(
@@ -57,7 +59,7 @@ final class SessionDrawing: Sendable {
     }
   }
 
-  /// What the renderer that drew last keeps for the next pictures; nothing if it is closed.
+  /// The memory and the programs that the last renderer keeps for later pictures; zero if it is closed.
   var caches: PreviewSession.RendererCaches {
     guard let renderer = latest.withLock({ $0.renderer }) else { return PreviewSession.RendererCaches() }
     return PreviewSession.RendererCaches(bytes: renderer.keptByteCount, programs: renderer.programCount)
@@ -101,7 +103,8 @@ final class SessionDrawing: Sendable {
     }
   }
 
-  /// Releases a renderer's memory once nothing is drawn, and its programs when nothing was for long.
+  /// Releases a renderer's memory when nothing is being drawn, and its programs after a long time without
+  /// drawing.
   private func letGoWhenIdle(_ renderer: GLRenderer) {
     drawings.add(1, ordering: .relaxed)
     idling.withLock { idling in
@@ -127,7 +130,7 @@ final class SessionDrawing: Sendable {
     }
   }
 
-  /// Releases what the renderer lent to `memory`, whose source is closed.
+  /// Releases the renderer's memory that `memory` has borrowed; the source of `memory` is closed.
   func release(_ memory: FramePool) async {
     memory.removeAll()
     await latest.withLock { $0.renderer }?.removeUnheldMemory()

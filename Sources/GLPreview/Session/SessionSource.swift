@@ -1,31 +1,33 @@
-// The input of a session: a source's name and how to read it. The session opens and closes it as often as needed.
+// The input of a session: a source's name and how to read it. The session opens and closes it as often as
+// needed.
 internal import Synchronization
 
-/// A source of a session. It is not open yet.
+/// A source of a session, and how it is read. The session opens it when needed.
 public struct SessionSource: Sendable {
   /// The name that scenes, snapshots and messages use.
   public var name: String
   /// How it is read. The session sets `demand` and `memory` itself.
   public var options: SourceOptions
-  /// Whether it stays open while nobody reads it, so that the first picture comes at once. Default: false.
+  /// Whether it stays open while no one reads it, so that the first picture comes at once. Default: false.
   public var keepsWarm = false
-  /// What is left out each time that a live source was opened. Default: nothing.
+  /// Frames or time to discard after each opening of a live source. Default: nothing.
   public var warmup = Warmup.none
   /// Whether a file starts again after its end. Default: true. A still is not repeated.
   public var repeats = true
-  /// How much of its last pictures is kept for snapshots of an earlier moment (`SnapshotRequest.Mode.at`). The source then
-  /// stays open as with `keepsWarm`, and a camera has its reference size. Default: nothing.
+  /// How many of its recent pictures are buffered, for snapshots of an earlier time
+  /// (`SnapshotRequest.Mode.at`). The source then stays open as with `keepsWarm`, and a camera runs at its
+  /// reference size. Default: none.
   public var replay: Replay?
-  /// The source of the same camera whose kept pictures this one takes over.
+  /// The name of a source of the same camera whose replay buffer this one takes over.
   package var inheritsReplay: String?
   /// How long the first picture may take before a fallback is shown. Default: 1 second.
   public var opensWithin = Duration.seconds(1)
-  /// The pause before a source that gave no frame is asked again.
+  /// The pause after a frame could not be read, before the source is read again.
   var failurePause = Duration.milliseconds(200)
-  /// What is shown while it gives no pictures.
+  /// The pictures that are shown while it delivers none, by its state.
   public var fallback = Fallback.standard
-  /// Whether a source that can't be opened, or is given up, is shown as lost and retried each second. Otherwise its
-  /// readers get an error. Default: false.
+  /// Whether a source that can't be opened, or whose reconnection has ended, is shown as lost and retried
+  /// each second. Otherwise its readers get an error. Default: false.
   public var showsFailures = false
   /// Whether frames arrive on their own, as a camera's do, and the source may be lost and found again.
   public var isLive: Bool { origin.isLive }
@@ -60,9 +62,11 @@ public struct SessionSource: Sendable {
     self.origin = origin
   }
 
-  /// Opens it; `reference` is its reference size if known. A source that is not live is played at its rate.
+  /// Opens it; `reference` is its reference size if known. A source that is not live is played at its frame
+  /// rate.
   ///
-  /// Its pictures are kept in `replay` before they are masked; one that is not live is read like a camera then.
+  /// Its pictures are buffered in `replay` before they are masked. A source that is not live is then read
+  /// like a camera.
   func open(
     _ demand: SourceOptions.Demand, reference: Size?, memory: FramePool, keptIn replay: ReplayBuffer? = nil
   ) async throws -> any FrameSource {
@@ -71,7 +75,7 @@ public struct SessionSource: Sendable {
     options.memory = memory
     // Masks stay in their place, whatever the size of the pictures.
     options.referenceSize = reference
-    // What comes while it warms up is kept back from everybody.
+    // Pictures from the warm-up must not reach any reader.
     options.passesVideo = warmup == .none
     if let replay, !origin.isLive { return try await openPaced(options, keptIn: replay) }
     options.replay = replay
@@ -92,14 +96,15 @@ extension SessionSource {
       options.replay = replay
       return LiveSource(PacedDevice(PacedSource(source, repeats: repeats)), options)
     }
-    // A pipe that was none before. It keeps its pictures by itself.
+    // The source has turned out to be live, such as a pipe. It is opened again, and fills the replay buffer
+    // itself.
     await source.close()
     var live = options
     live.replay = replay
     return try await origin.open(live)
   }
 
-  /// Whether it stays open while nobody reads it.
+  /// Whether it stays open while no one reads it.
   var staysOpen: Bool { keepsWarm || replay != nil }
 }
 
@@ -123,7 +128,8 @@ private struct PacedDevice: CaptureDevice, CaptureConnection {
   func next() async throws -> Capture? {
     do { return try await source.nextFrame().map { Capture($0) } } catch let error as SourceError {
       guard error.kind == .badData else { throw error }
-      // A damaged frame takes the time of a whole one: a file in which none is whole is not read without a pause.
+      // A damaged frame takes as long as a whole one, so that a file of only damaged frames is not read
+      // without a pause.
       try await CaptureClock().sleep(until: CaptureClock.now + max(source.interval, .milliseconds(10)))
       throw DamagedCapture(error.reason)
     }
@@ -145,7 +151,7 @@ actor PacedSource: TimelySource {
   nonisolated let name: String
   private let source: any FrameSource
   private let repeats: Bool
-  /// The clock's time at the file's zero.
+  /// The clock time that corresponds to the file's timestamp zero.
   private var start: CaptureInstant?
   private var lastGiven: CaptureInstant?
   /// When the next frame is due, according to the rate.

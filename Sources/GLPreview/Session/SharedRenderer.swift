@@ -1,12 +1,13 @@
 // One renderer for each GPU, shared by all sessions: sessions come and go, and contexts are expensive.
 internal import Synchronization
 
-/// The renderers of this process, by the requested GPU. Each is opened at its first use, and closed some time after its
-/// last user has left.
+/// The renderers of this process, by the requested GPU. Each is opened at its first use, and closed some time
+/// after its last user has left.
 actor SharedRenderers {
   static let ofThisProcess = SharedRenderers()
 
-  /// How long an unused renderer is kept, so that closing one session and opening the next makes no new context.
+  /// How long an unused renderer is kept, so that closing one session and opening the next makes no new
+  /// context.
   private let keepsFor: Duration
   private let open: @Sendable (GPUDevice.Choice) async throws -> GLRenderer
   private var entries: [GPUDevice.Choice: Entry] = [:]
@@ -14,7 +15,8 @@ actor SharedRenderers {
 
   private struct Entry {
     var users = 0
-    /// The number of this opening. A user that finds the renderer lost names it, so that it is only replaced once.
+    /// The number of this opening. A user that finds the context lost passes it, so that the renderer is only
+    /// replaced once.
     var generation = 0
     var renderer: Task<GLRenderer, any Error>?
     var closing: Task<Void, Never>?
@@ -68,8 +70,8 @@ actor SharedRenderers {
 
   /// The renderer of `choice`; opens it if necessary.
   ///
-  /// - Throws: `DeviceError`, `RenderError`; the next call tries again. `CancellationError` without a user, because
-  ///   then nobody would close the renderer.
+  /// - Throws: `DeviceError`, `RenderError`; the next call tries again. `CancellationError` without a user,
+  ///   because then no one would close the renderer.
   func renderer(_ choice: GPUDevice.Choice) async throws -> Opened {
     guard let users = entries[choice]?.users, users > 0 else { throw CancellationError() }
     if entries[choice]?.renderer == nil {
@@ -104,7 +106,7 @@ actor SharedRenderers {
 final class RendererLease: Sendable {
   private let choice: GPUDevice.Choice
   private let renderers: SharedRenderers
-  /// It may not have entered yet when the lease ends.
+  /// Registers the session as a user; may still be running when the lease ends.
   private let entering: Task<Void, Never>
   private let isReturned = Mutex(false)
 
@@ -132,10 +134,11 @@ final class RendererLease: Sendable {
     await renderers.leave(choice)
   }
 
-  /// The most lost contexts in one call that are replaced; a GPU that is reset more often has another problem.
+  /// The most lost contexts in one call that are replaced; a GPU that is reset more often has another
+  /// problem.
   private static let mostLosses = 3
 
-  /// Passes the renderer to `work`. If its context is lost, does so again with a new one.
+  /// Passes the renderer to `work`. If its context is lost, calls `work` again with a new one.
   func withRenderer<Result: Sendable>(
     _ work: @Sendable (GLRenderer) async throws -> Result
   ) async throws -> Result {

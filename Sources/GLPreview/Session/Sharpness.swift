@@ -1,8 +1,9 @@
-// How sharp a picture is, so that the best of several can be chosen.
+// Measures how sharp a picture is, so that the best of several can be chosen.
 
 extension Picture {
-  /// The variance of the luma's Laplacian (Pech-Pacheco et al., "Diatom autofocusing in brightfield microscopy", 2000): of
-  /// pictures of one scene the sharpest has the largest. 0 for one that is flat, or smaller than 3x3.
+  /// The variance of the luma's Laplacian (Pech-Pacheco et al., "Diatom autofocusing in brightfield
+  /// microscopy", 2000): of several pictures of one scene, the sharpest has the largest. 0 for a picture that
+  /// is flat, or smaller than 3x3.
   var sharpness: Double {
     guard let luma = planes.first, luma.size.width >= 3, luma.size.height >= 3 else { return 0 }
     let (samples, stride) = (bytes.span, luma.bytesPerRow)
@@ -27,10 +28,10 @@ extension Picture {
 extension SourceFeed {
   /// The most pictures that are compared, evenly distributed.
   static let mostCompared = 24
-  /// The width at which they are, in pixels, if they are no smaller.
+  /// The width at which they are compared, in pixels, unless they are smaller.
   private static let comparedWidth = 320
 
-  /// The sharpest of the pictures that are kept of `times`.
+  /// Returns the sharpest of the buffered pictures of `times`.
   func sharpest(of times: ClosedRange<CaptureInstant>, isCropped: Bool, passes: Bool) async throws
     -> FeedEvent
   {
@@ -55,7 +56,7 @@ extension SourceFeed {
     return best.time
   }
 
-  /// The frame of the kept picture of exactly this time; nil if it is gone or damaged.
+  /// Returns the frame of the buffered picture captured at exactly this time; nil if it is gone or damaged.
   private func whole(at time: CaptureInstant) async throws -> Frame? {
     do {
       let frame = try await kept(at: time, isCropped: false, passes: false).frame

@@ -1,18 +1,19 @@
-// A snapshot as an event for other programs: a JSON object that contains the picture, within a limit of bytes.
+// A snapshot as an event for other programs: a JSON object that contains the picture, within a byte limit.
 
 extension Snapshot {
   /// One picture of a snapshot and its metadata, as a JSON object:
   ///
   /// ```json
-  /// {"type": "snapshot", "camera": "door", "view": "face", "sequence": 812, "timestamp": "2024-02-29T23:59:58.123Z",
-  ///  "state": "live", "width": 320, "height": 180, "bytes": 3456, "snapshot": "/9j/4AAQ..."}
+  /// {"type": "snapshot", "camera": "door", "view": "face", "sequence": 812,
+  ///  "timestamp": "2024-02-29T23:59:58.123Z", "state": "live", "width": 320, "height": 180, "bytes": 3456,
+  ///  "snapshot": "/9j/4AAQ..."}
   /// ```
   ///
-  /// If pictures of the source are kept, `"replay": {"from": 1709251195.2, "to": 1709251198.1}` has the times of the
-  /// earliest and the latest, in seconds since 1970. `snapshot` is the JPEG in base64, and `bytes` is its length before that. The caller's metadata comes before
-  /// `width`.
+  /// If pictures of the source are buffered, `"replay": {"from": 1709251195.2, "to": 1709251198.1}` has the
+  /// capture times of the earliest and the latest, in seconds since 1970. `snapshot` is the JPEG in base64,
+  /// and `bytes` is the JPEG's own length. The caller's metadata comes before `width`.
   public struct Event: Sendable, Hashable {
-    /// What happened.
+    /// The kind of event, such as `snapshot`.
     public let type: String
     /// The source's name.
     public let camera: String
@@ -24,7 +25,7 @@ extension Snapshot {
     public let time: WallTime
     /// The state of the source.
     public let sourceState: SourceState
-    /// As of `Snapshot`.
+    /// The capture times of the earliest and the latest buffered picture of the source; nil if there is none.
     public let replay: ClosedRange<WallTime>?
     /// The caller's own metadata, by key.
     public let metadata: [String: JSONValue]
@@ -73,14 +74,14 @@ extension Snapshot {
   ///
   /// - Parameters:
   ///   - view: the picture's name; nil for the first.
-  ///   - type: what happened.
+  ///   - type: the kind of event.
   ///   - maxEventBytes: the most bytes of the whole JSON object, including base64; nil for no limit.
   ///   - quality: the quality of the JPEG, 1...100; lower if the limit requires it.
-  ///   - fitting: the size that the JPEG must lie within; nil for no limit.
+  ///   - fitting: the size that the JPEG must fit into; nil for no limit.
   ///   - metadata: the caller's own metadata, under keys that the event does not have itself.
   /// - Returns: the event.
-  /// - Throws: `PictureEncoder.Failure` if there is no such picture, a key of `metadata` is reserved, or the limit is
-  ///   too small.
+  /// - Throws: `PictureEncoder.Failure` if there is no such picture, a key of `metadata` is reserved, or the
+  ///   limit is too small.
   public func event(
     view: String? = nil, type: String = "snapshot", maxEventBytes: Int? = nil, quality: Int = 80,
     fitting: Size? = nil, metadata: [String: JSONValue] = [:]

@@ -1,4 +1,4 @@
-// The result of a trigger: the wanted views of one frame, its time of capture, and the state of its source.
+// A snapshot: the requested views of one frame, its capture time, and the state of its source.
 
 /// Pictures of the same frame.
 ///
@@ -16,8 +16,8 @@ public struct Snapshot: Sendable {
   public let time: WallTime
   /// The state of the source. `.live` if the pictures show it; otherwise they are fallbacks.
   public let sourceState: SourceState
-  /// The times of the earliest and the latest picture that is kept of the source (`SessionSource.replay`); nil if there is
-  /// none.
+  /// The capture times of the earliest and the latest buffered picture of the source
+  /// (`SessionSource.replay`); nil if there is none.
   public let replay: ClosedRange<WallTime>?
   /// One picture for each wanted view, in the wanted order.
   public let pictures: [RenderedPicture]
@@ -30,7 +30,7 @@ public struct Snapshot: Sendable {
   ///   - timestamp: when it was captured, by `CaptureClock`.
   ///   - time: the time of capture; nil computes it from `timestamp`.
   ///   - sourceState: `.live` unless the pictures are fallbacks.
-  ///   - replay: what is kept of the source.
+  ///   - replay: the capture times of the source's earliest and latest buffered picture.
   ///   - pictures: the pictures of this frame.
   package init(
     camera: String, sequence: Int, timestamp: CaptureInstant, time: WallTime? = nil,

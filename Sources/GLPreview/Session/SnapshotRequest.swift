@@ -1,25 +1,27 @@
-// What a snapshot is to be: of which frame, in which views, and what it shows if the source gives no pictures.
+// The parameters of a snapshot: its frame, its views, and what it shows if the source delivers no pictures.
 
 /// A request for a snapshot.
 public struct SnapshotRequest: Sendable, Hashable {
-  /// Selects the frame of a snapshot. A source at its end, such as a still, gives its last frame.
+  /// Selects the frame of a snapshot. A source at its end, such as a still, delivers its last frame.
   public enum Mode: Sendable, Hashable {
     /// The current frame if it is no older than this, otherwise the next one.
     case newest(maxAge: Duration)
     /// The first frame that is captured after the call.
     case next
-    /// A frame of the camera's largest size. The camera is switched to that size and back; previews pause meanwhile.
-    /// `settling` frames are skipped first, for the exposure to settle; a negative number counts as 0. A camera with
-    /// masks or crops gives a frame of its reference size, and a source with only one size gives the next frame.
+    /// A frame of the camera's largest size. The camera is switched to that size and back; previews pause
+    /// meanwhile. `settling` frames are skipped first, for the exposure to settle; a negative number counts
+    /// as 0. A camera with masks or crops delivers a frame of its reference size, and a source with only one
+    /// size delivers the next frame.
     case still(settling: Int)
-    /// The newest frame that was captured at this time or before, of those that are kept (`SessionSource.replay`): it is
-    /// shown whatever the source does now. `NotKept` is thrown if it is gone, or was never there.
+    /// The newest buffered frame that was captured at this time or before (`SessionSource.replay`), whatever
+    /// the source shows now. `NotKept` is thrown if it is no longer buffered, or never was.
     case at(CaptureInstant)
-    /// The sharpest of the frames that are kept of this time: the one whose luma has the largest variance of the Laplacian,
-    /// drawn at most 320 pixels wide. At most 24 are compared, evenly distributed. `NotKept` is thrown if there is none.
+    /// The sharpest of the buffered frames of this time range: the one whose luma has the largest variance of
+    /// the Laplacian, drawn at most 320 pixels wide. At most 24 are compared, evenly distributed. `NotKept`
+    /// is thrown if there is none.
     case sharpest(ClosedRange<CaptureInstant>)
 
-    /// Whether it is a frame of those that are kept.
+    /// Whether it selects a buffered frame.
     package var isKept: Bool {
       switch self {
       case .at, .sharpest: true
@@ -33,11 +35,12 @@ public struct SnapshotRequest: Sendable, Hashable {
     public static let still = Mode.still(settling: 2)
   }
 
-  /// What a snapshot shows if the source gives no pictures.
+  /// The behaviour of a snapshot whose source delivers no pictures.
   public enum FallbackPolicy: String, Sendable, Hashable, CaseIterable {
     /// The source's `Fallback`.
     case placeholder
-    /// The last frame, however old; the placeholder if there was none. `Snapshot.sourceState` shows which state it is.
+    /// The last frame, however old; the placeholder if there was none. `Snapshot.sourceState` is the source's
+    /// state.
     case lastFrame = "last"
     /// Nothing: the snapshot fails with `SourceError`.
     case error
@@ -49,21 +52,21 @@ public struct SnapshotRequest: Sendable, Hashable {
   public var previews: [String]?
   /// The sample format of the pictures. Default: Y'CbCr 4:2:0, for JPEGs.
   public var format: Picture.Format
-  /// What happens if the source gives no pictures.
+  /// The behaviour if the source delivers no pictures.
   public var fallback: FallbackPolicy
   /// The time limit. Default: 5 seconds.
   public var timeout: Duration
-  /// What is left out of a camera that is opened for the snapshot or was opened shortly before, until its exposure has
-  /// settled. Default: nothing, besides what `SessionSource.warmup` leaves out for all.
+  /// Frames or time to discard from a camera that was opened for the snapshot or shortly before, until its
+  /// exposure has settled. Default: no more than `SessionSource.warmup` discards for all readers.
   public var warmup = Warmup.none
-  /// Whether views with crops that are not previews will be drawn from it; a camera then gives a frame of its reference
-  /// size. Default: false. Previews with crops need no such setting.
+  /// Whether views with crops that are not previews will be drawn from it; a camera then gives a frame of its
+  /// reference size. Default: false. Previews with crops need no such setting.
   package var isCropped = false
-  /// Whether a camera's own JPEG will do: then nothing is drawn, and nothing can be (`SourceMoment.passed`).
+  /// Whether a camera's own JPEG will do. Nothing is drawn then, and nothing can be (`SourceMoment.passed`).
   /// Default: false.
   package var passes = false
-  /// Whether a source that is being opened is waited for until `timeout`; otherwise its fallback is shown at once.
-  /// Default: false.
+  /// Whether the snapshot waits until `timeout` for a source that is being opened; otherwise it shows the
+  /// source's fallback at once. Default: false.
   package var waitsForOpening = false
 
   /// Creates a request, by default for the newest frame in all previews.

@@ -1,7 +1,8 @@
 // Triggers snapshots from anywhere in a program, without a reference to the session.
 internal import Synchronization
 
-/// Takes snapshots of the session that it is attached to. Any thread can use it; it does not keep the session alive.
+/// Takes snapshots of the session that it is attached to. Any thread can use it; it does not keep the session
+/// alive.
 ///
 /// ```swift
 /// let trigger = SnapshotTrigger()
@@ -12,7 +13,8 @@ internal import Synchronization
 public final class SnapshotTrigger: Sendable {
   private let state = Mutex(State())
 
-  /// Takes a snapshot: as requested, or else as the trigger was attached; of a kept frame if one is given.
+  /// Takes a snapshot: with this request, or else the one that the trigger was attached with; of a buffered
+  /// frame if a mode is given.
   typealias Take = @Sendable (SnapshotRequest?, _ kept: SnapshotRequest.Mode?) async throws -> Snapshot
 
   private struct State {
@@ -30,15 +32,16 @@ public final class SnapshotTrigger: Sendable {
 
   /// Takes a snapshot, for the handler and for `snapshots`; returns at once.
   ///
-  /// Errors go to the handler, also that the session is closed or too many captures are in progress.
+  /// Errors go to the handler, including those that the session is closed or too many captures are in
+  /// progress.
   public func capture(_ request: SnapshotRequest? = nil) {
     start { [try await self.take(request)] }
   }
 
-  /// Takes snapshots of frames from before, as `PreviewSession.snapshots(before:count:_:)` does, for the handler and for
-  /// `snapshots`; returns at once. "Now" is the time of the call. They count as one capture.
+  /// Takes snapshots of earlier frames, as `PreviewSession.snapshots(before:count:_:)` does, for the handler
+  /// and for `snapshots`; returns at once. "Now" is the time of the call. They count as one capture.
   ///
-  /// Errors go to the handler, as those of `capture(_:)`; `NotKept` if nothing is kept of that time.
+  /// Errors go to the handler, as those of `capture(_:)`; `NotKept` if nothing of that time is buffered.
   public func capture(before duration: Duration, count: Int, _ request: SnapshotRequest? = nil) {
     let times = [CaptureInstant](before: CaptureClock.now, max(duration, .zero), count: count)
     start {
@@ -74,7 +77,7 @@ public final class SnapshotTrigger: Sendable {
     return snapshot
   }
 
-  /// Every snapshot that this trigger takes from now on. A slow reader keeps only the newest 16.
+  /// A stream of the snapshots that this trigger takes from now on. A slow reader keeps only the newest 16.
   public var snapshots: AsyncStream<Snapshot> {
     state.withLock { state in
       // A reader that has left must not keep its pictures until the next snapshot.

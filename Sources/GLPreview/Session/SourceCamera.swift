@@ -1,16 +1,17 @@
-// The camera of a feed: whether it is open, in which size, and how its pictures are counted. `SourceFeed+Camera` opens and
-// closes it.
+// The camera of a feed: whether it is open, in which size, and how its pictures are counted.
+// `SourceFeed+Camera` opens and closes it.
 
 /// An open source, and the demand that it was opened with.
 struct OpenSource: Sendable {
-  /// A picture of it, or its end; the error of damaged frames that were skipped before; its reference size, if it reports one.
+  /// A picture, nil at the end; the error of damaged frames that were skipped before it; the source's
+  /// reference size, if it reports one.
   typealias Fetched = (picture: CameraPicture?, damage: SourceError?, reference: Size?)
 
   let source: any FrameSource
   let demand: SourceOptions.Demand
   /// The number of this opening.
   let number: Int
-  /// Its pictures are counted from this number, as those that are buffered.
+  /// The number from which its pictures are counted, to match those in the replay buffer; 0 without one.
   let firstSequence: Int
   /// Tasks that follow its states; empty if it has none.
   var watchers: [Task<Void, Never>] = []
@@ -18,12 +19,12 @@ struct OpenSource: Sendable {
   var fetch: Task<Fetched, any Error>?
   /// Whether it has given a picture since it was opened.
   var hasGivenPicture = false
-  /// The time of its first picture, and how many came.
+  /// The capture time of its first picture, and the number of pictures so far.
   var start: CaptureInstant?
   var pictureCount = 0
 }
 
-/// A value that decides; what runs for it is in its tasks.
+/// The state of a camera, and the decisions about it, as a value. The tasks in it do the work.
 struct SourceCamera {
   /// How long it stays open without a reader.
   let linger: Duration
@@ -35,7 +36,7 @@ struct SourceCamera {
   var opening: Task<any FrameSource, any Error>?
   /// The last closing; the next opening waits for it.
   var lastClosing: Task<Void, Never>?
-  /// Waits for a reader to come back.
+  /// Closes the source after `linger`, unless a reader comes back.
   var closing: Task<Void, Never>?
   var resizing: Task<Void, Never>?
   /// The still in progress.
@@ -54,7 +55,7 @@ struct SourceCamera {
     self.predecessorsCloseWithin = predecessorsCloseWithin
   }
 
-  /// Takes a source that was opened; returns the number of the opening.
+  /// Stores a source that was opened; returns the number of the opening.
   mutating func open(
     _ source: any FrameSource, _ demand: SourceOptions.Demand, countedFrom first: Int
   ) -> Int {
@@ -63,22 +64,22 @@ struct SourceCamera {
     return openings
   }
 
-  /// Gives the open source away to be closed; nil if there is none.
+  /// Removes and returns the open source, which is to be closed; nil if there is none.
   mutating func close() -> OpenSource? {
     guard let closed = opened else { return nil }
     (opened, isFailing) = (nil, false)
     return closed
   }
 
-  /// The number of the next picture, which has the number `sequence` in its source. Numbers continue when a connection counts
-  /// from 0 again; gaps are the source's.
+  /// Returns the number of the next picture, which has the number `sequence` in its source. Numbers continue
+  /// when a connection counts from 0 again; gaps are the source's.
   mutating func number(_ sequence: Int = 0) -> Int {
     nextSequence = max(nextSequence, (opened?.firstSequence ?? 0) + sequence)
     defer { nextSequence += 1 }
     return nextSequence
   }
 
-  /// Counts a picture that was captured at `time`; whether it is hidden because the warmup lasts.
+  /// Counts a picture captured at `time`. Returns whether it is hidden because the warm-up lasts.
   mutating func isWarmingUp(_ warmup: Warmup, at time: CaptureInstant) -> Bool {
     guard let opened else { return false }
     let start = opened.start ?? time
@@ -87,14 +88,14 @@ struct SourceCamera {
     return warmup.lasts(after: opened.pictureCount, from: start, at: time)
   }
 
-  /// Whether a warmup that began when the source was opened lasts at its newest picture, captured at `time`.
+  /// Whether a warm-up that began when the source was opened lasts at its newest picture, captured at `time`.
   func lasts(_ warmup: Warmup, at time: CaptureInstant) -> Bool {
     guard let opened, let start = opened.start else { return false }
     return warmup.lasts(after: opened.pictureCount - 1, from: start, at: time)
   }
 
-  /// When the camera is to change its size for a demand; nil if it keeps it. Larger pictures are requested at once, smaller
-  /// ones only after a while, because a camera that changes its size pauses.
+  /// Returns how soon the camera is to change its size for a demand; nil if it keeps it. Larger pictures are
+  /// requested at once, smaller ones only after a while, because a camera that changes its size pauses.
   func resizes(for wanted: SourceOptions.Demand) -> Duration? {
     guard let demand = opened?.demand, wanted != demand else { return nil }
     if !wanted.isServed(by: demand) { return .zero }
@@ -110,7 +111,7 @@ extension SourceOptions.Demand {
     return size.width <= theirs.width && size.height <= theirs.height
   }
 
-  /// Whether the difference is worth a pause.
+  /// Whether the difference is worth the pause of a change.
   fileprivate func isMuchLess(than other: SourceOptions.Demand) -> Bool {
     guard let size = minimumSize else { return false }
     guard let theirs = other.minimumSize else { return true }

@@ -12,10 +12,10 @@ extension SourceFeed {
     camera.opened.flatMap { $0.source.isLive ? $0.source.status : nil }
   }
 
-  /// The next picture, with the feed's own number. Opens the source first if it is not open.
+  /// Returns the next picture, with the feed's own number. Opens the source first if it is not open.
   ///
-  /// - Throws: `FrameFailure`; `CancellationError` if the source was closed meanwhile; the errors of opening it, and of
-  ///   a live source that is given up.
+  /// - Throws: `FrameFailure`; `CancellationError` if the source was closed meanwhile; the errors of opening
+  ///   it, and of a live source that is no longer reconnected.
   func takePicture() async throws -> CameraPicture? {
     let source = try await openSource()
     guard let number = camera.opened?.number else { throw CancellationError() }
@@ -28,8 +28,8 @@ extension SourceFeed {
     switch result {
     case .success(let fetched):
       camera.isFailing = false
-      // A file in which every frame is damaged, or that is empty, ends with an error. A picture from before it was closed
-      // and opened again is not its last one.
+      // A file in which every frame is damaged, or that is empty, ends with an error. A picture from before
+      // it was closed and opened again is not its last one.
       if fetched.picture != nil { camera.opened?.hasGivenPicture = true }
       guard camera.opened?.hasGivenPicture == true || source.isLive else {
         throw fetched.damage ?? SourceError(.badData, path: source.name, reason: "has no frames")
@@ -39,8 +39,9 @@ extension SourceFeed {
     }
   }
 
-  /// What an error of the open source comes to. A live source that is given up is closed; the next request connects
-  /// again. A connected source whose masks don't fit its pictures may give others.
+  /// Returns the error to report for an error of the open source. A live source that is no longer reconnected
+  /// is closed; the next request connects again. A connected source whose masks don't fit its pictures stays
+  /// open, because it may deliver others.
   func lost(by error: any Error) async -> any Error {
     guard let source = camera.opened?.source, source.isLive,
       source.status.isFinished || (error as? SourceError)?.kind != .badRequest
@@ -58,7 +59,7 @@ extension SourceFeed {
     return picture
   }
 
-  /// The next undamaged picture. Live sources skip damaged ones themselves.
+  /// Returns the next undamaged picture. Live sources skip damaged ones themselves.
   private nonisolated func nextWhole(of source: any FrameSource) async throws -> OpenSource.Fetched {
     var (damage, damaged): (SourceError?, Int) = (nil, 0)
     while true {
@@ -103,7 +104,7 @@ extension SourceFeed {
     }
     await camera.lastClosing?.value
     for other in camera.predecessors.compactMap({ $0() }) {
-      // One that hangs is not waited for.
+      // A source that hangs is not waited for.
       _ = try? await withDeadline(camera.predecessorsCloseWithin) { await other.closed() }
     }
     camera.predecessors = []
@@ -133,7 +134,7 @@ extension SourceFeed {
     ]
   }
 
-  /// Closes the source if it is open; requests keep waiting. No earlier source is open when it returns.
+  /// Closes the source if it is open; requests stay pending. No earlier source is open when it returns.
   func closeSource() async {
     if let closed = camera.close() {
       board.isEnded = false
@@ -181,7 +182,7 @@ extension SourceFeed {
 
   // MARK: State
 
-  /// Shows the state of opening `number`, which may have changed.
+  /// Shows the state of opening `number` after a change.
   private func stateChanged(_ number: Int) {
     guard camera.opened?.number == number else { return }
     if endedConnections != nil, status?.state == .lost { board.forget() }
@@ -196,7 +197,7 @@ extension SourceFeed {
     case .live, .idle, .off: if !camera.isFailing { show(nil) }
     case .stalled: show(Outage(status))
     case .lost:
-      // Frames may be long in coming, and of another size.
+      // It may take long until frames come again, and these may have another size.
       drawing.memory.removeAll()
       show(Outage(status))
     case .opening:
@@ -204,7 +205,8 @@ extension SourceFeed {
     }
   }
 
-  /// Switches the source off or on again, as a participant does a camera. Off, it is closed and shows an outage.
+  /// Switches the source off or on again, like a participant's camera in a call. A source that is off is
+  /// closed, and shows an outage.
   func setOn(_ isOn: Bool) async {
     guard isOn != camera.isOn, !isClosed else { return }
     camera.isOn = isOn
@@ -219,7 +221,7 @@ extension SourceFeed {
     if !camera.isOn { await closeSource() }
   }
 
-  /// Shows why there is no frame, until there is one.
+  /// Shows an outage with the error's reason, until there is a frame.
   func showFailure(_ error: any Error) {
     guard camera.isOn, !isClosed else { return }
     camera.isFailing = true

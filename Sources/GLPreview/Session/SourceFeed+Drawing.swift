@@ -1,11 +1,12 @@
-// Answers requests: by a camera's JPEG or H.264 as it came, before anything is decoded; or by pictures that are drawn of the feed's
-// frame, which is decoded once, and only if a reader needs samples. A JPEG that is decoded at a reduced size is enough if only
-// tiny views are wanted, such as those of motion.
+// Answers requests: with a camera's own JPEG or H.264, before anything is decoded; or with pictures that are
+// drawn from the feed's frame, which is decoded once, and only if a reader needs samples. A JPEG decoded at a
+// reduced size is enough if only tiny views are wanted, such as those of motion detection.
 
 extension SourceFeed {
-  /// Answers with a new picture. Readers that take what the camera sent do not wait for what is drawn for others.
+  /// Answers requests with a new picture. Readers that accept the camera's own picture do not wait for what
+  /// is drawn for other readers.
   ///
-  /// - Throws: as `takePicture`, for a camera that gives only pictures that can't be shown.
+  /// - Throws: as `takePicture`, for a camera that delivers only pictures that can't be shown.
   func answerAll() async throws {
     let isPassed = passOn()
     isServedAgain = true
@@ -26,7 +27,7 @@ extension SourceFeed {
     throw await lost(by: failure)
   }
 
-  /// Answers all that take the newest picture as it came; whether there were any.
+  /// Answers all requests that accept the newest picture passed through. Returns whether there were any.
   @discardableResult
   func passOn() -> Bool {
     let taken = board.takeOriginals()
@@ -39,7 +40,8 @@ extension SourceFeed {
 
   /// Decodes the newest picture if a request waits for its samples.
   ///
-  /// - Throws: `SourceError` if the camera gives only pictures that can't be shown, and is not to be waited for.
+  /// - Throws: `SourceError` if the camera delivers only pictures that can't be shown, and is not to be
+  ///   waited for.
   func decodeIfWanted() async throws {
     guard let newest = board.undecoded else { return }
     await answerReduced(newest)
@@ -50,7 +52,8 @@ extension SourceFeed {
     }
   }
 
-  /// Decodes the newest picture, once for all that wait. One that can't be shown leaves the last frame as it is.
+  /// Decodes the newest picture, once for all requests that wait for it. If it can't be shown, the last frame
+  /// stays.
   func decodeNewest() async throws {
     guard let newest = board.undecoded else { return }
     let sequence = newest.sequence
@@ -59,15 +62,15 @@ extension SourceFeed {
     decoding = (sequence, task)
     let result = await task.result
     if decoding?.sequence == sequence { decoding = nil }
-    // The source is being closed; a request may want the picture still.
+    // The source is being closed; a request may still want the picture.
     if case .failure(let error) = result, error is CancellationError { return }
     let frame = isClosed ? nil : try? result.get()
     if board.decoded(sequence, to: frame) { counters.count(\.decoded) }
     _ = try result.get()
   }
 
-  /// Decodes a JPEG at a reduced size and answers the waiting requests with it, if that is enough for all of them. Otherwise, and
-  /// if the JPEG is damaged, it answers none. The reduced frame is not shown again.
+  /// Decodes a JPEG at a reduced size and answers the waiting requests with it, if that is enough for all of
+  /// them. Otherwise, and if the JPEG is damaged, it answers none. The reduced frame is not stored.
   private func answerReduced(_ newest: CameraPicture) async {
     guard board.outage == nil, decoding == nil else { return }
     let waiting = board.requests.filter { board.waitsForDecoding($0.value) }

@@ -1,11 +1,12 @@
 // Takes stills: a camera is switched to its largest size for one frame, and back.
 
 extension SourceFeed {
-  /// One frame in the camera's largest size; the previews pause meanwhile. A camera that keeps its reference size gives
-  /// a frame in that; a source with only one size gives the next frame. `settling` frames are skipped first, for the
-  /// exposure to settle. With `isCropped`, crops can be drawn from it. Nil if no more frames follow.
+  /// Takes one frame at the camera's largest size; the previews pause meanwhile. A camera that keeps its
+  /// reference size delivers a frame of that size; a source with only one size delivers the next frame.
+  /// `settling` frames are skipped first, for the exposure to settle. With `isCropped`, crops can be drawn
+  /// from it. Nil if no more frames follow.
   ///
-  /// - Throws: `SourceError` if the camera gives no frame, or another still is being taken.
+  /// - Throws: `SourceError` if the camera delivers no frame, or another still is being taken.
   func still(settling: Int, isCropped: Bool) async throws -> FeedEvent? {
     guard source.origin.hasSizes, camera.isOn else { return try await frame(capturedAt: CaptureClock.now) }
     // Masks and crops only refer to the reference size.
@@ -31,7 +32,8 @@ extension SourceFeed {
     }
   }
 
-  /// A frame in the camera's reference size. If the camera had another size, some frames are skipped first.
+  /// Takes a frame at the camera's reference size. If the camera had another size, some frames are skipped
+  /// first.
   private func pinnedStill(_ settling: Int, isCropped: Bool) async throws -> FeedEvent? {
     let isSettled = camera.opened?.demand.isPinned ?? false
     var event = try await frame(capturedAt: CaptureClock.now, isCropped: isCropped)
@@ -56,7 +58,7 @@ extension SourceFeed {
       memory: FramePool(budget: drawing.memory.budget))
     counters.count(\.opens)
     let result = await Self.result {
-      // A camera that hangs does not hold up the end of the request.
+      // A camera that hangs does not delay the end of the request.
       try await withDeadline { () -> Frame? in
         for _ in 0..<max(settling, 0) { _ = try await largest.nextFrame() }
         return try await largest.nextFrame()

@@ -1,5 +1,5 @@
-// One running source of a session. It is open while somebody reads it, and gives a frame when one is requested. Each
-// frame is drawn once for all requests.
+// One running source of a session. It is open while a client reads it, and delivers a frame when one is
+// requested. Each frame is drawn once for all requests.
 internal import Synchronization
 
 /// Serves requests for pictures or frames of one source. No request delays another, or the source.
@@ -23,10 +23,10 @@ actor SourceFeed: PictureProducer {
   private var triesAgain = false
   /// The picture that is being decoded, by its number.
   var decoding: (sequence: Int, task: Task<Frame?, any Error>)?
-  /// Decodes and draws beside the pump, and once more if there is a newer picture.
+  /// Decodes and draws concurrently with the pump, and once more if there is a newer picture.
   var serving: Task<Void, Never>?
   var isServedAgain = false
-  /// The error of the last picture that was decoded there.
+  /// The error of the last picture that `serving` decoded.
   var decodingFailure: (any Error)?
   /// The last error; nil once a frame arrives.
   private(set) var failure: (any Error)?
@@ -58,15 +58,15 @@ actor SourceFeed: PictureProducer {
     try await answer(to: .picture(preview, format, after: key, passes: passes))?.picture
   }
 
-  /// The next event that differs from `key`. The end of the source is reported once; `isOver` means that the caller
-  /// knows it and only waits for other changes. Nil once the feed is closed.
+  /// Waits for the next event that differs from `key`. The end of the source is reported once; `isOver` means
+  /// that the caller knows it and only waits for other changes. Nil once the feed is closed.
   func event(after key: FeedKey?, isOver: Bool) async throws -> FeedEvent? {
     try await answer(to: .event(after: key, isOver: isOver))?.event
   }
 
-  /// A frame captured at `time` or later, the current one if possible, or the outage. With `isCropped`, crops can be
-  /// drawn from it, unless the source has another shape than its reference size. With `passes`, a camera's own JPEG
-  /// will do.
+  /// Waits for a frame captured at `time` or later, the current one if possible, or the outage. With
+  /// `isCropped`, crops can be drawn from it, unless the source has another shape than its reference size.
+  /// With `passes`, a camera's own JPEG will do.
   func frame(
     capturedAt time: CaptureInstant, isCropped: Bool = false, passes: Bool = false
   ) async throws -> FeedEvent? {
@@ -174,7 +174,8 @@ actor SourceFeed: PictureProducer {
     closeIfUnread()
   }
 
-  /// Why crops can't be drawn from frames of `size`, if there are any; other views are drawn.
+  /// Why crops can't be drawn from frames of `size`; nil if they can, or none are wanted. Other views are
+  /// drawn.
   private func misfit(_ size: Size) -> SourceError? {
     guard let misfit = drawing.plans.misfit(size), case .shape = misfit, isPinned else { return nil }
     return SourceError(.badRequest, path: source.name, reason: misfit.reason)
@@ -193,10 +194,10 @@ actor SourceFeed: PictureProducer {
 
   /// Answers the requests that the current state satisfies; each picture is drawn once.
   func serve() async {
-    // An error is that of one picture, unless `run` finds the next one to be the same.
+    // An error concerns this one picture. If the next one fails too, `run` reports that.
     passOn()
     try? await decodeIfWanted()
-    // Those that came meanwhile.
+    // Requests that came meanwhile.
     passOn()
     await answer(board.take { $1.isMet($0) }, with: board.event)
     closeIfUnread()

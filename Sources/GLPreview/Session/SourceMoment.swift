@@ -1,4 +1,4 @@
-// A source at one moment: everything that is drawn of it, in any number of views and calls, shows the same frame.
+// A source at one time: everything drawn from it, in any number of views and calls, shows the same frame.
 
 /// A frame of a source, or the outage instead. Its views can be drawn at any time.
 package struct SourceMoment: Sendable {
@@ -6,34 +6,36 @@ package struct SourceMoment: Sendable {
   package let source: String
   /// The number of the frame in its source; 0 if there was none.
   package let sequence: Int
-  /// When the frame was captured; of an outage, when it was requested.
+  /// When the frame was captured; for an outage, when it was requested.
   package let timestamp: CaptureInstant
-  /// The same as wall-clock time.
+  /// `timestamp` as wall-clock time.
   package let time: WallTime
   /// The state of the source; `.live` if it shows the frame.
   package let sourceState: SourceState
-  /// Why the source gives no pictures, for display; nil if it does.
+  /// Why the source delivers no pictures, for display; nil if it does.
   package let reason: String?
   /// The source's upright reference size, whose pixels crops refer to; nil if there was no frame.
   package var size: Size? { feed.drawing.reference ?? frame?.format.uprightSize }
-  /// The times of the earliest and the latest picture that is kept of the source now; nil if there is none.
+  /// The capture times of the earliest and the latest picture of the source that is buffered now; nil if
+  /// there is none.
   package var replay: ClosedRange<WallTime>? { feed.replay?.span }
-  /// Whether a fallback is drawn instead.
+  /// Whether a fallback is drawn instead of the frame.
   package var isFallback: Bool { outage != nil }
 
-  /// The frame's own upright size. It differs from `size` if a camera is in a smaller mode, or a stream has changed.
+  /// The frame's own upright size. It differs from `size` if a camera is in a smaller mode, or a stream has
+  /// changed.
   package var frameSize: Size? { frame?.format.uprightSize ?? passed?.size }
 
-  /// The camera's own JPEG, for a request that takes it. There is no frame then, and nothing can be drawn.
+  /// The camera's own JPEG, for a request that accepts it. There is no frame then, and nothing can be drawn.
   package let passed: CameraPicture?
   let frame: Frame?
   let outage: Outage?
   let feed: SourceFeed
   let policy: SnapshotRequest.FallbackPolicy
 
-  /// Creates the moment of an event.
+  /// Creates a moment from an event.
   ///
-  /// - Throws: `SourceError` if the source gives no pictures and the policy is `.error`.
+  /// - Throws: `SourceError` if the source delivers no pictures and the policy is `.error`.
   init(_ event: FeedEvent, of feed: SourceFeed, _ policy: SnapshotRequest.FallbackPolicy) throws {
     self.feed = feed
     self.policy = policy
@@ -58,18 +60,18 @@ package struct SourceMoment: Sendable {
 }
 
 extension Preview {
-  /// The moment of its source that a request asks for, of which any view can be drawn. Of `request` only the frame, the
-  /// fallback and the time limit matter.
+  /// Returns the source at the time that a request selects; any view can be drawn from the result. The
+  /// previews and the format of `request` are ignored.
   ///
-  /// - Throws: `SourceError` if the source gives nothing in time, or gives nothing and no placeholder is wanted;
-  ///   `SessionError` if the source is closed, or the preview is a scene.
+  /// - Throws: `SourceError` if the source delivers nothing in time, or delivers nothing and no placeholder
+  ///   is wanted; `SessionError` if the source is closed, or the preview is a scene.
   package func moment(_ request: SnapshotRequest) async throws -> SourceMoment {
     guard let feed = producer as? SourceFeed else { throw SessionError("preview '\(name)' is a scene") }
     // The camera stays open while it warms up.
     if request.warmup != .none { feed.readerCame(self) }
     defer { if request.warmup != .none { feed.readerWent(self) } }
     var found = try await withDeadline(request.timeout) { try await feed.event(for: request) }
-    // One that is still being opened shows that.
+    // A source that is still being opened shows that.
     if found == nil, request.waitsForOpening { found = await feed.openingEvent }
     guard let event = found else { throw SourceError.late(feed.source.name, request.timeout) }
     let moment = try SourceMoment(event, of: feed, request.fallback)
@@ -79,7 +81,7 @@ extension Preview {
 }
 
 extension SourceFeed {
-  /// The event that a request asks for.
+  /// Returns the event that a request selects.
   fileprivate func event(for request: SnapshotRequest) async throws -> FeedEvent {
     var (earliest, settling): (CaptureInstant?, Int) = (nil, 0)
     switch request.mode {
@@ -114,8 +116,8 @@ extension SourceFeed {
 }
 
 extension SourceMoment {
-  /// Draws previews of the source at this moment, in one pass. Pictures that they already showed of it, and their JPEGs,
-  /// are reused.
+  /// Draws previews of the source at this time, in one pass. Pictures of this frame that the previews have
+  /// already, and their JPEGs, are reused.
   ///
   /// - Returns: a picture for each preview, in order.
   /// - Throws: `WordError`, `DeviceError`, `RenderError`; `SessionError` for previews of another source.
@@ -140,7 +142,7 @@ extension SourceMoment {
     return frames.compactMap { $0 ?? drawn.popFirst() }
   }
 
-  /// Draws views of the source at this moment, in one pass.
+  /// Draws views of the source at this time, in one pass.
   ///
   /// - Returns: a picture for each view, in order.
   /// - Throws: `WordError`, `DeviceError`, `RenderError`.
@@ -184,7 +186,7 @@ extension SourceMoment {
     return newest
   }
 
-  /// `misfit` is set if the picture does not show the frame.
+  /// Returns the picture of a view. `misfit` is set if it does not show the frame.
   private func rendered(_ picture: Picture, of name: String, insteadOf misfit: SourceState? = nil)
     -> RenderedPicture
   {

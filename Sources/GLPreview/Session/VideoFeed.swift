@@ -1,8 +1,9 @@
-// The encoder of a preview: runs while somebody watches, and gives each watcher what it can take. Where the source's own H.264
-// will do, that is passed on instead.
+// The encoder of a preview: runs while there are watchers, and gives each watcher the samples that it can
+// take. Where the source's own H.264 will do, that is passed through instead.
 internal import Synchronization
 
-/// Encodes a preview's pictures in one configuration for all its watchers, or passes the source's own H.264 on to them.
+/// Encodes a preview's pictures in one configuration for all its watchers, or passes the source's own H.264
+/// through to them.
 final class VideoFeed: Sendable {
   let preview: Preview
   let state: Watched<State>
@@ -18,15 +19,15 @@ final class VideoFeed: Sendable {
     var rate = PictureRate()
     var lastID = 0
     var keys: KeySchedule
-    /// Read, but not encoded yet.
+    /// A picture that was read, but not encoded yet.
     var picture: PreviewPicture?
-    /// The last picture that was passed on; nil if the last one was encoded.
+    /// The last picture that was passed through; nil if the last one was encoded.
     var passed: PassableVideo.Place?
     /// The format of the last sample.
     var format: H264Format?
     /// The time of the last sample.
     var lastTime: CaptureInstant?
-    /// Set when no more pictures come; nobody can join any more.
+    /// Set when no more pictures come; no watcher can join after that.
     var end: Result<Void, any Error>?
   }
 
@@ -47,7 +48,7 @@ final class VideoFeed: Sendable {
 
   // MARK: Watchers
 
-  /// A new watcher; nil if the feed has ended.
+  /// Adds a watcher, which reads in batches with `isPatient`. Nil if the feed has ended.
   func join(patiently isPatient: Bool = false) -> VideoWatch? {
     let id = state.update { state -> Int? in
       guard state.end == nil else { return nil }
@@ -64,8 +65,8 @@ final class VideoFeed: Sendable {
     return id.map { VideoWatch(self, $0) }
   }
 
-  /// The buffered originals that a new watcher begins with. Nil if they were captured before the view was as it is now, or
-  /// through a connection that has ended.
+  /// The buffered originals that a new watcher begins with. Nil if they were captured before the last change
+  /// of the view, or through a connection that has ended.
   func past(_ state: State) -> PassableVideo.Place? {
     state.passed.flatMap { !$0.video.isOver && preview.passesVideo(since: $0.keyTime) ? $0 : nil }
   }
@@ -73,7 +74,8 @@ final class VideoFeed: Sendable {
   /// The format of the last sample; nil before the first.
   var format: H264Format? { state.value.format }
 
-  /// The bit rate that is used for pictures of the format; nil before the first, and while they are passed on.
+  /// The bit rate for pictures of the current format; nil before the first, and while originals are passed
+  /// through.
   var bitrate: Int? {
     state.withLock { state in
       guard let format = state.format, format.encoder != nil else { return nil }
@@ -81,7 +83,8 @@ final class VideoFeed: Sendable {
     }
   }
 
-  /// Gives samples to all watchers; `place` is that of the last one if they are passed on.
+  /// Gives samples to all watchers; to batched ones only samples of the camera (`isOfCamera`). `place` is
+  /// that of the last sample if they are passed through.
   private func deliver(
     _ samples: [VideoSample], passing place: PassableVideo.Place? = nil, isOfCamera: Bool = true,
     at now: CaptureInstant
@@ -111,7 +114,7 @@ final class VideoFeed: Sendable {
 
   // MARK: Encoding
 
-  /// Runs until the preview ends, or nobody has watched for a while.
+  /// Runs until the preview ends, or there was no watcher for a while.
   func run() async {
     defer { counters.changed(from: format?.encoder, to: nil) }
     do { while await isWatched() { try await encodeWhileWatched() } } catch { end(.failure(error)) }
@@ -124,8 +127,8 @@ final class VideoFeed: Sendable {
     }
   }
 
-  /// Waits for a watcher. False if the preview has ended, or if there is none for as long as the encoder lingers, which ends
-  /// the feed.
+  /// Waits for a watcher. False if the preview has ended, or if there is none for as long as the encoder
+  /// lingers, which ends the feed.
   private func isWatched() async -> Bool {
     let found = try? await state.first(until: CaptureClock.now + times.linger) {
       $0.end != nil ? false : $0.watchers.isEmpty ? nil : true
@@ -159,7 +162,8 @@ final class VideoFeed: Sendable {
           try await perform(step, picture, at: now)
         }
       case nil:
-        // The session is asked for the current picture once more: what may no longer be shown is never repeated from memory.
+        // Requests the current picture from the session again: a picture that may no longer be shown is never
+        // repeated from memory.
         reading.cancel()
         reading = read(await reading.value, isRepeated: true)
         plan.encodedAt = nil
@@ -169,7 +173,7 @@ final class VideoFeed: Sendable {
 
   private enum Event {
     case picture(PreviewPicture)
-    /// A watcher needs a keyframe before the time that was waited for.
+    /// A watcher needs a keyframe before the end of the wait.
     case sooner
     case over
   }
@@ -215,26 +219,28 @@ final class VideoFeed: Sendable {
     }
   }
 
-  /// Passes on what the source has sent after the last original, or from a keyframe on.
+  /// Passes through the pictures that the source has sent after the last original, or from a keyframe on.
   private func pass(_ place: PassableVideo.Place) {
     let (last, isPatient) = state.withLock { ($0.passed, $0.isPatient) }
     let known = last?.video === place.video ? last?.index : nil
     var pictures = place.video.pictures(after: known, through: place.index)
     place.video.wait(for: isPatient ? place.index + 1 : nil, by: ObjectIdentifier(self))
-    // The view may have changed since it was asked for.
+    // The view may have changed since the picture was requested.
     guard let first = pictures.first, preview.passesVideo(since: place.keyTime) else { return }
-    // Pictures that were captured while the view was hidden, or another one, are left out.
+    // Pictures captured before the view was enabled, or last changed, are left out.
     if !preview.passesVideo(since: first.capturedAt) {
       pictures.removeFirst(pictures.lastIndex(where: \.sample.isKey) ?? pictures.count)
     }
     deliver(pictures.map(\.sample), passing: place, at: CaptureClock.now)
   }
 
-  /// Reads pictures, one ahead: the next one is drawn while this one is encoded. `isRepeated` begins with the current one.
+  /// Reads pictures, one ahead: the next one is drawn while this one is encoded. With `isRepeated`, it begins
+  /// with the current one.
   private func read(_ iterator: PreviewFrames.Iterator, isRepeated: Bool = false) -> Task<
     PreviewFrames.Iterator, Never
   > {
-    // The task owns it alone: a copy that is kept elsewhere would keep the camera open while the preview is disabled.
+    // Only the task owns the iterator: a copy elsewhere would keep the camera open while the preview is
+    // disabled.
     let handed = Mutex<PreviewFrames.Iterator?>(iterator)
     return Task {
       var iterator = handed.withLock { $0.take() } ?? PreviewFrames(preview, as: .video).makeAsyncIterator()
@@ -244,7 +250,7 @@ final class VideoFeed: Sendable {
           state.update { if !Task.isCancelled { $0.picture = picture } }
           _ = try await state.first { $0.picture == nil && !$0.rests ? true : nil }
         }
-        // One that is cancelled because encoding failed must not say that the preview has ended.
+        // A task that is cancelled because encoding failed must not report that the preview has ended.
         if !Task.isCancelled { end(.success(())) }
       } catch {
         if !Task.isCancelled { end(.failure(error)) }
@@ -256,20 +262,21 @@ final class VideoFeed: Sendable {
 
 /// Decisions about all watchers at once.
 extension VideoFeed.State {
-  /// Whether a watcher has lost pictures, and now reads again.
+  /// Whether a watcher has lost pictures, and has not requested a keyframe since.
   func isLost(_ watcher: Int) -> Bool {
     watchers[watcher].map { $0.unread.isEmpty && !$0.isPromised } ?? false
   }
 
-  /// Takes back what was not read yet.
+  /// Discards the unread samples of the watchers that `isLost` selects.
   mutating func loseUnread(_ isLost: (VideoWatcher) -> Bool) {
     for (id, watcher) in watchers where !watcher.unread.isEmpty && isLost(watcher) { watchers[id]?.lose() }
   }
 
-  /// Whether no watcher needs the next picture yet. The source keeps what it passes on, and patient watchers read that later.
+  /// Whether no watcher needs the next picture yet. The source buffers its own H.264, and batched watchers
+  /// read it later.
   var rests: Bool { passed != nil && watchers.values.allSatisfy(\.isContent) }
 
-  /// Whether all watchers are patient.
+  /// Whether all watchers read in batches.
   var isPatient: Bool { watchers.values.allSatisfy(\.isPatient) }
 
   mutating func askForKey(_ watcher: Int) {
@@ -279,13 +286,15 @@ extension VideoFeed.State {
     control.resumed(watcher, at: CaptureClock.now)
   }
 
-  /// Whether the picture that is encoded now is a keyframe. Batched watchers need one only of the camera.
+  /// Returns whether the picture that is encoded now is to be a keyframe. Batched watchers only request
+  /// keyframes of the camera's pictures.
   mutating func asksForKeyframe(isOfCamera: Bool, at now: CaptureInstant) -> Bool {
     if isOfCamera, watchers.values.contains(where: { $0.isPatient && $0.needsKey }) { keys.join() }
     return keys.asks(at: now)
   }
 
-  /// The sample at its time, or later than the last one: those of a camera and of an encoder may follow one another.
+  /// Returns the sample, moved if necessary to be later than the last one: samples of a camera and of an
+  /// encoder may follow one another.
   mutating func stamped(_ sample: VideoSample) -> VideoSample {
     let sample = lastTime.map { sample.later(than: $0) } ?? sample
     lastTime = sample.timestamp

@@ -1,7 +1,7 @@
 // The running encoders of a preview.
 internal import Synchronization
 
-/// A preview's feeds, by configuration and by whether they may pass the source's own H.264 on.
+/// A preview's feeds, by configuration and by whether they may pass through the source's own H.264.
 final class VideoFeeds: Sendable {
   private struct Key: Hashable {
     let configuration: VideoConfiguration
@@ -21,8 +21,9 @@ final class VideoFeeds: Sendable {
     }
   }
 
-  /// Watches a preview; the first watcher starts the encoder. With `passes`, a default configuration accepts the source's own
-  /// H.264. A patient watcher calls `nextSamples` about twice a second. Between its calls the feed only keeps the samples.
+  /// Watches a preview; the first watcher starts the encoder. With `passes`, a default configuration accepts
+  /// the source's own H.264. A watcher with `isPatient` calls `nextSamples` about twice a second. Between its
+  /// calls the feed only buffers the samples.
   func watch(
     _ preview: Preview, _ configuration: VideoConfiguration, _ times: VideoTimes,
     passes: Bool = false, patiently isPatient: Bool = false,
@@ -34,7 +35,7 @@ final class VideoFeeds: Sendable {
       let feed = VideoFeed(
         preview, configuration, encoder(), times, passes: key.passes, counting: counters)
       feeds[key] = feed
-      // Before it runs: without a watcher it may end at once.
+      // The watcher joins before the feed runs: without a watcher it may end at once.
       let watch = feed.join(patiently: isPatient) ?? VideoWatch(feed, 0)
       Task {
         await feed.run()

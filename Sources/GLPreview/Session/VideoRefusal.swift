@@ -1,7 +1,7 @@
 // Which previews show a camera's own H.264, and why others do not.
 
 extension PreviewConfiguration {
-  /// Whether its videos may be the source's own H.264: all pictures of it, whole.
+  /// Whether its videos may be the source's own H.264: it shows every picture of that, whole.
   var passesVideo: Bool { isEnabled && view?.isWhole == true && updateEvery == .zero }
 
   /// Why its videos are not the source's own H.264; nil if they may be while it is enabled.
@@ -13,7 +13,7 @@ extension PreviewConfiguration {
 }
 
 extension ViewConfiguration {
-  /// What makes a view not whole (`isWhole`).
+  /// The settings that make a view not whole (`isWhole`).
   fileprivate var changes: [String] {
     [
       crop == nil ? nil : "crop", rotation == .none ? nil : "rotate",
@@ -25,12 +25,12 @@ extension ViewConfiguration {
 }
 
 extension VideoConfiguration {
-  /// Whether a source's own H.264 will do: nothing is asked for.
+  /// Whether a source's own H.264 will do, because all settings have their defaults.
   package var takesAnyVideo: Bool { self == VideoConfiguration() }
 }
 
 extension SessionSource {
-  /// Why its H.264 is not passed on, whatever it sends; nil if it may be.
+  /// Why its H.264 is never passed through, whatever it sends; nil if it may be.
   var videoRefusal: String? {
     if !isLive { return "the source is a file or a pattern" }
     if !options.masks.isEmpty { return "the camera has masks" }
@@ -40,8 +40,9 @@ extension SessionSource {
 }
 
 extension Preview {
-  /// Why videos of a configuration are encoded, although a camera may send H.264 itself: the first reason that is found. Nil if
-  /// the camera's own is passed on, or as soon as it can be. `mode` is what the camera sends now, if that is known.
+  /// Why videos of a configuration are encoded, although a camera may send H.264 itself: the first reason
+  /// that is found. Nil if the camera's own is passed through, or will be as soon as possible. `mode` is the
+  /// camera's current mode, if that is known.
   package func videoRefusal(
     _ configuration: VideoConfiguration, from mode: SourceStatus.Mode?
   ) -> String? {

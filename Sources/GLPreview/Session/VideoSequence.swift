@@ -1,4 +1,4 @@
-// A preview's encoded pictures, for whoever reads them.
+// The encoded pictures of a preview, as an asynchronous sequence.
 
 /// The encoded pictures of a preview, one after another.
 ///
@@ -28,7 +28,7 @@ public struct VideoSequence: AsyncSequence, Sendable {
     self.encoder = encoder
   }
 
-  /// Creates an iterator, a watcher of its own from its first sample on.
+  /// Creates an iterator. It is a watcher of its own from its first call of `next` on.
   public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
   /// Waits for samples.
@@ -39,7 +39,8 @@ public struct VideoSequence: AsyncSequence, Sendable {
 
     init(_ sequence: VideoSequence) { self.sequence = sequence }
 
-    /// Waits for the next sample; the first one is a keyframe, as is the first after samples that were lost.
+    /// Waits for the next sample; nil at the end. The first sample is a keyframe, as is the first one after
+    /// lost samples.
     public mutating func next() async throws -> VideoSample? {
       guard !isOver else { return nil }
       let watch =

@@ -12,11 +12,11 @@ package final class VideoWatch: Sendable {
 
   deinit { end() }
 
-  /// How a watcher keeps up, and what there is to keep up with.
+  /// How well a watcher keeps up, and the size and rate of the pictures.
   package struct Standing: Sendable {
     /// Whether it goes on dropping pictures although the shared bit rate goes down no more.
     package let isLeftBehind: Bool
-    /// When it last dropped some, or had not resumed yet.
+    /// When it last dropped pictures, or had not resumed yet.
     package let lastDrop: CaptureInstant?
     /// The size of the pictures; nil before the first.
     package let size: Size?
@@ -34,10 +34,10 @@ package final class VideoWatch: Sendable {
   /// Requests a keyframe for all watchers; no picture was lost.
   package func askForKey() { feed.state.update { $0.keys.join() } }
 
-  /// Whether new watchers may get buffered pictures, from the last keyframe on.
+  /// Whether new watchers may begin with buffered pictures, from the last keyframe on.
   package var showsPast: Bool { feed.state.withLock { feed.past($0) != nil } }
 
-  /// The network lost samples after `next` had returned them: the next one is a keyframe.
+  /// Reports that the network lost samples after `next` had returned them: the next one is a keyframe.
   package func lost() {
     feed.state.update { state in
       guard let known = state.watchers[id] else { return }
@@ -53,8 +53,8 @@ package final class VideoWatch: Sendable {
     return try await first { $0?.read(isShown: feed.preview.isShown) }
   }
 
-  /// Waits for all samples since the last call, of a batched watcher; none where the camera has stopped showing anything, nil
-  /// at the end.
+  /// Waits for all samples since the last call; for batched watchers. Empty where the camera has stopped
+  /// showing anything, nil at the end.
   package func nextSamples() async throws -> [VideoSample]? {
     feed.state.update { $0.watchers[id]?.isAsking = true }
     return try await first { $0?.readAll(isShown: feed.preview.isShown) }
@@ -72,7 +72,7 @@ package final class VideoWatch: Sendable {
     return found.flatMap { $0 }
   }
 
-  /// It reads for so many clients; each counts where most of them decide.
+  /// Sets how many clients it reads for. Each counts in decisions by majority, such as about the bit rate.
   package func stand(for clients: Int) { feed.state.update { $0.watchers[id]?.clients = clients } }
 
   /// Ends it now; `next` returns nil.

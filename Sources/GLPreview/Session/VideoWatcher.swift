@@ -1,56 +1,58 @@
-// What each watcher of a video has not read yet, and when it is too slow.
+// The unread samples of each watcher of a video, and when a watcher is too slow.
 
 /// The limits of a video.
 struct VideoTimes: Sendable {
   /// How long the encoder stays open without a watcher.
   var linger = Duration.seconds(5)
-  /// The least time between two key pictures: for watchers that join (`joining`), and for slow ones (`dropping`).
+  /// The minimum time between two requested keyframes: for watchers that join (`joining`), and for slow ones
+  /// (`dropping`).
   var joining = Duration.milliseconds(300)
   var dropping = Duration.seconds(1)
   /// How much a watcher may leave unread.
   var unread = Duration.milliseconds(500)
   var unreadBytes = 8_000_000
-  /// The same of a patient one.
+  /// How much a batched watcher may leave unread.
   var patientlyUnread = Duration.seconds(5)
   var patientlyUnreadBytes = 64_000_000
-  /// When a picture is repeated because nothing new comes.
+  /// How long after the last picture it is repeated, if no new one comes.
   var repeats = Duration.seconds(1)
-  /// When the bit rate that the watchers share goes down and up.
+  /// Lowers and raises the bit rate that the watchers share.
   var control = BitrateControl()
 }
 
 /// A watcher's samples.
 struct VideoWatcher {
   var unread: [VideoSample] = []
-  /// How many of them are of the past: they came at once, and may be read late.
+  /// How many of them were buffered already: they came at once, and may be read late.
   var past = 0
   var needsKey = true
-  /// Whether the key picture that it needs was requested. A watcher that lost pictures requests it with its next read, so
-  /// that a watcher that never reads again costs the others nothing.
+  /// Whether the keyframe that it needs was requested. A watcher that lost pictures requests it with its next
+  /// read, so that a watcher that never reads again costs the other watchers nothing.
   var isPromised = true
   /// How many clients it reads for.
   var clients = 1
-  /// Whether it reads all unread samples about twice a second, and takes only pictures of the camera, no stand-ins.
+  /// Whether it reads in batches: all unread samples about twice a second, and only pictures of the camera,
+  /// no fallbacks.
   var isPatient = false
-  /// Whether a patient one waits for pictures.
+  /// Whether a batched watcher waits for pictures.
   var isAsking = false
-  /// Whether it is to be told, after what is unread, that the camera shows nothing.
+  /// Whether it is to be notified, after the unread samples, that the camera shows nothing.
   var isAway = false
 
-  /// Whether it is in no need of another picture yet.
+  /// Whether it needs no further picture yet.
   var isContent: Bool { isPatient && (!isAsking || !unread.isEmpty) }
 
-  /// Returns how many it loses.
+  /// Discards the unread samples. Returns how many.
   @discardableResult
   mutating func lose() -> Int {
     defer { (unread, past, needsKey, isPromised) = ([], 0, true, false) }
     return unread.count
   }
 
-  /// Begins with the last key picture of some samples; without one, it waits.
+  /// Begins with the last keyframe of some samples; without one, it goes on waiting.
   mutating func begin(_ samples: [VideoSample]) {
     guard let key = samples.lastIndex(where: \.isKey) else { return }
-    // A patient one has lost nothing of what it has not read: the camera was away for a moment.
+    // A batched watcher keeps its unread samples: only the camera was unavailable for a moment.
     unread = (isPatient ? unread : []) + samples[key...]
     (needsKey, isPromised, isAway) = (false, true, false)
     past = unread.count - 1
@@ -75,13 +77,14 @@ struct VideoWatcher {
     return (dropped, isTooSlow)
   }
 
-  /// The camera shows nothing: what comes later begins with a key picture.
+  /// Records that the camera shows nothing: later samples begin with a keyframe.
   mutating func leaveAway() {
     guard isPatient, !needsKey || !unread.isEmpty else { return }
     (needsKey, isPromised, isAway) = (true, true, true)
   }
 
-  /// All that a patient one has not read, or nothing where the camera has gone away; nil if it waits.
+  /// Returns all unread samples of a batched watcher, or none where the camera shows nothing any more; nil if
+  /// it waits.
   mutating func readAll(isShown: Bool) -> [VideoSample]? {
     if !isShown { lose() }
     guard !unread.isEmpty || isAway else { return nil }

@@ -21,7 +21,7 @@ struct ViewDrawing: Sendable {
 
   typealias Results = [PictureRequest: Result<RenderedPicture?, any Error>]
 
-  /// A picture for each request, of the event's frame or of a fallback.
+  /// Returns a picture for each request, of the event's frame or of a fallback.
   func draw(_ requests: [PictureRequest], _ event: FeedEvent) async -> Results {
     var results: Results = [:]
     var missing: [Wanted] = []
@@ -59,7 +59,7 @@ struct ViewDrawing: Sendable {
     var viewRequest: ViewRequest { ViewRequest(view, as: request.format) }
   }
 
-  /// Releases the memory of frames that nobody holds.
+  /// Releases the memory of frames that are no longer used.
   func releaseMemory() async { await drawing.release(memory) }
 
   // MARK: Frames
@@ -90,7 +90,7 @@ struct ViewDrawing: Sendable {
     return rendered
   }
 
-  /// Draws views that belong to no preview, or of a frame that is not the newest: of a still.
+  /// Draws views that belong to no preview, or of a frame that is not the newest, such as a still.
   func draw(_ views: [ViewConfiguration], _ frame: Frame, as format: Picture.Format) async throws -> [Picture]
   {
     try await drawing.draw(frame, views.map { ViewRequest($0, as: format) }, plans)
@@ -113,7 +113,8 @@ struct ViewDrawing: Sendable {
     }
   }
 
-  /// Draws the fallback in a view's size. The last frame is left out if the view's crop can't be located in it.
+  /// Draws the fallback in a view's size. The last frame is left out if the view's crop can't be located in
+  /// it.
   func draw(
     _ view: ViewConfiguration, _ format: Picture.Format, _ frame: Frame?, _ outage: Outage
   ) async throws -> Picture {

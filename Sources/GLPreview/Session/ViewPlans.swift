@@ -1,17 +1,20 @@
-// The plans of one source's views: made once for each format, with crops in pixels of the source's reference size.
+// The plans of one source's views: made once for each format, with crops in pixels of the source's reference
+// size.
 internal import Synchronization
 
 /// The plans of one source's views, the reference size of their crops, and the memory of the source's frames.
 package final class ViewPlans: Sendable {
   let memory: FramePool
-  /// Whether the source has several sizes: in others than its reference size it may show another part.
+  /// Whether the source has several sizes: at another than its reference size it may show another part of the
+  /// scene.
   private let hasSizes: Bool
   private let state: Mutex<State>
 
   private struct State {
     /// The upright size whose pixels crops refer to. It stays once it is known.
     var reference: Size?
-    /// The size of the frames after the reference size was requested: a camera without that size uses another.
+    /// The size of the frames after the reference size was requested: a camera without that size uses
+    /// another.
     var pinned: Size?
     var plans = LRUCache<Key, RenderPlan>(capacity: 16)
     weak var mappedMemory: GLRenderer?
@@ -22,8 +25,8 @@ package final class ViewPlans: Sendable {
     let requests: [ViewRequest]
   }
 
-  /// Creates the plans of a source with these options. Without `hasSizes`, it is only asked for one size. Its frames
-  /// are made in `memory`.
+  /// Creates the plans of a source with these options. A source without `hasSizes` has only one size. Its
+  /// frames are allocated from `memory`.
   package init(of options: SourceOptions, hasSizes: Bool = false, memory: FramePool) {
     self.memory = memory
     self.hasSizes = hasSizes
@@ -33,7 +36,8 @@ package final class ViewPlans: Sendable {
   /// The size whose pixels crops refer to; nil before it is known.
   var knownReference: Size? { state.withLock { $0.reference } }
 
-  /// Records the upright size of a frame. `reference` is the source's reference size; nil means that of its first one.
+  /// Records the upright size of a frame. `reference` is the source's reference size; nil means the size of
+  /// its first frame.
   package func sawFrame(of size: Size, reference: Size?, isPinned: Bool = false) {
     state.withLock { state in
       state.reference = state.reference ?? reference ?? size
@@ -46,10 +50,10 @@ package final class ViewPlans: Sendable {
     }
   }
 
-  /// Why crops can't be located in frames of a format; nil if they can.
+  /// Returns why crops can't be located in frames of a format; nil if they can.
   func misfit(_ format: Frame.Format) -> Misfit? { misfit(format.uprightSize) }
 
-  /// The same for frames of an upright size.
+  /// Returns why crops can't be located in frames of an upright size; nil if they can.
   func misfit(_ size: Size) -> Misfit? {
     let (reference, pinned) = state.withLock { ($0.reference, $0.pinned) }
     guard let reference else { return .unknown }
@@ -58,12 +62,13 @@ package final class ViewPlans: Sendable {
     return size.hasShape(of: reference) ? nil : .shape(size, reference)
   }
 
-  /// The same for a view; nil without a crop, because the view then shows the whole frame.
+  /// Returns why a view's crop can't be located in frames of a format; nil without a crop, because the view
+  /// then shows the whole frame.
   func misfit(_ view: ViewConfiguration, _ format: Frame.Format) -> Misfit? {
     view.isCropped ? misfit(format) : nil
   }
 
-  /// The plan of these views, with their labels, for a frame of `format` that was captured at `time`.
+  /// Returns the plan of these views, with their labels, for a frame of `format` that was captured at `time`.
   package func plan(
     _ format: Frame.Format, at time: CaptureInstant, _ requests: [ViewRequest], _ planner: RenderPlanner,
     text: (any TextRenderer)?
@@ -81,9 +86,10 @@ package final class ViewPlans: Sendable {
     return plan
   }
 
-  /// The view with its crop in pixels of frames of `format`.
+  /// Returns the view with its crop in pixels of frames of `format`.
   ///
-  /// - Throws: `WordError` of key `crop` if the crop is outside the reference size, or can't be located in such frames.
+  /// - Throws: `WordError` of key `crop` if the crop is outside the reference size, or can't be located in
+  ///   such frames.
   func rescaled(_ view: ViewConfiguration, for format: Frame.Format) throws(WordError) -> ViewConfiguration {
     guard view.isCropped else { return view }
     guard let reference = knownReference else {
@@ -94,7 +100,8 @@ package final class ViewPlans: Sendable {
     return view.rescaled(from: reference, to: format.uprightSize)
   }
 
-  /// Makes frames in memory that the renderer can read directly; once for each renderer.
+  /// Lets the source's frames be allocated in memory that the renderer can read directly; once for each
+  /// renderer.
   func lendMemory(of renderer: GLRenderer) async {
     let isNew = state.withLock { state in
       defer { state.mappedMemory = renderer }
@@ -109,7 +116,7 @@ package final class ViewPlans: Sendable {
   }
 }
 
-/// Why crops can't be drawn from a frame: what they would show is unknown.
+/// Why crops can't be drawn from a frame: the part that they refer to is unknown.
 enum Misfit: Sendable, Hashable {
   /// The size that they refer to is not known yet.
   case unknown

@@ -23,8 +23,8 @@ public struct ViewPreview: Sendable, Hashable {
     nonmutating set { update { $0 = newValue } }
   }
 
-  /// Changes several properties of the view at once: no picture shows only some of the changes. `change` must not use the
-  /// preview.
+  /// Changes several properties of the view at once: no picture shows only some of the changes. `change` must
+  /// not use the preview.
   public func update(_ change: (inout ViewConfiguration) -> Void) {
     preview.update { configuration in
       guard var view = configuration.view else { return }
@@ -45,7 +45,7 @@ public struct ViewPreview: Sendable, Hashable {
     }
   }
 
-  /// The part of the upright source that is shown, in its pixels; nil is all of it.
+  /// The part of the upright source that is shown, in its pixels; nil for all of it.
   public var crop: Rectangle? {
     get { view.crop }
     nonmutating set { update { $0.crop = newValue } }
@@ -63,7 +63,7 @@ public struct ViewPreview: Sendable, Hashable {
     nonmutating set { update { $0.mirroring = newValue } }
   }
 
-  /// How a source of another shape is fitted.
+  /// How a source of another aspect ratio is fitted.
   public var contentMode: ContentMode {
     get { view.contentMode }
     nonmutating set { update { $0.contentMode = newValue } }
@@ -75,14 +75,14 @@ public struct ViewPreview: Sendable, Hashable {
     nonmutating set { preview.update { $0.preferredSize = newValue } }
   }
 
-  /// Whether a camera is set to its reference size (`SourceOptions.referenceSize`) while the preview exists, read or not.
-  /// It always is if the preview has a crop, or the camera has masks. The default is false.
+  /// Whether a camera is set to its reference size (`SourceOptions.referenceSize`) while the preview exists,
+  /// read or not. It always is if the preview has a crop, or the camera has masks. The default is false.
   public var keepsReferenceSize: Bool {
     get { preview.configuration.keepsReferenceSize }
     nonmutating set { preview.update { $0.keepsReferenceSize = newValue } }
   }
 
-  /// Whether it delivers pictures; if not, it costs nothing and its readers wait.
+  /// Whether it delivers pictures. A disabled preview costs nothing, and its readers wait.
   public var isEnabled: Bool {
     get { preview.isEnabled }
     nonmutating set { preview.isEnabled = newValue }
@@ -94,12 +94,13 @@ public struct ViewPreview: Sendable, Hashable {
     nonmutating set { preview.update { $0.updateEvery = newValue } }
   }
 
-  /// The pictures as R, G, B, A. Each is the newest at the time of the request: a slow reader skips pictures and delays
-  /// nobody.
+  /// The pictures as R, G, B, A. Each is the newest at the time of the request: a slow reader skips pictures
+  /// and delays no other reader.
   ///
-  /// The loop ends when the preview is removed, the session is closed, or the source is at its end. It throws if the
-  /// configuration can't be drawn (`WordError`, `SessionError`), if the source can't be opened or is given up
-  /// (`SourceError`), and without a GPU. A frame that can't be read does not end it: a fallback shows why.
+  /// The loop ends when the preview is removed, the session is closed, or the source is at its end. It throws
+  /// if the configuration can't be drawn (`WordError`, `SessionError`), if the source can't be opened or is
+  /// no longer reconnected (`SourceError`), and without a GPU. A frame that can't be read does not end it: a
+  /// fallback shows why.
   public var pictures: PreviewFrames { preview.pictures }
 
   /// The pictures as Y'CbCr planes, which `RenderedPicture.jpeg()` encodes without a conversion.
@@ -109,19 +110,21 @@ public struct ViewPreview: Sendable, Hashable {
 
   /// The pictures as H.264, for browsers, files and connections.
   ///
-  /// All who read a preview with equal configurations share one encoder. It runs while somebody reads, and is closed
-  /// five seconds after the last one. A reader begins with a key picture. One that has not read half a second of
-  /// pictures loses them, and goes on with the next key picture. While more than half of the readers lose pictures, the bit
-  /// rate goes down, to a quarter at the lowest. Where nothing new comes (a still picture, a fallback),
-  /// the picture is repeated once a second. A change of the size begins a new stream: `VideoSample.format` differs.
+  /// Readers of a preview with equal configurations share one encoder. It runs while there are readers, and
+  /// is closed five seconds after the last one leaves. A reader begins with a keyframe. A reader that has
+  /// half a second of unread pictures loses them, and goes on with the next keyframe. While more than half of
+  /// the readers lose pictures, the bit rate is lowered, to a quarter at the lowest. While no new picture
+  /// arrives (a still, a fallback), the last one is repeated once a second. A change of the size begins a new
+  /// stream: `VideoSample.format` differs.
   ///
-  /// A network camera's own H.264 is passed on as it came, with nothing decoded, drawn or encoded, if the preview shows all of
-  /// the camera, `updateEvery` is zero, `configuration` has its defaults, and the source has no masks, warmup or colour
-  /// settings. `H264Format.encoder` is then nil, the profile is the camera's, and key pictures come as often as the camera
-  /// makes them. Set `VideoConfiguration.encoder` to always encode.
+  /// A network camera's own H.264 is passed through, with nothing decoded, drawn or encoded, if the preview
+  /// shows the camera's whole picture, `updateEvery` is zero, `configuration` has its defaults, and the
+  /// source has no masks, warm-up or colour settings. `H264Format.encoder` is then nil, the profile is the
+  /// camera's, and keyframes come as often as the camera sends them. Set `VideoConfiguration.encoder` to
+  /// always encode.
   ///
-  /// The loop ends, and throws, as that of `pictures` does; it also throws `VideoError` if there is no encoder, or none
-  /// that works.
+  /// The loop ends, and throws, as that of `pictures` does; it also throws `VideoError` if there is no
+  /// encoder, or none that works.
   public func video(_ configuration: VideoConfiguration = VideoConfiguration()) -> VideoSequence {
     preview.video(configuration)
   }

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// Draws text with the machine's fonts and caches recent results.
 ///
-/// Libraries and fonts are loaded at the first text. If they are missing, no text is drawn, everything else works,
-/// and `failure` gives the reason.
+/// Libraries and fonts are loaded at the first text. If they are missing, no text is drawn, everything else
+/// works, and `failure` gives the reason.
 package final class PangoTextRenderer: TextRenderer {
   private let state: Mutex<State>
 
@@ -22,8 +22,8 @@ package final class PangoTextRenderer: TextRenderer {
   /// The number of texts drawn, not counting cached ones.
   var drawCount: Int { state.withLock { $0.drawCount } }
 
-  /// The text's bitmap; nil if there is nothing to see or text can't be drawn. While cached, the identical object. At
-  /// most 16,384 bytes of UTF-8 and 16 megapixels are drawn.
+  /// Returns the text's bitmap; nil if there is nothing to see or text can't be drawn. While it is cached,
+  /// each call returns the same object. At most 16,384 bytes of UTF-8 and 16 megapixels are drawn.
   package func bitmap(for text: StyledText) -> Bitmap? { state.withLock { $0.drawing(of: text)?.bitmap } }
 
   /// The number of characters of a text that no font has; nil if text can't be drawn.
@@ -73,7 +73,7 @@ package struct TextError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// The kind of failure.
   package let kind: Kind
-  /// What is missing and how to install it, in one line.
+  /// The missing part and how to install it, in one line.
   package let description: String
 
   init(_ kind: Kind, _ description: String) {

@@ -1,21 +1,24 @@
-// How much of its configured bit rate an encoder may use: less while most of its watchers can't follow.
+// Decides how much of its configured bit rate an encoder may use: less while most of its watchers can't keep
+// up.
 
-/// Decides the bit rate that the watchers of an encoder share, and which of them can't follow. It has no clock of its own.
+/// Decides the bit rate that the watchers of an encoder share, and which watchers can't keep up. It has no
+/// clock: callers pass the time.
 ///
-/// A watcher is struggling when it has dropped pictures at least twice, the first time at least `patience` ago, and never
-/// for as long as `forgets` kept up with the encoder. A watcher that has stopped reading drops once, and is not struggling.
+/// A watcher is struggling when it has dropped pictures at least twice, the first time at least `patience`
+/// ago, without keeping up for as long as `forgets` in between. A watcher that has stopped reading drops
+/// once, and is not struggling.
 package struct BitrateControl: Sendable {
-  /// How long more than half of the watchers struggle before the bit rate goes down, by a step each time.
+  /// How long more than half of the watchers must struggle before the bit rate is lowered by a step.
   var patience = Duration.seconds(5)
-  /// How long nobody drops pictures before the bit rate goes up by a step.
+  /// How long no watcher may drop pictures before the bit rate is raised by a step.
   var recovery = Duration.seconds(30)
-  /// How long a watcher struggles before it is left behind.
+  /// How long a watcher must struggle before it is left behind.
   var endurance = Duration.seconds(10)
-  /// How long a watcher keeps up before its earlier drops are forgotten.
+  /// How long a watcher must keep up before its earlier drops are forgotten.
   var forgets = Duration.seconds(10)
 
   static let step = 0.7
-  /// The least factor.
+  /// The lowest factor.
   static let least = 0.25
 
   /// The part of the configured bit rate that is used, `least...1`.
@@ -29,12 +32,12 @@ package struct BitrateControl: Sendable {
   }
 
   private var drops: [Int: Drops] = [:]
-  /// When the factor was last changed, or somebody dropped pictures after that.
+  /// When the factor was last changed, or a watcher last dropped pictures after that.
   private var unsettled = CaptureInstant.start
 
   package init() {}
 
-  /// A watcher has lost pictures because it was too slow.
+  /// Records that a watcher has lost pictures because it was too slow.
   mutating func dropped(_ watcher: Int, at now: CaptureInstant) {
     unsettled = now
     if var known = drops[watcher], now - known.last <= forgets {
@@ -45,14 +48,14 @@ package struct BitrateControl: Sendable {
     }
   }
 
-  /// A watcher that had dropped pictures reads again; until now it did not keep up.
+  /// Records that a watcher that had dropped pictures reads again; until now it did not keep up.
   mutating func resumed(_ watcher: Int, at now: CaptureInstant) { drops[watcher]?.last = now }
 
-  /// A watcher has left.
+  /// Forgets a watcher that has left.
   mutating func left(_ watcher: Int) { drops[watcher] = nil }
 
-  /// Takes the time into account, for so many clients in all; to be called at least once a second. `clients` tells for how many
-  /// of them a watcher reads.
+  /// Adapts the factor; to be called at least once a second. `watchers` is the number of all clients, and
+  /// `clients` returns the number that a watcher reads for.
   mutating func adjust(watchers: Int, at now: CaptureInstant, clients: (Int) -> Int = { _ in 1 }) {
     let struggling = drops.keys.reduce(0) {
       $0 + (isStruggling($1, for: patience, at: now) ? clients($1) : 0)
@@ -60,7 +63,7 @@ package struct BitrateControl: Sendable {
     if struggling * 2 > watchers {
       guard factor > Self.least else { return }
       factor = max(factor * Self.step, Self.least)
-      // What comes of it is seen from here on.
+      // The effect is judged from here on.
       (drops, unsettled) = ([:], now)
     } else if factor < 1, now - unsettled >= recovery {
       factor = min(factor / Self.step, 1)
@@ -68,8 +71,8 @@ package struct BitrateControl: Sendable {
     }
   }
 
-  /// Whether a watcher still struggles although the bit rate does not go down any more: it is at its least, or most
-  /// watchers can follow.
+  /// Whether a watcher still struggles although the bit rate is not lowered any more: it is at its minimum,
+  /// or most watchers keep up.
   package func isLeftBehind(_ watcher: Int, at now: CaptureInstant) -> Bool {
     (drops[watcher]?.count ?? 0) > 2 && isStruggling(watcher, for: endurance, at: now)
   }

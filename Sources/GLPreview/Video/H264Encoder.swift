@@ -1,7 +1,7 @@
 // One open encoder of a library.
 internal import Glibc
 
-/// What an encoder is opened with.
+/// The settings that an encoder is opened with.
 struct EncoderSettings: Sendable, Hashable {
   /// Not `.automatic`.
   let encoder: VideoConfiguration.Encoder
@@ -9,23 +9,24 @@ struct EncoderSettings: Sendable, Hashable {
   let size: Size
   /// x264's constant rate factor, 0...51.
   let rateFactor: Int
-  /// Bits a second, if pictures come at `nominalRate`.
+  /// Bits per second, if pictures come at `nominalRate`.
   let bitrate: Int
-  /// Pictures between two key pictures at most. Key pictures are asked for by time; this only holds where an encoder
-  /// does not listen.
+  /// The most pictures between two keyframes. Keyframes are requested by time; this only limits encoders that
+  /// ignore requests.
   let keyframeInterval: Int
 
-  /// Pictures a second that encoders are told of.
+  /// The pictures per second that encoders are configured with.
   static let nominalRate = 30
 
-  /// The threads of software: a slice each, more than one only where one may be too slow. More than there are cores only
-  /// take memory.
+  /// The threads of a software encoder, one slice each: more than one only for sizes at which one may be too
+  /// slow. More threads than cores only take memory.
   var threads: Int { size.pixelCount > 1920 * 1088 ? min(Self.cores, 4) : 1 }
 
   private static let cores = max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)
 
-  /// What an open encoder takes, in bytes: the most that was measured of noise at 0.1 to 35 megapixels, with x264 0.164 and
-  /// OpenH264 2.3. Of hardware, only what it takes of the process: some pictures on their way.
+  /// The memory of an open encoder, in bytes: the maximum that was measured with noise at 0.1 to 35
+  /// megapixels, with x264 0.164 and OpenH264 2.3. For hardware, only the memory of the process: some
+  /// pictures in flight.
   var byteCount: Int {
     let pixels = size.pixelCount
     return switch encoder {
@@ -36,11 +37,12 @@ struct EncoderSettings: Sendable, Hashable {
   }
 }
 
-/// An encoder for pictures of one size. It blocks, and is used by one caller at a time.
+/// An encoder for pictures of one size. Its calls block, and come from one caller at a time.
 protocol H264Encoder: AnyObject {
   /// Encodes a picture of `Picture.Format.video`: constrained baseline, one picture out for one in.
   ///
-  /// - Returns: Annex B, with the parameter sets before a key picture; nothing if the encoder keeps the picture.
+  /// - Returns: Annex B, with the parameter sets before a keyframe; nothing if the encoder holds the picture
+  ///   back.
   func encode(_ picture: Picture, isKey: Bool) throws(VideoError) -> [UInt8]
 
   /// Sets the bit rate from the next picture on, where the encoder can change it.

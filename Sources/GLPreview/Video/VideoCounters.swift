@@ -1,13 +1,13 @@
-// What encoders have done, and which run.
+// Counts the work of encoders, and those that run.
 package import Synchronization
 
-/// What the encoders of any number of previews do.
+/// Counters for the encoders of any number of previews.
 package final class VideoCounters: Sendable {
-  /// What became of an encoder that failed.
+  /// The consequence of an encoder's failure.
   package enum Change: Sendable, CustomStringConvertible {
-    /// It was opened once more.
+    /// The encoder was opened once more.
     case reopened(VideoConfiguration.Encoder, VideoError)
-    /// The next one takes its place, if there is one.
+    /// The encoder was abandoned. The next candidate replaces it, if there is one.
     case gaveUp(VideoConfiguration.Encoder, VideoError)
 
     package var description: String {
@@ -19,9 +19,9 @@ package final class VideoCounters: Sendable {
     }
   }
 
-  /// Encoded pictures and those that were passed on, each counted once however many watch.
+  /// Encoded and passed-through pictures, each counted once, however many clients watch.
   package let pictures = Atomic(0)
-  /// Those of them that were passed on as a camera sent them.
+  /// The pictures among these that were passed through from a camera.
   package let passed = Atomic(0)
   package let keyPictures = Atomic(0)
   package let bytes = Atomic(0)
@@ -33,7 +33,7 @@ package final class VideoCounters: Sendable {
 
   package init(onChange: @escaping @Sendable (Change) -> Void = { _ in }) { self.onChange = onChange }
 
-  /// The running encoders by kind, with those that ran before.
+  /// The number of running encoders by kind; 0 for a kind that ran before.
   package var encoders: [VideoConfiguration.Encoder: Int] { running.withLock { $0 } }
 
   func count(_ samples: [VideoSample], dropped count: Int) {

@@ -1,4 +1,4 @@
-// Pictures to samples: chooses who encodes, and goes on with another where one fails.
+// Encodes pictures as samples: chooses an encoder, and goes on with the next one where one fails.
 
 /// Encodes the pictures of one stream. Used by one caller at a time.
 package actor VideoEncoder {
@@ -8,11 +8,11 @@ package actor VideoEncoder {
   private let counters: VideoCounters
   private let budget: MemoryBudget?
 
-  /// Those who were not given up, for pictures of `size`.
+  /// The encoders that were not abandoned, for pictures of `size`.
   private var candidates: [VideoConfiguration.Encoder] = []
   private var size: Size?
   private var running: EncoderThread?
-  /// Whether one that fails in mid-stream is opened once more.
+  /// Whether an encoder that fails in mid-stream is opened once more.
   private var mayReopen = true
   private var failures: [VideoError] = []
   private var format: H264Format?
@@ -21,8 +21,8 @@ package actor VideoEncoder {
   private var bitrateFactor = 1.0
   private var last: CaptureInstant?
 
-  /// Creates an encoder; the libraries are loaded and a device is opened with the first picture. While it is open, what it
-  /// takes is reserved of `budget`.
+  /// Creates an encoder; the libraries are loaded and a device is opened with the first picture. While it is
+  /// open, its memory is reserved in `budget`.
   package init(
     _ configuration: VideoConfiguration, counting counters: VideoCounters = VideoCounters(),
     within budget: MemoryBudget? = nil
@@ -42,17 +42,17 @@ package actor VideoEncoder {
     self.stallsAfter = stallsAfter
   }
 
-  /// Encodes a picture of `Picture.Format.video`. Another size than before, or another encoder, begins a new stream:
-  /// with a key picture, and parameters of its own.
+  /// Encodes a picture of `Picture.Format.video`. A change of the size or of the encoder begins a new stream,
+  /// with a keyframe and its own parameter sets.
   ///
-  /// An encoder that fails in mid-stream is opened again once. If it fails again, or at its first picture, the next of
-  /// the configuration's candidates takes over.
+  /// An encoder that fails in mid-stream is opened again once. If it fails again, or at its first picture,
+  /// the next of the configuration's candidates takes over.
   ///
   /// - Parameters:
   ///   - picture: a picture of any size; each new size is a new stream.
   ///   - time: the picture's time; moved to one millisecond after the last one's if it is not later.
   ///   - isKey: whether decoding must be able to begin with it.
-  ///   - bitrateFactor: the part of the configuration's bit rate that may be used, 0...1.
+  ///   - bitrateFactor: the fraction of the configuration's bit rate that may be used, 0...1.
   /// - Returns: the picture's sample.
   /// - Throws: `VideoError` if no candidate is left; `MemoryBudget.Exceeded` if there is no room for one;
   ///   `CancellationError`.
@@ -80,7 +80,7 @@ package actor VideoEncoder {
           counters.count(.reopened(candidate, error))
         } else {
           candidates.removeFirst()
-          // What `.automatic` can't have at all is no news.
+          // An encoder that `.automatic` can't open at all is not worth a report.
           if wasRunning || configuration.encoder != .automatic { counters.count(.gaveUp(candidate, error)) }
         }
       }
@@ -98,11 +98,12 @@ package actor VideoEncoder {
     for failure in failures where !reasons.contains(failure.description) {
       reasons.append(failure.description)
     }
-    // The last candidates are software: whether that can be installed is what users can do something about.
+    // The last candidates are software encoders: users may be able to install one, so its kind of error
+    // matters.
     return VideoError(last.kind, reasons.joined(separator: "; "))
   }
 
-  /// The stream of a picture. Encoders that want several pictures before they give one get the same one again.
+  /// Encodes a picture. Encoders that need several pictures before they output one get the same one again.
   private func encoded(
     _ picture: Picture, by candidate: VideoConfiguration.Encoder, isKey: Bool, _ bitrateFactor: Double
   ) async throws -> H264Stream {
@@ -111,7 +112,7 @@ package actor VideoEncoder {
     let wanted = Int(Double(bitrate) * bitrateFactor / rate.picturesPerSecond)
     let running = try running ?? makeThread(picture.size, candidate, bitrate: wanted)
     if isFirst { (self.bitrate, self.bitrateFactor) = (wanted, bitrateFactor) }
-    // Each change disturbs an encoder's own control of its rate.
+    // Each change disturbs the encoder's own rate control.
     let isOff = bitrateFactor != self.bitrateFactor || abs(wanted - self.bitrate) > self.bitrate / 4
     if isOff { (self.bitrate, self.bitrateFactor) = (wanted, bitrateFactor) }
     for attempt in 0..<5 {
@@ -151,11 +152,11 @@ package actor VideoEncoder {
 }
 
 extension VideoConfiguration.Encoder {
-  /// Why it can't encode on this machine; nil if it can. A small picture is encoded to find out, which takes some
-  /// milliseconds, and up to five seconds where a driver hangs.
+  /// Why it can't encode on this machine; nil if it can. A small picture is encoded to find out, which takes
+  /// some milliseconds, and up to five seconds where a driver hangs.
   public var failure: VideoError? {
     get async {
-      // Boards' encoders take nothing much smaller.
+      // The encoders of boards accept no sizes much smaller than this.
       let size = Size(width: 320, height: 240)
       let count = Picture.Format.video.planeSizes(of: size).reduce(0) { $0 + $1.pixelCount }
       let grey = Picture(tight: size, format: .video, bytes: [UInt8](repeating: 128, count: count))
@@ -169,8 +170,8 @@ extension VideoConfiguration.Encoder {
   }
 }
 
-/// An encoder on a thread of its own, since it may block for as long as its driver likes. One that is given up while it
-/// blocks ends when it returns.
+/// An encoder on its own thread, because it may block for as long as its driver likes. An encoder that is
+/// abandoned while it blocks ends when it returns.
 private actor EncoderThread {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue: ReadingQueue
@@ -194,12 +195,13 @@ private actor EncoderThread {
   }
 }
 
-/// How often pictures come. Encoders share out their bit rate by the number of pictures, not by their times.
+/// The rate at which pictures come. Encoders distribute their bit rate by the number of pictures, not by
+/// their times.
 struct PictureRate: Sendable {
   private var last: CaptureInstant?
   private var interval = 1 / Double(EncoderSettings.nominalRate)
 
-  /// The mean of the last few, 1...120.
+  /// A moving average, 1...120.
   var picturesPerSecond: Double { 1 / interval }
 
   mutating func saw(_ time: CaptureInstant) {

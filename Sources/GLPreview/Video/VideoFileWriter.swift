@@ -1,4 +1,4 @@
-// Writes samples to a file: MP4 that players seek in, or the bare stream.
+// Writes samples to a file: an MP4 that players can seek in, or a bare stream.
 internal import Glibc
 
 /// Writes a video file.
@@ -12,14 +12,15 @@ internal import Glibc
 /// try file.finish()
 /// ```
 ///
-/// An MP4 file has its tables before its pictures, so that players show it while they load it. It appears under its name
-/// when it is finished, whole. FIFOs and standard output get fragments instead, as the pictures come.
+/// An MP4 file has its tables before its pictures, so that players can show it while they load it. It appears
+/// under its name when it is finished and complete. FIFOs and standard output get a fragmented MP4 instead,
+/// as the pictures come.
 public final class VideoFileWriter {
   /// The formats of video files.
   public enum Format: String, Sendable, Hashable, CaseIterable {
     /// MP4.
     case mp4
-    /// The bare stream of H.264 (Annex B), without times.
+    /// H.264 without a container (Annex B), without times.
     case h264
 
     /// The format for a file name, by its extension in any case; nil for other names.
@@ -49,7 +50,7 @@ public final class VideoFileWriter {
   ///
   /// - Parameters:
   ///   - path: the file's name.
-  ///   - format: its format; nil is that of the name, and MP4 where the name says none.
+  ///   - format: its format; nil for that of the name, or MP4 if the name has none.
   /// - Throws: `WriteError`.
   public init(_ path: String, _ format: Format? = nil) throws(WriteError) {
     self.path = path
@@ -72,7 +73,7 @@ public final class VideoFileWriter {
     }
   }
 
-  /// Appends a sample. Samples before the first key picture are left out.
+  /// Appends a sample. Samples before the first keyframe are left out.
   ///
   /// - Throws: `WriteError`.
   public func append(_ sample: VideoSample) throws(WriteError) {
@@ -93,9 +94,9 @@ public final class VideoFileWriter {
     byteCount += bytes.count
   }
 
-  /// Finishes the file. Without it no MP4 file is left.
+  /// Finishes the file. Without this call, no MP4 file is left.
   ///
-  /// - Parameter lastDuration: how long the last picture is shown; nil is as long as the one before.
+  /// - Parameter lastDuration: how long the last picture is shown; nil for as long as the one before.
   /// - Throws: `WriteError`; no partial file remains.
   public func finish(lastDuration: Duration? = nil) throws(WriteError) {
     guard case .samples(let samples) = target else { return }

@@ -1,4 +1,5 @@
-// Other nodes as a feature of the service: their cameras, and cameras that move between nodes by leases.
+// The cluster as a feature of the service: cameras of other nodes, and cameras that move between nodes by
+// leases.
 package import Hummingbird
 internal import Logging
 internal import NATS
@@ -7,16 +8,16 @@ package import ServiceLifecycle
 package struct ClusterFeature: ServiceFeature {
   private let core: ServiceCore
   private let views: ViewRoutes
-  /// This node among those that share cameras by leases; nil without.
+  /// This node's part in the leases; nil without NATS.
   let node: ClusterNode?
   let broker: ClusterBroker?
-  /// Answers programs by the broker.
+  /// Answers requests of programs over NATS.
   let responder: BrokerResponder?
   private let brokerEvents: BrokerEvents?
   private let peerEvents: PeerEvents
   package let forwarder: PeerForwarder
 
-  /// - Throws: errors of certificates.
+  /// - Throws: errors of the certificates.
   package init(_ core: ServiceCore, _ views: ViewRoutes) throws {
     (self.core, self.views) = (core, views)
     let (configuration, peers) = (core.configuration, core.peers)
@@ -63,16 +64,16 @@ package struct ClusterFeature: ServiceFeature {
 
   // MARK: Running
 
-  /// The broker ends last of these that need it.
+  /// `broker` comes before the services that use it, so that it shuts down after them.
   package var services: [any Service] {
     [core.peers, core.peerStreams, peerEvents]
       + [broker as (any Service)?, responder, brokerEvents].compactMap(\.self)
   }
 
-  /// A node gives its cameras up first of all, while it still serves.
+  /// The node releases its cameras first, while it still serves them.
   package var servicesEndingFirst: [any Service] { node.map { [$0] } ?? [] }
 
-  /// Stands before all routes that are added later.
+  /// Adds the middleware that runs before all routes that are added later.
   package func addRoutes(to group: ServiceRoutes) {
     group.add(
       middleware: PeerMiddleware(
@@ -94,7 +95,7 @@ package struct ClusterFeature: ServiceFeature {
     }
   }
 
-  /// Only now other nodes may hear of this one.
+  /// Announces this node to the others, now that it listens.
   package func didStart(at port: Int?) {
     guard let node else { return }
     let configuration = core.configuration
@@ -108,7 +109,7 @@ package struct ClusterFeature: ServiceFeature {
     answerByBroker()
   }
 
-  /// Answers programs for what is served now.
+  /// Answers requests over NATS for the cameras that are served now.
   private func answerByBroker() {
     responder?.serve(
       Dictionary(uniqueKeysWithValues: core.registry.served.names.map { ($0, node?.epoch(of: $0)) }))
@@ -126,7 +127,7 @@ package struct ClusterFeature: ServiceFeature {
       homes: configuration.configuration.homes, movable: configuration.configuration.leasedCameras)
   }
 
-  // MARK: What others see
+  // MARK: Listings
 
   private static func name(_ peers: PeerCatalogue) -> JSONValue {
     let cluster = peers.cluster
@@ -161,7 +162,8 @@ package struct ClusterFeature: ServiceFeature {
 
   package func lastingMembers(of camera: ServedCamera) -> [String: JSONValue] { members(of: camera) }
 
-  /// Another node gets this node's own cameras, and its name.
+  /// Adds this node's name, and for clients the peers and their cameras. Another node gets only this node's
+  /// own cameras and name.
   package func extend(_ listing: inout CameraListing, for request: Request, _ role: Role?) {
     let peers = core.peers
     if request.isFromPeer || peers.isShared { listing.members["node"] = Self.name(peers) }
@@ -182,7 +184,7 @@ package struct ClusterFeature: ServiceFeature {
 }
 
 extension ServerConfiguration {
-  /// Why other nodes that share cameras with this one by NATS can't ask it; nil if nothing is known to hinder them.
+  /// Why other nodes that share cameras by NATS may not reach this node; nil if no reason is known.
   var unreachableNode: String? {
     guard let broker = cluster.broker, cluster.url == nil, bind.isLocal else { return nil }
     let hosts = broker.servers.compactMap { try? NATSServerAddress($0).host }

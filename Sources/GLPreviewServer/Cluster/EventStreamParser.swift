@@ -1,16 +1,17 @@
-// A peer's answer to `GET /api/events`, taken apart as it comes: server-sent events (HTML Standard, 9.2.6), bounded.
+// Parses a peer's answer to `GET /api/events` incrementally: server-sent events (HTML Standard, 9.2.6) of
+// limited length.
 
 struct EventStreamParser {
   struct Message: Sendable, Hashable {
-    /// Nil if it has none, or none of a service of this kind.
+    /// Nil without an id, or with one that is not this service's format.
     var id: EventID?
     var type = ""
     var data: [UInt8] = []
   }
 
-  /// What to send as `Last-Event-ID`; nil before the peer has said it.
+  /// The value to send as `Last-Event-ID`; nil if no id is known yet.
   private(set) var lastID: String?
-  /// Messages that were left out because they are too long.
+  /// The number of messages dropped because they were too long.
   private(set) var droppedCount = 0
 
   private var line: [UInt8] = []
@@ -19,13 +20,13 @@ struct EventStreamParser {
   private var id: String?
   private var isTooLong = false
 
-  /// An event as long as may be, and the name of its field.
+  /// The longest event and the name of its field.
   private static let longestLine = RelayedEvent.longest + 16
   private static let longestID = 64
 
   init(after lastID: String? = nil) { self.lastID = lastID }
 
-  /// Takes the next bytes, and returns the messages that end in them.
+  /// Takes the next bytes, and returns the messages that they complete.
   mutating func read(_ bytes: some Collection<UInt8>) -> [Message] {
     var messages: [Message] = []
     var rest = bytes[...]
@@ -47,7 +48,7 @@ struct EventStreamParser {
     line += bytes
   }
 
-  /// The message that ends with this line, which is empty then.
+  /// The message that this line completes; nil unless the line is empty.
   private mutating func endLine() -> Message? {
     defer { (line, isLineTooLong) = ([], false) }
     if isLineTooLong {
@@ -60,7 +61,7 @@ struct EventStreamParser {
       return nil
     }
     defer { (message, id, isTooLong) = (Message(), nil, false) }
-    // The id counts without data, and of a message that is left out.
+    // An id counts even if its message has no data or is dropped.
     if let id { lastID = id }
     guard !isTooLong else {
       droppedCount += 1
@@ -90,7 +91,7 @@ struct EventStreamParser {
     }
   }
 
-  /// It is sent back in a header field.
+  /// Restricted because the id is sent back in a header field.
   private static func isOfID(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"): true

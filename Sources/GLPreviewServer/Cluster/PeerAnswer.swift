@@ -1,5 +1,5 @@
-// A peer's answer as clients get it: only fields and types that an answer of this service has. A peer is another machine,
-// and its answers reach pages at this service's address.
+// A peer's answer as clients get it: only header fields and content types that this service itself sends. A
+// peer is another machine, and pages receive its answers from this service's address.
 internal import AsyncHTTPClient
 internal import HTTPTypes
 internal import Hummingbird
@@ -10,7 +10,7 @@ internal import NIOHTTP1
 struct PeerAnswer: Sendable {
   let status: HTTPResponse.Status
   let headers: HTTPFields
-  /// Nil if the peer does not say.
+  /// Nil if the peer sends no length.
   let contentLength: Int?
 
   private static let types: Set<String> = [
@@ -25,11 +25,11 @@ struct PeerAnswer: Sendable {
   ]
   private static let families = ["x-frame-", "x-view-", "x-ustreamer-"]
 
-  /// - Throws: `Problem` 502 for what no service of this kind answers.
+  /// - Throws: `Problem` 502 for an answer that this service never gives.
   init(_ response: HTTPClientResponse, from node: String) throws(Problem) {
     let code = Int(response.status.code)
     switch code {
-    // This node has authenticated the client. The peer has refused this node, not the client.
+    // This node has authenticated the client, so the peer has refused this node and not the client.
     case 401: throw .peer(node, "does not accept this node's token")
     case 421: throw .peer(node, "does not know itself by the host name that this node uses")
     case 304, 200..<300, 400..<600: break
@@ -69,7 +69,7 @@ struct PeerAnswer: Sendable {
   }
 }
 
-/// A picture as a peer sent it. It counts against the memory budget while it is held.
+/// A peer's picture, unchanged. It counts against the memory budget while it is held.
 struct PeerPicture: Sendable {
   let head: PeerAnswer
   let bytes: ByteBuffer
@@ -77,7 +77,7 @@ struct PeerPicture: Sendable {
 }
 
 extension Problem {
-  /// 502: a node gives no answer that can be passed on.
+  /// 502: a node gives no answer that can be passed through.
   static func peer(_ node: String, _ reason: String) -> Problem {
     Problem(.badGateway, "node '\(node)' \(reason)", headers: ["Retry-After": "2"])
   }

@@ -1,4 +1,5 @@
-// Tells clients here of the peers' events: follows `GET /api/events` of each peer that does not tell them by the broker.
+// Relays the events of peers to clients here: follows `GET /api/events` of each peer that does not publish
+// them over NATS.
 internal import AsyncHTTPClient
 internal import Logging
 internal import NIOCore
@@ -12,15 +13,15 @@ final class PeerEvents: Service, CustomStringConvertible {
   private let metrics: ServiceMetrics
   private let limit: Duration
   private let logger: Logger
-  /// Where each peer's log is read on, also after a reload.
+  /// The id after which each peer's log is resumed, by URL. It outlives a reload.
   private let places = Mutex<[String: String]>([:])
 
   private static let path = "/api/events"
   private static let longestPause = Duration.seconds(10)
-  /// More than a peer's events may take. A flood stays with the peer.
+  /// More than a peer's events need. Reading is throttled to this rate, so that a flood stays with the peer.
   private static let mostBytesPerSecond = 2.0 * 1_048_576
 
-  /// `limit` is the time limit of the head of an answer.
+  /// `limit` is the timeout for the head of an answer.
   init(
     _ catalogue: PeerCatalogue, _ log: EventLog, counting metrics: ServiceMetrics, limit: Duration,
     logger: Logger
@@ -56,7 +57,7 @@ final class PeerEvents: Service, CustomStringConvertible {
     }
   }
 
-  /// Relays events for as long as the peer is to be heard, and answers.
+  /// Relays events until the peer stops answering or is no longer a source of events.
   private func read(_ url: String, _ rates: inout EventRates, onAnswer: () -> Void) async throws {
     var parser = EventStreamParser(after: places.withLock { $0[url] })
     var call = PeerClient.Call(peer: url, target: Self.path)
@@ -71,14 +72,14 @@ final class PeerEvents: Service, CustomStringConvertible {
     for try await bytes in response.body {
       let known = parser.droppedCount
       let messages = parser.read(bytes.readableBytesView)
-      // Where the log is read on is known before the first event, also if the peer is lost by then.
+      // Saves the id to resume after before the first event, in case the peer is lost by then.
       if messages.isEmpty { places.withLock { $0[url] = parser.lastID } }
       guard let peer = catalogue.cluster.eventSource(url) else { return }
       metrics.count(.heard(.failed), by: parser.droppedCount - known)
       let events = messages.filter { $0.type != "lost" }.compactMap { message in
         event(message, of: peer, &rates).map { (message.id, $0) }
       }
-      // Clients answer an event by asking for the cameras: the peer's list must show the change by then.
+      // Clients request the cameras after an event, so the peer's list must show the change by then.
       if events.contains(where: { $1.type != "snapshot" }) { await catalogue.refresh(url) }
       for (id, event) in events {
         metrics.count(.heard(log.relay(event, id, from: peer.name) ? .done : .dropped))
@@ -88,7 +89,8 @@ final class PeerEvents: Service, CustomStringConvertible {
     }
   }
 
-  /// Nil if it is no event of a service of this kind, is about a camera of another node, or is one too many.
+  /// Nil if the message is not an event of this service, is about a camera of another node, or exceeds the
+  /// rate limit.
   private func event(
     _ message: EventStreamParser.Message, of peer: KnownPeer, _ rates: inout EventRates
   ) -> RelayedEvent? {

@@ -13,19 +13,20 @@ package final class PeerForwarder: Sendable {
   private let requests: PeerRequests
   private let metrics: ServiceMetrics
   private let budget: MemoryBudget
-  /// How long an answer is waited for.
+  /// How long to wait for an answer.
   let limit: Duration
   private let logger: Logger
-  /// Equal requests for snapshots share one. Nothing is kept: only the camera's node knows what is still fresh.
+  /// Coalesces equal requests for snapshots. Nothing is cached, because only the camera's node knows which
+  /// pictures are still fresh.
   private let pictures = SingleFlightCache<PictureKey, PeerPicture>(capacity: 0) { _ in 0 }
-  /// Many who come at once for one stream ask once.
+  /// Coalesces concurrent checks of one stream.
   private let refusals = SingleFlightCache<PictureKey, Refusal?>(capacity: 0) { _ in 0 }
-  /// Why nodes did not answer the last request; nothing of those that did.
+  /// The error of each node's last request; none for nodes that answered it.
   private let failures = Mutex<[String: String]>([:])
-  /// Requests to each peer, so that a slow one holds up no other.
+  /// A limit of requests to each peer, so that a slow one does not hold up the others.
   private let gates = Mutex<[String: AdmissionLimit]>([:])
 
-  /// What equal answers depend on.
+  /// The properties of a request that its answer depends on.
   private struct PictureKey: Hashable {
     let peer: String
     let target: String
@@ -41,7 +42,7 @@ package final class PeerForwarder: Sendable {
   private static let largestPicture = 32 << 20
   /// The time that a node may take to encode an animation.
   private static let encoding = Duration.seconds(30)
-  /// What a client may tell the camera's node.
+  /// The header fields of a client's request that are forwarded.
   private static let fields: [HTTPField.Name] = [
     .accept, .contentType, .ifNoneMatch, .ifMatch, .range, .ifRange,
   ]
@@ -60,10 +61,10 @@ package final class PeerForwarder: Sendable {
     self.logger = logger
   }
 
-  /// The answer of a camera's node to a client's request.
+  /// Returns the answer of a camera's node to a client's request.
   ///
-  /// - Throws: `Problem`: 502 if the node does not answer, 504 if not in time, 503 and 429 if it is asked too much;
-  ///   `CameraIsHere`.
+  /// - Throws: `Problem`: 502 if the node does not answer, 504 if not in time, 503 and 429 if it has too many
+  ///   requests; `CameraIsHere`.
   func forward(_ request: Request, _ context: ServiceContext, to route: PeerRoute) async throws -> Response {
     let call = try await call(request, context, to: route)
     let whole = Self.time(for: request, limit: limit)
@@ -75,8 +76,9 @@ package final class PeerForwarder: Sendable {
     return Self.response(head, body, to: call, context, holding: permit)
   }
 
-  /// How long a node may take to begin its answer: what the client asks for, and for an animation, whose head comes when all of it
-  /// is encoded, until its end.
+  /// How long a node may take to begin its answer: `limit`, or longer if the client's `timeout` requires it.
+  /// An animation's head comes only when all of it is encoded, so the time until its end and for encoding is
+  /// added.
   static func time(for request: Request, limit: Duration) -> Duration {
     let words = request.uri.queryParameters
     let asked = words["timeout"].flatMap { Int($0) }.map { min(max($0, 0), 60_000) }
@@ -108,7 +110,7 @@ package final class PeerForwarder: Sendable {
       })
   }
 
-  /// Why a node refuses a stream: its answer to the same request; nil if it streams.
+  /// Returns a node's answer to a request for a stream if it refuses the stream; nil if it streams.
   func refusal(of request: Request, _ context: ServiceContext, by route: PeerRoute) async throws -> Response?
   {
     let call = try await call(request, context, to: route)
@@ -117,7 +119,7 @@ package final class PeerForwarder: Sendable {
     let refusal = try await shared(context.rest(of: limit), route) { [self] in
       try await refusals.value(key, { try gate.enter() }) { [self] () -> Refusal? in
         let (head, body) = try await send(call, route, within: limit)
-        // Not read to its end: the connection is closed.
+        // The body is not read to its end, so the connection is closed.
         guard head.status != .ok else { return nil }
         return Refusal(head: head, bytes: try await body.collect(upTo: 64 << 10))
       }
@@ -128,7 +130,7 @@ package final class PeerForwarder: Sendable {
     }
   }
 
-  /// A node's answer to an offer of WebRTC, as SDP both.
+  /// Returns a node's answer to a WebRTC offer. Both are SDP.
   func answer(
     to offer: String, at target: String, _ context: ServiceContext, by route: PeerRoute
   ) async throws -> String {
@@ -146,8 +148,8 @@ package final class PeerForwarder: Sendable {
     return text
   }
 
-  /// The result of work that several requests share. Each request waits for the rest of its own time and one second more, so
-  /// that the request that began the work still gets the error of the work.
+  /// The result of work that several requests share. Each request waits for the rest of its own time and one
+  /// second more, so that the request that began the work still gets the error of the work.
   private func shared<Value: Sendable>(
     _ rest: Duration, _ route: PeerRoute, _ wait: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
@@ -157,9 +159,9 @@ package final class PeerForwarder: Sendable {
     return value
   }
 
-  // MARK: What is of a node, and of no camera
+  // MARK: Requests to a node rather than a camera
 
-  /// A node's answer to a client's request, whatever becomes of the cameras meanwhile.
+  /// Forwards a client's request to a node, even if cameras move meanwhile.
   ///
   /// - Throws: `Problem`.
   package func pass(_ request: Request, _ context: ServiceContext, to peer: KnownPeer) async throws
@@ -171,7 +173,7 @@ package final class PeerForwarder: Sendable {
     return Self.response(head, body, to: call, context, holding: permit)
   }
 
-  /// A node's answer, read to its end.
+  /// Returns a node's answer, read to its end.
   ///
   /// - Throws: `Problem`.
   package func answer(
@@ -270,7 +272,8 @@ package final class PeerForwarder: Sendable {
     }
   }
 
-  /// Logs why a node does not answer, until it does or the reason is another: clients decide how often it is asked.
+  /// Logs why a node does not answer. A reason is logged once until it changes or the node answers, because
+  /// clients decide how often the node is asked.
   private func log(_ problem: Problem, of node: String) {
     guard [.badGateway, .gatewayTimeout].contains(problem.status) else { return }
     let last = failures.withLock { $0.updateValue(problem.detail, forKey: node) }
@@ -285,7 +288,8 @@ package final class PeerForwarder: Sendable {
 
   // MARK: Snapshots
 
-  /// Whether it is a snapshot that equal requests can share. With a maximum age, each has a time of its own.
+  /// Whether the request is for a snapshot that equal requests can share. With `max_age`, each depends on its
+  /// own time.
   private func isPicture(_ request: Request) -> Bool {
     let path = request.uri.path
     guard request.method == .get, request.uri.queryParameters["max_age"] == nil else { return false }
@@ -319,7 +323,7 @@ package final class PeerForwarder: Sendable {
       throw Problem.peer(route.node, "sends too much")
     }
     do {
-      // The rest follows at once, or the node hangs.
+      // The rest of the body follows at once unless the node hangs.
       let bytes = try await withDeadline(limit) { try await body.collect(upTo: Self.largestPicture) }
       guard let bytes else { throw Problem(.gatewayTimeout, "node '\(route.node)' did not answer in time") }
       return PeerPicture(head: head, bytes: bytes, lease: try budget.reserve(bytes.readableBytes))

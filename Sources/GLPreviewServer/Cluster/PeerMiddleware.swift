@@ -1,10 +1,12 @@
-// Requests for cameras that another node has: forwarded to it, or, for streams, answered by one stream from it.
+// Requests for cameras of other nodes. They are forwarded, or, for streams, served from one stream that this
+// node reads from the camera's node.
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 internal import NIOCore
 
-/// Stands before the routes of cameras. This node's own cameras go on to them, and so do names that nobody has.
+/// Runs before the routes of cameras. Requests for this node's own cameras and for unknown names go on to
+/// them.
 struct PeerMiddleware: ServiceMiddleware {
   let catalogue: PeerCatalogue
   let forwarder: PeerForwarder
@@ -13,7 +15,7 @@ struct PeerMiddleware: ServiceMiddleware {
   let videos: VideoRoutes
   let sockets: WebSocketRoutes
   let borrowed: CompatibilityRoutes
-  /// The lease by which this node has a camera; nil without.
+  /// The epoch of the lease by which this node has a camera; nil without a lease.
   let epoch: @Sendable (_ camera: String) -> UInt64?
 
   /// RFC 5842.
@@ -48,7 +50,7 @@ struct PeerMiddleware: ServiceMiddleware {
     }
     guard let route = catalogue.route(to: target.camera) else {
       guard catalogue.isExpected(target.camera) else {
-        // What was waited for an owner is not taken off the camera's own time.
+        // The wait for an owner does not count against the camera's own time limit.
         context.startedAt = context.startedAt + (CaptureClock.now - arrived)
         return try await next(request, context)
       }
@@ -69,7 +71,8 @@ struct PeerMiddleware: ServiceMiddleware {
         return try await stream(target, as: .video, request, context, route)
       case .socket: return try await socket(target, request, context, route)
       case .request, .video, .offer:
-        // Its body can be read once, and this node may have to do what another could not.
+        // The body can be read only once, and this node may have to handle the request if the camera moves
+        // here.
         if request.method.changesSomething { _ = try await request.collectBody(upTo: context.maxUploadSize) }
         if target.kind == .offer, let answer = try await offer(target, request, context, route) {
           return answer
@@ -79,14 +82,14 @@ struct PeerMiddleware: ServiceMiddleware {
         }
       }
     } catch is CameraIsHere {
-      // What was waited for another node is not taken off the camera's own time.
+      // The wait for the other node does not count against the camera's own time limit.
       context.startedAt = CaptureClock.now
       return try await next(request, context)
     }
   }
 
-  /// Nil where the node does not answer, or draws too much, and the view may be one of several: then the stream shows that, or the view
-  /// as it is served.
+  /// Returns nil on 429, 502, 503 or 504 if the request is for `/api/stream`. That route then answers: it
+  /// shows the error, or the view as it is served.
   private func pictures(
     _ target: Target, _ request: Request, _ context: ServiceContext, _ route: PeerRoute
   ) async throws -> Response? {
@@ -103,7 +106,7 @@ struct PeerMiddleware: ServiceMiddleware {
     _ route: PeerRoute
   ) async throws -> Response {
     let view = target.view ?? route.camera.views.first?.name ?? ""
-    // The node checks the words of the URL, and answers for them.
+    // The camera's node checks the URL's parameters and answers for them.
     let asked = kind == .jpegs ? target.asked(request) : request
     let address = request.address(of: view, target.camera, as: kind)
     if try !guests.isAccepted(address, at: route),
@@ -115,7 +118,7 @@ struct PeerMiddleware: ServiceMiddleware {
     }
     let guest = try known(address)
     var context = context
-    // What was waited for the node is not taken off the time for the first picture.
+    // The wait for the node does not count against the time for the first frame.
     context.startedAt = CaptureClock.now
     return switch kind {
     case .jpegs: try await streams.stream(guest, request, context)
@@ -123,7 +126,9 @@ struct PeerMiddleware: ServiceMiddleware {
     }
   }
 
-  /// The view of a camera that another node has just had, and whose parameters that has accepted.
+  /// The view of a peer's camera whose parameters the peer has just accepted.
+  ///
+  /// - Throws: `Problem` 503 if the camera has moved meanwhile.
   private func known(_ address: ViewAddress) throws -> ServedPreview {
     var address = address
     address.isAccepted = true
@@ -133,7 +138,7 @@ struct PeerMiddleware: ServiceMiddleware {
     return guest
   }
 
-  /// The answer of this node to an offer, or to the question what to offer; nil if only the camera's node has one.
+  /// This node's answer to a WebRTC offer, or to `OPTIONS`; nil if only the camera's node can answer.
   private func offer(
     _ target: Target, _ request: Request, _ context: ServiceContext, _ route: PeerRoute
   ) async throws -> Response? {
@@ -143,13 +148,14 @@ struct PeerMiddleware: ServiceMiddleware {
     return try await sockets.offers.answer(guest, request, context)
   }
 
-  /// The view of a peer's camera that an offer is for; nil if there is none, or no WebRTC here.
+  /// The view of a peer's camera that an offer is for; nil if there is none, or if this node has no WebRTC.
   private func offeredView(_ target: Target, _ route: PeerRoute) -> String? {
     guard sockets.offers.isAvailable else { return nil }
     return route.camera.views.first { target.view == nil || $0.name == target.view }?.name
   }
 
-  /// What a WebRTC session here shows of a peer's view; nil if its node refuses the stream, as one without an encoder does.
+  /// The view that a WebRTC session of this node shows for a peer's view. Nil if the peer refuses the stream,
+  /// as a node without an encoder does.
   private func offered(
     _ view: String, _ context: ServiceContext, _ route: PeerRoute
   ) async throws -> ServedPreview? {
@@ -167,14 +173,14 @@ struct PeerMiddleware: ServiceMiddleware {
     return try known(address)
   }
 
-  /// What is played over the socket is read from the node here.
+  /// Serves the socket here. Its stream is read from the camera's node.
   private func socket(
     _ target: Target, _ request: Request, _ context: ServiceContext, _ route: PeerRoute
   ) async throws -> Response {
     let view = target.view ?? route.camera.views.first?.name ?? ""
     let (camera, request) = (target.camera, request.without("src"))
     let source = ["src=\(camera)/\(view)", request.uri.query].compactMap(\.self).joined(separator: "&")
-    // Without an encoder, the node may still have JPEGs.
+    // A node without an encoder may still have JPEGs.
     if try !guests.isAccepted(request.address(of: view, camera, as: .video), at: route) {
       let video = request.at("/api/stream.mp4", with: source)
       let refusal = try await context.whileClientStays {
@@ -194,15 +200,15 @@ struct PeerMiddleware: ServiceMiddleware {
     return try await sockets.response(show, to: request, context)
   }
 
-  /// What a request is about.
+  /// The camera, view and kind of a request.
   private struct Target {
     let camera: String
-    /// Of streams; nil for the first.
+    /// The view of a stream; nil for the camera's first view.
     var view: String?
     var kind = RouteRule.Forwarding.request
-    /// Whether it is the only one in a list of views.
+    /// Whether the view is the only `view` parameter of `/api/stream`.
     var isListed = false
-    /// The name of a WebRTC session; nil for all else.
+    /// The name of a WebRTC session; nil for other requests.
     var session: String?
 
     private static let suffixes: [String: RouteRule.Forwarding] = [
@@ -227,7 +233,7 @@ struct PeerMiddleware: ServiceMiddleware {
       guard let name = context.parameters.get("camera") else { return nil }
       camera = name
       guard let file = context.parameters.get("file") else { return }
-      // Proxies in front of a node may take these for steps in its tree.
+      // Proxies in front of a node may take these for steps in its directory tree.
       guard file != "." && file != ".." else { return nil }
       if kind == .offer {
         view = file
@@ -241,8 +247,8 @@ struct PeerMiddleware: ServiceMiddleware {
       (view, self.kind) = (parts.dropLast().joined(separator: "."), kind)
     }
 
-    /// The view of `/api/stream` if it is the only one: then it is asked for as by its own URL. Nil for several, and for what is no
-    /// name.
+    /// The view of `/api/stream` if it is the only one: it is then requested by its own URL. Nil for several
+    /// views and for an invalid name.
     private static func onlyView(of request: Request) -> (camera: String, view: String)? {
       let names = request.uri.queryParameters.filter { $0.key == "view" }.map { String($0.value) }
       let parts = names.first?.split(separator: "/", maxSplits: 1).map(String.init) ?? []
@@ -252,7 +258,8 @@ struct PeerMiddleware: ServiceMiddleware {
       return (parts[0], parts[1])
     }
 
-    /// What the node is asked whether it refuses the stream. The client's name for itself is no word of it.
+    /// The request that checks whether the node refuses the stream. `key`, the client's name for itself, is
+    /// left out.
     func asked(_ request: Request) -> Request {
       let request = request.without("key")
       guard isListed, let view else { return request }

@@ -1,12 +1,12 @@
-// Requests to the node that has a camera. Until a node has answered, they follow the camera to its
-// next owner: a node that has just died accepts requests for a while, and answers none, or refuses connections.
+// Requests to the node that has a camera. Until a node has answered, they follow the camera to its next
+// owner: a node that has just died may accept requests for a while and answer none, or refuse connections.
 internal import AsyncHTTPClient
 internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// The camera of a request has come to this node, which has to answer itself.
+/// The camera of a request has moved to this node, which must answer itself.
 struct CameraIsHere: Error {}
 
 struct PeerRequests: Sendable {
@@ -14,33 +14,33 @@ struct PeerRequests: Sendable {
 
   struct Answer: Sendable {
     let response: HTTPClientResponse
-    /// The node that gave it.
+    /// The node that gave the answer.
     let route: PeerRoute
   }
 
   private enum Event: Sendable {
     case ended(Result<Answer?, any Error>, PeerRoute, attempt: Int)
     case moved(PeerCatalogue.NextOwner, attempt: Int)
-    /// It is time to ask the owner again that was away.
+    /// Asks the unavailable owner again.
     case again(PeerRoute, attempt: Int)
   }
 
-  /// How often a new owner is asked that does not know yet that it is one.
+  /// How often a request is retried at a new owner that does not know yet that it has the camera.
   private static let tries = 6
-  /// More changes than this are no takeover, but a store that can't be trusted.
+  /// The most changes of owner that a request follows. More mean that the store can't be trusted.
   private static let mostMoves = 4
-  /// How often an owner is asked that is away.
+  /// The interval at which an unavailable owner is asked again.
   private static let asksEvery = Duration.milliseconds(300)
 
   /// Sends a request, and waits for the head of the answer; nil if none comes within `limit`.
   ///
-  /// What only reads is sent to each further owner too, and the first good answer counts. What changes something is sent once;
-  /// if it certainly was not, it is sent to the next owner.
+  /// A request that only reads is sent to each further owner too, and the first good answer counts. A request
+  /// that changes something is sent once; if it certainly was not carried out, it is sent to the next owner.
   ///
   /// - Throws: `CameraIsHere`; `Problem`; the errors of the connection.
   func send(_ call: PeerClient.Call, to route: PeerRoute, within limit: Duration) async throws -> Answer? {
     let deadline = CaptureClock.now + limit
-    // What an owner that moves was away with is told only if no other comes in time.
+    // If no new owner answers in time, the old owner's error is returned.
     let away = Watched<Result<Answer?, any Error>?>(nil)
     let answer = try await withDeadline(limit) {
       try await race(call, route, until: deadline) { result in away.update { $0 = result } }
@@ -78,7 +78,7 @@ struct PeerRequests: Sendable {
       follow(first)
       while let event = try await group.next() {
         switch event {
-        // That an earlier owner refuses it, or fails, says nothing of the last one.
+        // A refusal or an error of an earlier owner does not decide the result.
         case .ended(let result, let route, let attempt):
           guard attempt == last || result.isGood else { continue }
           guard route.moves, last < Self.mostMoves, result.isAway(mayRepeat: isRepeatable) else {
@@ -109,7 +109,7 @@ struct PeerRequests: Sendable {
 
   /// The answer of one node.
   ///
-  /// One that is new to the camera may have to hear of it first, so that it is asked until it has.
+  /// A new owner may not know yet that it has the camera, so the request is retried a few times.
   private func answer(
     _ call: PeerClient.Call, _ route: PeerRoute, isNew: Bool, _ deadline: CaptureInstant
   ) async -> Result<Answer?, any Error> {
@@ -122,13 +122,14 @@ struct PeerRequests: Sendable {
     return await answer(call, route, deadline)
   }
 
-  /// Nil if none comes in time.
+  /// Succeeds with nil if no answer comes in time.
   private func answer(
     _ call: PeerClient.Call, _ route: PeerRoute, _ deadline: CaptureInstant
   ) async -> Result<Answer?, any Error> {
     var call = call
     call.peer = route.url
-    // Any owner gives the same picture; only the right one may change something. A camera that does not move has no other.
+    // Every owner gives the same picture, but only the current one may change something. A camera that does
+    // not move has only one owner.
     if route.moves, let epoch = route.epoch, call.method != .GET, call.method != .HEAD {
       call.headers.replaceOrAdd(name: PeerField.epoch, value: "\(epoch)")
     }
@@ -143,18 +144,18 @@ struct PeerRequests: Sendable {
 }
 
 extension Result<PeerRequests.Answer?, any Error> {
-  /// Whether it is an answer with what was asked for.
+  /// Whether the answer has a status below 400.
   fileprivate var isGood: Bool {
     if case .success(let answer?) = self { answer.response.status.code < 400 } else { false }
   }
 
-  /// Whether the node has not got the camera, as far as it knows.
+  /// Whether the node does not have the camera, as far as it knows.
   fileprivate var isTooEarly: Bool {
     if case .success(let answer?) = self { [503, 508].contains(answer.response.status.code) } else { false }
   }
 
-  /// Whether the node has not answered because it is dead or has not got the camera. Of what can't be repeated it must be certain
-  /// that the node has done nothing.
+  /// Whether the node gave no answer because it is dead or does not have the camera. Unless the request may
+  /// be repeated, it must be certain that the node has done nothing.
   fileprivate func isAway(mayRepeat: Bool) -> Bool {
     switch self {
     case .success(let answer?): !answer.response.headers[PeerField.elsewhere].isEmpty

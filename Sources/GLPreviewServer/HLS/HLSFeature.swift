@@ -5,7 +5,8 @@ internal import NIOCore
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// A media playlist and, below its path, its segments. A view has one rendition, so that it needs no master playlist (docs/hls.md).
+/// A media playlist and, below its path, its segments. A view has one rendition, so that it needs no master
+/// playlist (docs/hls.md).
 package final class HLSFeature: ServiceFeature, Service {
   private let videos: VideoRoutes
   private let gate = AdmissionLimit(capacity: 1024, subject: "viewers of HLS", retryAfter: 5)
@@ -51,8 +52,8 @@ package final class HLSFeature: ServiceFeature, Service {
     streams.withLock { $0.removeAll { !$0.forgetViewers(at: now) } }
   }
 
-  /// The stream that a request is for, with its viewer; nil if there is none and it does not begin. One of a view as it looked before a
-  /// change is not found.
+  /// Returns the stream that a request is for, and counts its viewer. Nil if there is no stream and `begins`
+  /// is false. A stream of a view's earlier configuration is not found.
   private func stream(
     _ request: Request, _ context: ServiceContext, begins: Bool = false
   ) async throws -> HLSStream? {

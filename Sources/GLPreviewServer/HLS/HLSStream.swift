@@ -1,7 +1,7 @@
 // A view as HLS: its video is read while players ask for the playlist or its segments.
 internal import NIOCore
 
-/// One view for all players that ask for it with equal parameters.
+/// One view for all players that request it with equal parameters.
 final class HLSStream: Sendable {
   /// HLS has no connection: players at one address with equal secrets and programs are one viewer.
   struct Viewer: Hashable {
@@ -52,7 +52,8 @@ final class HLSStream: Sendable {
     update { $0.visits[viewer] = (now, permit, own) }
   }
 
-  /// Forgets viewers that have asked for nothing in three target durations. Returns whether one is left.
+  /// Forgets viewers that have sent no request for three target durations. Returns whether any viewer is
+  /// left.
   func forgetViewers(at now: CaptureInstant) -> Bool {
     update { state in
       let most = Duration.seconds(3 * (state.timeline.target ?? 20))
@@ -62,11 +63,11 @@ final class HLSStream: Sendable {
     }
   }
 
-  /// Whether it has ended, or is about to, for want of viewers.
+  /// Whether the stream has ended, or is about to for lack of viewers.
   var isOver: Bool { state.withLock { $0.end != nil || $0.visits.isEmpty } }
 
-  /// The playlist for a viewer of `now`, once there is a segment; nil if there is none in time. The viewer is not forgotten while it
-  /// waits, since a camera may begin later than three target durations.
+  /// The playlist for a viewer of `now`, once there is a segment; nil if there is none in time. The viewer is
+  /// not forgotten while it waits, since a camera may begin later than three target durations.
   func playlist(
     _ query: String, for viewer: Viewer, at now: CaptureInstant, within limit: Duration
   ) async throws -> String? {

@@ -19,15 +19,15 @@ struct HLSTimeline: Sendable {
 
   /// A keyframe is requested after `usual`, and begins a segment after `shortest`.
   private static let (shortest, usual) = (Duration.milliseconds(1500), Duration.milliseconds(1900))
-  /// In seconds, by the first segment.
+  /// The target duration in seconds, set by the first segment.
   private(set) var target: Int?
   private var segments: [Segment] = []
   private var open: Segment?
   private var mp4 = FragmentedMP4()
   private var (map, next, discontinuity): (Int, Int, Int)
 
-  /// Sequence numbers begin with `number`. Where that is the second of the creation, they increase from timeline to timeline: a player
-  /// that was paused continues with the next one.
+  /// Sequence numbers begin with `number`. If that is the second of the creation, they increase from timeline
+  /// to timeline, so a player that was paused continues with the next one.
   init(from number: Int) { (map, next, discontinuity) = (number, number, number) }
 
   /// Adds the next sample. Returns whether the next segment lacks a keyframe.
@@ -56,7 +56,7 @@ struct HLSTimeline: Sendable {
     return sample.format.encoder != nil && age >= Self.usual && !sample.isKey
   }
 
-  /// Rounded, it is the target duration.
+  /// The longest duration that rounds to the target duration.
   private var longest: Duration { .milliseconds((target ?? 6) * 1000 + 499) }
 
   private mutating func close(after duration: Duration) {
@@ -69,7 +69,8 @@ struct HLSTimeline: Sendable {
     segments.removeFirst(newest(8 * target))
   }
 
-  /// The next sample begins with another initialization segment. Samples before the first whole segment are left out.
+  /// The next sample begins with another initialization segment. Samples before the first whole segment are
+  /// left out.
   private mutating func restart() {
     if target != nil, let open {
       close(after: min(.seconds(Double(max(mp4.length - open.start, 3000)) / 90_000), longest))
@@ -83,7 +84,8 @@ struct HLSTimeline: Sendable {
     segments.indices.last { segments[$0...].reduce(.zero) { $0 + $1.duration } >= .seconds(seconds) } ?? 0
   }
 
-  /// The playlist of the newest segments, of whose URIs `path` is the beginning and `query` the end; nil without any.
+  /// The playlist of the newest segments; nil if there are none. Each segment's URI begins with `path` and
+  /// ends with `query`.
   func playlist(_ path: String, _ query: String) -> String? {
     let listed = segments[newest(3 * (target ?? 0))...]
     guard let target, let first = listed.first else { return nil }

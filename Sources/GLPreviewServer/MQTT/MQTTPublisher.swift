@@ -1,10 +1,10 @@
-// Tells an MQTT server of this node's cameras: their states, pictures, events and Home Assistant's discovery; and takes
-// snapshots when it is asked to.
+// Publishes this node's cameras at an MQTT server: their states, pictures and events, and Home Assistant's
+// discovery. Also takes snapshots on command.
 internal import FoundationEssentials
 internal import Logging
 internal import ServiceLifecycle
 
-/// Each node tells of the cameras that it serves. Nothing here delays the service, or ends it.
+/// Each node publishes the cameras that it serves. Nothing here delays the service, or ends it.
 final class MQTTPublisher: Service, CustomStringConvertible {
   let client: MQTTClient
   let topics: MQTTTopics
@@ -21,17 +21,17 @@ final class MQTTPublisher: Service, CustomStringConvertible {
   private let state = Watched(State())
 
   private struct State {
-    /// The cameras that the server was told of.
+    /// The cameras that were published.
     var cameras: Set<String> = []
-    /// Those that are watched for motion, or have told of some.
+    /// The cameras that are watched for motion, or have reported some.
     var moving: Set<String> = []
-    /// Each camera's last picture, by the name of its source.
+    /// The last attempt to take each camera's picture, by the name of its source.
     var pictures: [String: Picture] = [:]
-    /// What each camera's published picture shows, and when it was captured, by the name of its source.
+    /// The view that each camera's published picture shows, and its capture time, by the name of the source.
     var published: [String: (shown: Shown, captured: CaptureInstant)] = [:]
   }
 
-  /// A view as it was served.
+  /// A view and its state as served.
   private struct Shown: Equatable {
     let view: ObjectIdentifier
     let served: ServedView
@@ -42,15 +42,15 @@ final class MQTTPublisher: Service, CustomStringConvertible {
   private struct Picture {
     let time: CaptureInstant
     let isLive: Bool
-    /// What it shows; nil if the camera had no view that is switched on.
+    /// The view of the picture; nil if the camera had no view that is switched on.
     let shown: Shown?
   }
 
   private static let closesWithin = Duration.seconds(1)
-  /// When a camera that gave no picture is asked again, though nothing tells that it works.
+  /// How often a camera that gave no picture is asked again, even if nothing reports that it works.
   private static let asksLostEvery = Duration.seconds(10)
   private static let lookInterval = Duration.seconds(1)
-  /// How often frame rates are told, in looks.
+  /// How often states, with their frame rates, are published, in steps of `lookInterval`.
   private static let looksPerState = 10
   private static let quality = 80
   /// The most snapshots that wait to be published.
@@ -64,7 +64,8 @@ final class MQTTPublisher: Service, CustomStringConvertible {
   ) throws(ConfigurationError) {
     let node = core.configuration.nodeName
     topics = MQTTTopics(configuration, node: node, version: core.version)
-    // The same id at each connection has the server end an old one, with its will, before it lets the new one in.
+    // A fixed client id makes the server end an old connection, and publish its will, before it accepts the
+    // new one.
     let id = "glpreview-\(configuration.prefix.replacing("/", with: "-"))-\(node)"
     client = try MQTTClient(
       configuration, id: id,
@@ -98,7 +99,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
 
   // MARK: States
 
-  /// Has the server know what is served here, and how it is.
+  /// Publishes which cameras are served here, and their states.
   private func tellStates() {
     let cameras = registry.cameras.map { ($0.configuration.name, topics.state(watch.report(of: $0))) }
     let names = Set(cameras.map(\.0))
@@ -110,21 +111,22 @@ final class MQTTPublisher: Service, CustomStringConvertible {
       let sources = Set(registry.cameras.map(\.source))
       state.pictures = state.pictures.filter { sources.contains($0.key) }
       state.published = state.published.filter { sources.contains($0.key) }
-      // Nothing moves before a camera that has told of nothing, whatever the server still has.
+      // A watched camera that has reported nothing yet is set to no motion, whatever the server retains.
       let still = Set(watched).subtracting(state.moving)
       state.moving.formUnion(still)
       return (gone, new, state.moving, still)
     }
     client.update { outbox in
       for camera in gone {
-        // What another node tells of it stays.
+        // If another node has the camera, its messages stay at the server.
         let released = peers.moves(camera) || peers.cluster[camera: camera] != nil
         let others = [topics.state(camera), topics.picture(camera), topics.motion(camera)]
         for topic in topics.discovery(of: camera, hasMotion: true).map(\.topic) + others {
           if released { outbox.release(topic) } else { outbox.clear(topic) }
         }
       }
-      // The server keeps what an earlier run has told, of views and of motion that may have been switched off since.
+      // The server retains messages of an earlier run. Their views or motion may have been switched off
+      // since.
       for camera in new {
         if registry.served[camera: camera].flatMap(shownView(of:)) == nil {
           outbox.forget(topics.picture(camera))
@@ -141,8 +143,8 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     }
   }
 
-  /// Looks once a second for pictures that are due, and less often for frame rates. A change of a view
-  /// that hides something clears its picture at once.
+  /// Takes due pictures once a second, and publishes states less often. A change of a view that hides
+  /// something clears its picture at once.
   private func look() async {
     var number = 0
     while !Task.isCancelled {
@@ -158,7 +160,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     }
   }
 
-  /// Has the server forget the picture of a camera if that shows something else than the camera's first view does now.
+  /// Clears a camera's picture at the server if it does not show what the camera's first view shows now.
   private func clearHidden(_ camera: ServedCamera) {
     client.update { outbox in
       let shown = shownView(of: camera).map(Shown.init)
@@ -188,7 +190,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     }
   }
 
-  /// A camera has a motion sensor as soon as it tells of motion.
+  /// Publishes motion. A camera gets a motion sensor when it first reports motion.
   private func tellMotion(_ event: OwnEvent) {
     guard let event = try? JSONDecoder().decode(Event.self, from: Data(event.data)),
       let camera = event.camera, registry.served[camera: camera] != nil, let what = event.what
@@ -201,9 +203,9 @@ final class MQTTPublisher: Service, CustomStringConvertible {
 
   // MARK: Snapshots
 
-  /// Takes a snapshot as POST does, one after another.
+  /// Takes a snapshot as POST does. Commands are carried out one after another.
   private func obey(_ message: MQTTMessage) async {
-    // What was kept is no command: it would be obeyed at every connection.
+    // A retained message is not a command: it would be carried out at every connection.
     guard !message.isRetained, let camera = topics.camera(ofCommand: message.topic),
       registry.served[camera: camera] != nil
     else { return }
@@ -230,7 +232,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
       var isLive = false
       let view = shownView(of: camera)
       let last = state.withLock { $0.pictures[camera.source] }
-      // The server keeps no picture of what nobody may see any more.
+      // The server must not retain a picture that clients may not see any more.
       if last?.shown != view.map(Shown.init) {
         client.update { $0.clear(topics.picture(camera.configuration.name)) }
       }
@@ -239,7 +241,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
           "no picture for MQTT",
           metadata: ["camera": "\(camera.configuration.name)", "reason": "\(Redaction.message("\(error)"))"])
       }
-      // Nor one of an earlier run, which may show what is masked now, in place of one that the camera does not give.
+      // Nor a picture of an earlier run if the camera gives none now: it may show what is masked today.
       if last == nil {
         client.update { outbox in
           guard state.withLock({ $0.published[camera.source] }) == nil else { return }
@@ -253,17 +255,18 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     }
   }
 
-  /// A camera that gave none is asked again when it works, and one that shows something else now.
+  /// Whether a picture is due: the first one, after a change of the view, when a camera that gave none works
+  /// again, or after the configured interval.
   private func isDue(_ camera: ServedCamera) -> Bool {
     guard let last = state.withLock({ $0.pictures[camera.source] }) else { return true }
     if last.shown != shownView(of: camera).map(Shown.init) { return true }
-    // One that nobody watches is not seen to work until it is asked.
+    // A camera without viewers does not report that it works until it is asked.
     let isRested = CaptureClock.now - last.time >= Self.asksLostEvery
     if !last.isLive, isRested || watch.report(of: camera).state == .live { return true }
     return configuration.pictures.map { CaptureClock.now - last.time >= $0 } ?? false
   }
 
-  /// The first view that is switched on, as everybody may see it who may look at all.
+  /// The first view that is switched on, as every client with the role `read` may see it.
   private func shownView(of camera: ServedCamera) -> ServedPreview? {
     camera.views.first(where: \.served.isEnabled)
   }
@@ -277,10 +280,10 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     return snapshot.sourceState == .live
   }
 
-  /// A snapshot that somebody has taken.
+  /// Publishes a snapshot that was taken on request.
   private func publish(_ taken: TakenSnapshot) async {
     let snapshot = taken.snapshot
-    // As it was when it was drawn.
+    // The view as it was when it was drawn.
     guard let camera = registry.served[camera: snapshot.camera], let shown = shownView(of: camera),
       let view = taken.views.first(where: { $0.name == shown.name }), let picture = snapshot[view.name]
     else { return }
@@ -300,12 +303,13 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     let lease = try registry.budget.reserve(jpeg.bytes.count)
     let name = camera.configuration.name
     client.update { outbox in
-      // It may have been removed meanwhile; what is cleared is cleared after this, or the camera is not there any more.
+      // The view may have changed or been removed meanwhile. If it changes after this check, its picture is
+      // cleared afterwards.
       let shown = Shown(view)
       guard let now = registry.served[camera: name], now.source == camera.source,
         shownView(of: now).map(Shown.init) == shown
       else { return }
-      // A snapshot of an earlier moment does not replace a later one.
+      // A snapshot with an earlier capture time does not replace a later one.
       let isNewest = state.update { state in
         if let last = state.published[now.source], last.shown == shown, last.captured > picture.timestamp {
           return false

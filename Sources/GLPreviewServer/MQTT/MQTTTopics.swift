@@ -1,6 +1,7 @@
-// The topics and messages of a node and its cameras, those of Home Assistant's discovery among them. Values, no I/O.
+// The topics and messages of a node and its cameras, including Home Assistant's discovery. Values, no I/O.
 
-/// Names of topics. Cameras' and nodes' names have neither wildcards nor slashes (`ViewConfiguration.check(name:)`).
+/// Names of topics. Names of cameras and nodes have neither wildcards nor slashes
+/// (`ViewConfiguration.check(name:)`).
 struct MQTTTopics: Sendable {
   let prefix: String
   /// The prefix of Home Assistant's discovery; nil for none.
@@ -14,9 +15,9 @@ struct MQTTTopics: Sendable {
     (self.node, self.version) = (node, version)
   }
 
-  /// Whether the node is there: `online` or `offline`.
+  /// Whether the node is online: `online` or `offline`.
   var status: String { "\(prefix)/\(node)/status" }
-  /// What anybody publishes to have snapshots taken.
+  /// The topics that clients publish to for a snapshot.
   var commands: String { "\(prefix)/+/snapshot" }
 
   func state(_ camera: String) -> String { "\(prefix)/\(camera)/state" }
@@ -34,7 +35,7 @@ struct MQTTTopics: Sendable {
 
   // MARK: Discovery
 
-  /// What Home Assistant calls a camera's device: its letters, digits, `-` and `_`.
+  /// The id of a camera's device in Home Assistant: letters, digits, `-` and `_`. Other bytes are escaped.
   private func device(_ camera: String) -> String {
     var id = ""
     for byte in "\(prefix)_\(camera)".utf8 {
@@ -48,8 +49,8 @@ struct MQTTTopics: Sendable {
     return id
   }
 
-  /// The messages by which Home Assistant finds a camera: its picture, whether and how it works, and a button for a snapshot;
-  /// with `hasMotion` also whether something moves.
+  /// The messages by which Home Assistant discovers a camera: its picture, its state, whether it has a
+  /// problem, its frame rate, and a button for a snapshot. With `hasMotion` also a motion sensor.
   func discovery(of camera: String, hasMotion: Bool) -> [MQTTMessage] {
     var entities: [Entity] = [
       Entity("camera", "picture", "Picture", ["topic": picture(camera)]),
@@ -83,7 +84,7 @@ struct MQTTTopics: Sendable {
     return entities.compactMap { message(of: $0, camera) }
   }
 
-  /// The states of a camera that does not work. One that nobody watches is idle.
+  /// The states of a camera that does not work. A camera without viewers is idle.
   private static let troubles = SourceState.allCases.filter(\.isTrouble).map { "'\($0.rawValue)'" }
     .joined(separator: ", ")
 

@@ -1,9 +1,9 @@
-// The change of what a camera is watched for in a PATCH. It lasts until the configuration changes.
+// A PATCH of a camera's motion settings. The change lasts until the configuration changes.
 internal import FoundationEssentials
 internal import HTTPTypes
 
-/// A body such as `{"sensitivity": 60, "zones": ["gate=0,0.5,0.4,0.5"]}`, with the keys of `motion` in the configuration but
-/// `rate`. Null is what the configuration says.
+/// A body such as `{"sensitivity": 60, "zones": ["gate=0,0.5,0.4,0.5"]}`, with the keys of `motion` in the
+/// configuration except `rate`. Null restores the configured value.
 struct MotionChange {
   private let members: [String: Member]
 
@@ -42,7 +42,7 @@ struct MotionChange {
     }
   }
 
-  /// The settings with the change.
+  /// The settings after the change.
   ///
   /// - Throws: `Problem` 400 that names the key.
   func applied(to settings: MotionSettings, _ configured: MotionSettings) throws(Problem) -> MotionSettings {

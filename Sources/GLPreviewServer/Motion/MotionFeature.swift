@@ -6,7 +6,7 @@ package struct MotionFeature: ServiceFeature {
   private let core: ServiceCore
   let motion: MotionWatch
 
-  /// `onNews` is called with what moves before a camera, after that has become an event.
+  /// `onNews` is called for changes of a camera's motion, after they were published as events.
   package init(
     _ core: ServiceCore, onNews: @escaping @Sendable (_ camera: String, MotionEpisodes.News) -> Void
   ) {

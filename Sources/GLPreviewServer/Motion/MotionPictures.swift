@@ -1,34 +1,35 @@
-// The best picture of each motion event. It shows the camera's first enabled view, which every client with the role `read` may see.
+// The best picture of each motion event. It shows the camera's first enabled view, which every client with
+// the role `read` may see.
 internal import Logging
 
-/// Takes and keeps the pictures of motion events, some for each camera.
+/// Takes and stores the pictures of motion events, a limited number for each camera.
 final class MotionPictures: Sendable {
-  /// One picture, as it is sent.
+  /// The picture of one event, encoded.
   struct Kept: Sendable {
     fileprivate let event: Int
     fileprivate let bestAt: CaptureInstant
-    /// Ends when the view may not be shown any more, or shows something else.
+    /// Revoked when the view may no longer be shown, or shows something else.
     fileprivate let grant: Grant<ViewRight>
-    /// At most `largest`.
+    /// At most `largest` in size.
     let whole: EncodedPicture
-    /// At most `thumbnail`, with a frame around what moved.
+    /// At most `thumbnail` in size, with a frame around what moved.
     let framed: EncodedPicture
     fileprivate let lease: MemoryLease
 
     fileprivate var bytes: Int { whole.bytes.count + framed.bytes.count }
   }
 
-  /// Those of a camera, oldest first.
+  /// The pictures of a camera, oldest first.
   private struct Album {
     var kept: [Kept] = []
     /// The event whose picture is to be taken next.
     var next: MotionEvent?
-    /// That whose picture is being taken.
+    /// The event whose picture is being taken.
     var current: Int?
 
     func isTaking(_ event: Int) -> Bool { current == event || next?.number == event }
 
-    /// The picture that was being taken has come, in place of an earlier one of the same event; nil if it has not.
+    /// Ends taking a picture. The new picture, if any, replaces an earlier one of the same event.
     mutating func end(with picture: Kept?) {
       current = nil
       guard let picture else { return }
@@ -49,12 +50,12 @@ final class MotionPictures: Sendable {
   private static let (largest, thumbnail) = (Size(width: 1280, height: 1280), Size(width: 320, height: 320))
   private static let (largestBytes, thumbnailBytes) = (256 << 10, 32 << 10)
   private static let (quality, thumbnailQuality) = (80, 75)
-  /// How old a picture may be that is taken because none is kept of the moment itself.
+  /// The largest age of a picture that is taken because the best frame is not in the replay buffer.
   private static let latest = Duration.milliseconds(250)
 
   init(_ registry: CameraRegistry, logger: Logger) { (self.registry, self.logger) = (registry, logger) }
 
-  /// An event has begun, or has a better picture. Returns before that is taken.
+  /// Takes a picture of an event that has begun or has a better frame. Returns before the picture is taken.
   func take(_ event: MotionEvent, of camera: ServedCamera) {
     let isFirst = albums.update { albums in
       let isFirst = albums[camera.source]?.current == nil && albums[camera.source]?.next == nil
@@ -86,8 +87,8 @@ final class MotionPictures: Sendable {
     }
   }
 
-  /// The picture of an event; nil if there is none, or what it shows may not be seen any more. One that is being taken is
-  /// waited for.
+  /// The picture of an event; nil if there is none, or if it may no longer be shown. Waits for a picture that
+  /// is being taken.
   func picture(of event: Int, _ camera: ServedCamera) async -> Kept? {
     _ = try? await albums.first(until: CaptureClock.now + registry.patience.snapshot) { albums in
       albums[camera.source]?.isTaking(event) == true ? nil : true
@@ -102,7 +103,7 @@ final class MotionPictures: Sendable {
     albums.value[camera.source]?.kept.last { $0.event == event && $0.grant.isValid }
   }
 
-  /// Forgets what is of other cameras, or shows what may not be seen any more.
+  /// Forgets pictures of other cameras, and those that may no longer be shown.
   func keep(_ cameras: [ServedCamera]) {
     albums.withLock { albums in
       guard !albums.isEmpty else { return }
@@ -114,7 +115,8 @@ final class MotionPictures: Sendable {
 
   // MARK: Taking
 
-  /// The picture of the first view that is switched on; nil if there is none, or the camera gives none.
+  /// Takes a picture of the first view that is switched on. Nil if there is no such view, if the camera gives
+  /// no picture, or if the album already has it.
   private func picture(_ event: MotionEvent, _ camera: ServedCamera) async throws -> Kept? {
     guard
       let view = registry.served[camera: camera.configuration.name]?.views.first(where: \.served.isEnabled),
@@ -146,7 +148,7 @@ final class MotionPictures: Sendable {
       event: event.number, bestAt: event.bestAt, grant: grant, whole: whole, framed: thumbnail, lease: lease)
   }
 
-  /// The moment that showed most, if it is kept, and else now.
+  /// The best frame of the event if the replay buffer has it, else the current frame.
   private func moment(_ event: MotionEvent, _ view: ServedPreview) async throws -> SourceMoment {
     var request = SnapshotRequest(
       .newest(maxAge: Self.latest), fallback: .placeholder, timeout: registry.patience.snapshot)
@@ -155,7 +157,7 @@ final class MotionPictures: Sendable {
       return try await view.preview.moment(request)
     }
     var kept = request
-    // What is told from outside is told late.
+    // A report from outside arrives late.
     kept.mode = .at(event.best == nil ? event.bestAt - view.triggerDelay : event.bestAt)
     do { return try await view.preview.moment(kept) } catch is NotKept {
       return try await view.preview.moment(request)
@@ -164,14 +166,16 @@ final class MotionPictures: Sendable {
 }
 
 extension ViewConfiguration {
-  /// Where a picture of the view shows a part of the whole source, in its pixels; nil where it does not.
+  /// The rectangle, in pixels of a picture of the view, that shows a part of the source; nil if the view does
+  /// not show it.
   fileprivate func rectangle(showing box: MotionBox, of source: Size, in picture: Size) throws -> Rectangle? {
     let said = try RenderPlanner().size(of: self, in: source)
     let scale = SIMD2(
       Double(picture.width) / Double(said.width), Double(picture.height) / Double(said.height))
     let (size, part) = (SIMD2(Double(source.width), Double(source.height)), box.fractions)
     var (low, high) = (SIMD2<Double>(repeating: .infinity), SIMD2<Double>(repeating: -.infinity))
-    // A part of the box may be outside of the view, or in none of its pixels: points all over it are looked up.
+    // A part of the box may be outside the view, or may not be visible in it, so points all over the box are
+    // mapped.
     for place in 0..<Self.steps * Self.steps {
       let step = SIMD2(Double(place % Self.steps), Double(place / Self.steps)) / Double(Self.steps - 1)
       let point = (SIMD2(part[0], part[1]) + step * SIMD2(part[2], part[3])) * size

@@ -1,4 +1,4 @@
-// `/api/cameras/{camera}/motion`: what moves before a camera, and POST, which says from outside that something does.
+// `/api/cameras/{camera}/motion`: the motion at a camera, and POST, which reports motion from outside.
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
@@ -120,7 +120,7 @@ struct MotionRoutes: Sendable {
     return Response(json: answer(camera, changed))
   }
 
-  // MARK: What has happened
+  // MARK: Events
 
   private func picture(_ request: Request, _ context: ServiceContext) async throws -> Response {
     let camera = try camera(context)
@@ -137,7 +137,7 @@ struct MotionRoutes: Sendable {
       body: ResponseBody(byteBuffer: ByteBuffer(bytes: jpeg.bytes)))
   }
 
-  /// The latest events of a camera, and when it was lost and back, oldest first.
+  /// The latest events of a camera, and the times when it was lost and available again, oldest first.
   private func timeline(_ camera: ServedCamera) -> Response {
     let name = camera.configuration.name
     let events = (motion[camera]?.history ?? []).map { event in
@@ -171,7 +171,7 @@ struct MotionRoutes: Sendable {
     Problem(.conflict, "'\(camera.configuration.name)' is not watched for motion: give it 'motion: true'")
   }
 
-  /// The last minute's cells, to be replayed elsewhere.
+  /// The cells of the last minute, as a file that can be replayed.
   private func cells(_ context: ServiceContext) throws -> Response {
     let camera = try camera(context)
     guard camera.showsAll else {
@@ -192,7 +192,7 @@ struct MotionRoutes: Sendable {
 
 /// A POST's body: `{"duration": 10, "label": "person"}`, both optional.
 struct MotionTrigger: Sendable, Hashable {
-  /// At most an hour: whoever says that something moves may be gone before it says that it has ended.
+  /// At most an hour: the client that reports motion may be gone before it reports the end.
   var duration = Duration.seconds(10)
   var label: String?
 

@@ -1,19 +1,19 @@
-// Watches cameras for motion: reads a tiny view of each, a few pictures a second.
+// Watches cameras for motion: reads a tiny view of each at a few pictures a second.
 internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// What moves before the cameras that are served. A camera with `motion` stays open.
+/// The motion at the cameras that are served. A camera with `motion` stays open.
 final class MotionWatch: Service {
   private let registry: CameraRegistry
   private let logger: Logger
   private let onNews: @Sendable (String, MotionEpisodes.News) -> Void
   let pictures: MotionPictures
-  /// By the names of the cameras' sources, so that a replaced camera begins anew.
+  /// By the names of the cameras' sources, so that a replaced camera starts from the beginning.
   private let state = Mutex<[String: WatchedMotion]>([:])
 
   private static let interval = Duration.milliseconds(250)
-  /// The pause before a camera is read again that gave an error, or no more pictures.
+  /// The pause before a camera is read again after an error, or after its pictures have ended.
   private static let pause = Duration.seconds(1)
 
   init(
@@ -24,7 +24,7 @@ final class MotionWatch: Service {
     pictures = MotionPictures(registry, logger: logger)
   }
 
-  /// What is known of a camera; nil if it is not watched, and nothing was said from outside.
+  /// The known motion of a camera; nil if it is not watched and nothing was reported from outside.
   subscript(camera: ServedCamera) -> WatchedMotion? { state.withLock { $0[camera.source] } }
 
   /// `motion` of a camera in `/api/cameras`; nil like the subscript.
@@ -32,21 +32,22 @@ final class MotionWatch: Service {
     self[camera]?.json(showsAll: camera.showsAll) { [pictures] in pictures.hasPicture(of: $0, camera) }
   }
 
-  // MARK: From outside
+  // MARK: Reports from outside
 
-  /// Something is said to move before a camera.
+  /// Reports motion at a camera for a time.
   func trigger(_ label: String?, for duration: Duration, before camera: ServedCamera) -> WatchedMotion {
     update(camera) { $0.trigger(label, for: duration, at: CaptureClock.now) }
   }
 
-  /// It is said to have ended.
+  /// Reports the end of that motion.
   func release(_ camera: ServedCamera) -> WatchedMotion {
     update(camera) { $0.release(at: CaptureClock.now) }
   }
 
-  /// Judges a camera by other settings until its configuration changes; by that if they are nil.
+  /// Judges a camera by other settings until its configuration changes; by the configured ones if they are
+  /// nil.
   ///
-  /// `settings` is given what is known, which nobody else changes meanwhile; nothing changes if it throws.
+  /// `settings` gets the known motion, which nothing else changes meanwhile. Nothing changes if it throws.
   func change<Failure: Error>(
     _ camera: ServedCamera, to settings: (WatchedMotion) throws(Failure) -> MotionSettings?
   ) throws(Failure) -> WatchedMotion {
@@ -96,13 +97,13 @@ final class MotionWatch: Service {
       for camera in cameras where self[camera]?.episodes.current != nil {
         update(camera) { $0.passed(to: CaptureClock.now) }
       }
-      // Events end by time.
+      // Events end by time, so this wakes regularly.
       _ = try? await registry.served(
         after: served.changes, until: CaptureClock.next(multipleOf: Self.interval))
     }
     for reader in readers.values { reader.cancel() }
     for reader in readers.values { await reader.value }
-    // Nobody is left believing that something still moves.
+    // Sends motion-ended for every open event.
     for (camera, news) in endAll() { onNews(camera, news) }
   }
 
@@ -114,9 +115,9 @@ final class MotionWatch: Service {
     }
   }
 
-  /// Forgets cameras that are no more, and begins anew with those that have come or are watched for something else.
+  /// Forgets cameras that were removed, and starts again with those that are new or have other settings.
   ///
-  /// - Returns: the sources of all these.
+  /// - Returns: the sources of all these cameras.
   private func renewed(_ cameras: [ServedCamera]) -> Set<String> {
     let (renewed, ended) = state.withLock { state in
       let sources = Dictionary(cameras.map { ($0.source, $0.configuration) }) { $1 }
@@ -154,7 +155,7 @@ final class MotionWatch: Service {
       MotionCells.view.named(registry.nextName("motion")), of: camera.source,
       updateEvery: .seconds(1 / settings.rate))
     preview.preview.update {
-      // Whoever comes to watch must not make the camera change its size.
+      // A viewer's view with a crop must not make the camera change its size.
       $0.keepsReferenceSize = true
       $0.takesReduced = true
     }

@@ -1,7 +1,7 @@
-// Motion as JSON: in `/api/cameras`, in events, and for those who tune it.
+// Motion as JSON: in `/api/cameras`, in events, and for tuning.
 
 extension WatchedMotion {
-  /// `motion` of a camera in `/api/cameras`. `hasPicture` tells whether there is one of an event.
+  /// `motion` of a camera in `/api/cameras`.
   static let schema = JSONSchema.named("Motion", .object(members))
   static let detailSchema = JSONSchema.named(
     "MotionDetails",
@@ -33,7 +33,8 @@ extension WatchedMotion {
     return members
   }
 
-  /// The same of a camera that shows all, and what it is judged by: row by row by how much each cell differs, in hundredths of what counts as moving.
+  /// The members of a camera that shows all, with the settings, and row by row how much each cell differs, in
+  /// hundredths of what counts as moving.
   func details(_ hasPicture: (Int) -> Bool) -> [String: JSONValue] {
     var members = json(showsAll: true, hasPicture)
     members["pictures"] = .integer(pictures)

@@ -1,10 +1,11 @@
-// What moves before one camera: its pictures' cells, and what is said from outside. It has no clock of its own.
+// The motion at one camera, from its pictures' cells and from reports from outside. It has no clock of its
+// own.
 
 struct WatchedMotion: Sendable {
   let camera: String
-  /// What it is watched for; nil if motion is only told from outside.
+  /// The settings that it is watched with; nil if motion is only reported from outside.
   private(set) var settings: MotionSettings?
-  /// The same as the configuration has it.
+  /// The settings in the configuration.
   let configured: MotionSettings?
   let masks: [PrivacyMask]
   private var detector: MotionDetector
@@ -16,10 +17,10 @@ struct WatchedMotion: Sendable {
   /// The latest events, oldest first, with the current one.
   private(set) var history: [MotionEvent] = []
 
-  /// How many seconds of cells are kept, for reports.
+  /// How many seconds of cells are buffered, for reports.
   private static let keepsSeconds = 60.0
   private static let keepsEvents = 100
-  /// Times of capture that are further from now are those of a file.
+  /// A capture time that is further from now than this comes from a file.
   private static let farthest = Duration.seconds(10)
 
   init(_ configuration: CameraConfiguration) {
@@ -29,7 +30,7 @@ struct WatchedMotion: Sendable {
     episodes = MotionEpisodes(settings ?? MotionSettings())
   }
 
-  /// Whether it fits a camera as it is configured.
+  /// Whether it fits the camera's configuration.
   func isOf(_ camera: CameraConfiguration) -> Bool {
     configured == camera.motion && masks == camera.options.masks
   }
@@ -42,7 +43,7 @@ struct WatchedMotion: Sendable {
     episodes.change(settings)
   }
 
-  /// Takes a picture of `MotionCells.view`, seen at `now`. `reference` is the size that masks refer to.
+  /// Takes a picture of `MotionCells.view`, received at `now`. `reference` is the size that masks refer to.
   mutating func take(_ picture: RenderedPicture, reference: Size?, at now: CaptureInstant)
     -> [MotionEpisodes.News]
   {
@@ -61,7 +62,7 @@ struct WatchedMotion: Sendable {
 
   mutating func passed(to now: CaptureInstant) -> [MotionEpisodes.News] { counted(episodes.passed(to: now)) }
 
-  /// Something is said to move for `duration`.
+  /// Reports motion for `duration`, from outside.
   mutating func trigger(_ label: String?, for duration: Duration, at now: CaptureInstant)
     -> [MotionEpisodes.News]
   {
@@ -72,7 +73,7 @@ struct WatchedMotion: Sendable {
     counted(episodes.release(at: now))
   }
 
-  /// Nobody watches it any more.
+  /// Ends watching.
   mutating func end() -> [MotionEpisodes.News] { counted(episodes.end()) }
 
   private mutating func counted(_ news: [MotionEpisodes.News]) -> [MotionEpisodes.News] {
@@ -90,6 +91,7 @@ struct WatchedMotion: Sendable {
     return news
   }
 
-  /// By how much each cell differs from what is usual, where 1 counts as moving; empty before that is known.
+  /// How much each cell differs from its usual value, where 1 counts as moving; empty until that value is
+  /// known.
   var differences: [Float] { detector.differences }
 }

@@ -1,7 +1,8 @@
-// Proves who asks by RTSP: Digest as cameras have it (RFC 2617: MD5, without qop), which sends no password.
+// Authenticates RTSP clients: Digest as cameras implement it (RFC 2617: MD5, without qop), which sends no
+// password.
 internal import FoundationEssentials
 
-/// The credentials of one connection; its nonce is good for no other.
+/// The credentials of one connection. Its nonce is valid for no other.
 struct RTSPAccess: Sendable {
   private let control: AccessControl
   private let client: ClientGroup
@@ -14,7 +15,8 @@ struct RTSPAccess: Sendable {
 
   enum Answer: Sendable, Hashable {
     case allowed(Credential)
-    /// With the value of `WWW-Authenticate`; `isWrong` if a password was, and not only the nonce of another connection.
+    /// With the value of `WWW-Authenticate`. `isWrong` if the credentials were wrong, and not only the nonce
+    /// of another connection.
     case refused(String, isWrong: Bool)
   }
 
@@ -22,12 +24,12 @@ struct RTSPAccess: Sendable {
   func check(_ request: RTSPRequest) throws(Problem) -> Answer {
     guard control.asksForCredentials else { return .allowed(.notRequired) }
     guard let field = request.fields["authorization"], field.lowercased().hasPrefix("digest ") else {
-      // Only Digest is spoken: any other scheme proves nothing.
+      // Only Digest is supported: any other scheme proves nothing.
       return refused(isStale: false, isWrong: request.fields["authorization"] != nil)
     }
     let values = Self.parameters(field.dropFirst(7))
     guard values["nonce"] == nonce else { return refused(isStale: true, isWrong: false) }
-    // The user whose password it is, checked and counted as everywhere else; none for a wrong one.
+    // The user whose password matches, checked and counted as everywhere else; none for a wrong password.
     let user = control.configuration.users.last { user in
       user.name == values["username"] && isRight(values, request.method, password: user.password)
     }
@@ -53,7 +55,7 @@ struct RTSPAccess: Sendable {
     return SecretDigest(of: response.lowercased()) == SecretDigest(of: expected)
   }
 
-  /// What proves a password.
+  /// The `response` that proves a password.
   static func response(
     _ user: String, _ password: String, nonce: String, _ method: String, _ uri: String
   ) -> String {
@@ -61,7 +63,7 @@ struct RTSPAccess: Sendable {
     return hash("\(hash("\(user):\(realm):\(password)")):\(nonce):\(hash("\(method):\(uri)"))")
   }
 
-  /// `name="value", name=value`; commas stand in quotes too.
+  /// Parses `name="value", name=value`. Quoted values may contain commas.
   static func parameters(_ text: Substring) -> [String: String] {
     var (values, rest): ([String: String], Substring) = ([:], text)
     while let equals = rest.firstIndex(of: "=") {

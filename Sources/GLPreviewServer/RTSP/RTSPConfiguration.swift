@@ -6,7 +6,7 @@ package struct RTSPConfiguration: Sendable, Hashable {
     case at(host: String, port: Int)
   }
 
-  /// Where the server is.
+  /// The address of the server, or off.
   package var listen = Listen.off
 
   /// The address to listen on; nil for none.

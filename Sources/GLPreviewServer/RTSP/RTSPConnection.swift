@@ -1,22 +1,23 @@
-// A connection of an RTSP client: answers its requests in order, and sends the packets of the view that it plays.
+// A connection of an RTSP client: answers its requests in order, and sends the packets of the view that it
+// plays.
 internal import HTTPTypes
 internal import Logging
 internal import NIOCore
 internal import NIOPosix
 
-/// Used by one task, except for what it sends.
+/// Used by one task, except for sending.
 final class RTSPConnection {
   private let parts: RTSPServer.Parts
   private let channel: any Channel
   private let client: ClientGroup
-  /// As logs have it.
+  /// The client's address, for logs.
   private let address: String
   private let access: RTSPAccess
   private let heard = Watched(CaptureClock.now)
   private var parser = RTSPParser()
   private var session: RTSPSession?
   private var keptAliveAt: CaptureInstant?
-  /// For each credential that its client has proved.
+  /// A grant for each credential that the client has proved.
   private var grants: [ClientGrant] = []
 
   init(_ parts: RTSPServer.Parts, _ channel: any Channel, _ client: ClientGroup) {
@@ -26,15 +27,16 @@ final class RTSPConnection {
   }
 
   static let timeout = 60
-  /// How long a client with too many requests is not read.
+  /// How long nothing is read from a client with too many requests.
   private static let pause = Duration.seconds(1)
-  /// How often the client of a session may ask beside all others of its address, so that these do not end it.
+  /// How often the client of a session may send a request that does not count against the limit of its
+  /// address, so that other clients of that address do not end the session.
   private static let keepsAliveEvery = Duration.seconds(1)
   private static let methods = "OPTIONS, DESCRIBE, SETUP, PLAY, GET_PARAMETER, TEARDOWN"
 
-  /// Answers until the client is gone or makes no sense.
+  /// Answers until the client disconnects or sends invalid data.
   func run(_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>) async {
-    // TCP tells by itself whether packets arrive; nothing tells it of UDP.
+    // TCP detects by itself whether packets arrive. UDP does not.
     let limit = Watched<Duration?>(parts.idle)
     let watchdog = Self.watchdog(of: channel, heard, limit)
     defer {
@@ -66,7 +68,8 @@ final class RTSPConnection {
     }
   }
 
-  /// Counts a message with the requests over HTTP from the client's address; nil if it is allowed.
+  /// Counts a message with the HTTP requests from the client's address. Returns nil if it is allowed, else
+  /// how many seconds the client has to wait.
   private var secondsToWait: Int? {
     let now = CaptureClock.now
     if session != nil, keptAliveAt.map({ now - $0 >= Self.keepsAliveEvery }) ?? true {
@@ -131,13 +134,13 @@ final class RTSPConnection {
     }
   }
 
-  /// Who was refused, with the names of HTTP's log lines.
+  /// The client and request that were refused, with the names of HTTP's log lines.
   private func metadata(of request: RTSPRequest) -> Logger.Metadata {
     let url = Redaction.source(RTSPTarget.withoutQuery(request.url))
     return ["client": "\(address)", "request": "\(request.method) \(url)"]
   }
 
-  /// The connection ends when one of its client's credentials is not valid any more.
+  /// The connection ends when one of the client's credentials is revoked.
   private func hold(_ credential: Credential) throws(Problem) {
     guard !grants.contains(where: { $0.subject.credential == credential }) else { return }
     let channel = channel
@@ -205,7 +208,8 @@ final class RTSPConnection {
 
   private func setUp(_ request: RTSPRequest) async throws {
     guard session == nil else { return try await send(459, request, []) }
-    // Refuses what is not there. The view is looked up again when it is played, which may be a minute later.
+    // Refuses a view that does not exist. The view is looked up again when it is played, which may be a
+    // minute later.
     _ = try await parts.directory.awaited(address(request.url))
     guard let transport = request.fields["transport"].flatMap(RTSPTransport.init) else {
       return try await send(461, request, [], "RTP/AVP/TCP or RTP/AVP with client_port, unicast")

@@ -1,4 +1,4 @@
-// Requests of RTSP clients (RFC 2326), cut out of what a connection receives.
+// Requests of RTSP clients (RFC 2326), parsed from a connection's bytes.
 internal import NIOCore
 
 struct RTSPRequest: Sendable, Hashable {
@@ -9,7 +9,7 @@ struct RTSPRequest: Sendable, Hashable {
 
   var sequenceNumber: Int? { fields["cseq"].flatMap { Int($0) } }
 
-  /// What the client wants this server to know (RFC 2326, 12.32 and 12.27); nil if that is nothing.
+  /// Features that the client requires of this server (RFC 2326, 12.32 and 12.27); nil if there are none.
   var required: String? {
     let features = ["require", "proxy-require"].compactMap { fields[$0] }.filter { !$0.isEmpty }
     return features.isEmpty ? nil : features.joined(separator: ", ")
@@ -19,13 +19,13 @@ struct RTSPRequest: Sendable, Hashable {
   var session: String? { fields["session"].map { String($0.prefix { $0 != ";" }).trimmed } }
 }
 
-/// Why a request, or the connection, can't go on.
+/// Why a request or the connection fails.
 struct RTSPError: Error, Hashable {
   let status: Int
   let reason: String
 }
 
-/// Takes requests, and packets that are interleaved with them, out of a connection's bytes.
+/// Parses requests, and the packets interleaved with them, from a connection's bytes.
 struct RTSPParser {
   enum Message: Sendable, Hashable {
     case request(RTSPRequest)
@@ -37,7 +37,7 @@ struct RTSPParser {
   private static let mostFields = 64
   private static let end = Array("\r\n\r\n".utf8)
   private var received = ByteBuffer()
-  /// What is left of a body, which no request here needs.
+  /// The remaining bytes of a body, which no request here needs.
   private var skipped = 0
 
   mutating func append(_ bytes: ByteBuffer) {
@@ -111,7 +111,7 @@ struct RTSPParser {
   }
 }
 
-/// What a URL names.
+/// The camera and view that a URL names.
 struct RTSPTarget: Sendable, Hashable {
   let camera: String?
   let view: String?
@@ -131,6 +131,6 @@ struct RTSPTarget: Sendable, Hashable {
     (camera, view) = (names.first, names.dropFirst().first)
   }
 
-  /// The URL up to `?`: players add what other servers take. Here a view is shown as it is configured.
+  /// The URL up to `?`: players add parameters of other servers. Here a view is shown as it is configured.
   static func withoutQuery(_ url: String) -> String { String(url.prefix { $0 != "?" }) }
 }

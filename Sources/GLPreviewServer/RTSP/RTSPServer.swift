@@ -6,12 +6,12 @@ internal import NIOPosix
 internal import ServiceLifecycle
 
 package final class RTSPServer: ServiceFeature, Service, CustomStringConvertible {
-  /// What connections share.
+  /// The parts that connections share.
   struct Parts: Sendable {
     let videos: VideoStreams
     let directory: ViewDirectory
     let access: AccessControl
-    /// HTTP's too.
+    /// Shared with HTTP.
     let limiter: RateLimiter
     let sessions: AdmissionLimit
     let firstPicture: Duration
@@ -28,7 +28,7 @@ package final class RTSPServer: ServiceFeature, Service, CustomStringConvertible
   private struct State {
     var port: Int?
     var isOver = false
-    /// Connections from their acceptance on, those that will be refused too.
+    /// Connections since their acceptance, including those that will be refused.
     var accepted = 0
     /// Connections that are served.
     var channels: [ObjectIdentifier: any Channel] = [:]
@@ -49,7 +49,7 @@ package final class RTSPServer: ServiceFeature, Service, CustomStringConvertible
   /// The port, once it listens.
   var port: Int? { state.value.port }
 
-  /// The connections.
+  /// The number of connections that are served.
   var clientCount: Int { state.value.channels.count }
 
   /// The most connections of one client.
@@ -85,8 +85,9 @@ package final class RTSPServer: ServiceFeature, Service, CustomStringConvertible
     _ = try? await state.first { $0.accepted == 0 ? true : nil }
   }
 
-  /// Gives a connection a task of its own at once. NIO ends the process where an accepted `NIOAsyncChannel` is let go of
-  /// without `executeThenClose`; between a listener's sequence and a loop over it some are, when the listener closes.
+  /// Gives a connection its own task at once. NIO ends the process if an accepted `NIOAsyncChannel` is
+  /// released without `executeThenClose`. With a loop over a listener's sequence, that can happen to some
+  /// when the listener closes.
   private func accept(_ channel: any Channel) -> EventLoopFuture<Void> {
     channel.eventLoop.makeCompletedFuture {
       let client = try Client(wrappingChannelSynchronously: channel)
@@ -109,7 +110,7 @@ package final class RTSPServer: ServiceFeature, Service, CustomStringConvertible
       state.channels[id] = channel
       return state.isOver
     }
-    // Whoever came in the same moment was not among those that are closed.
+    // A connection accepted at that moment was not among those that were closed.
     if isOver { channel.close(promise: nil) }
     defer {
       withExtendedLifetime(permit) {}
@@ -125,7 +126,7 @@ struct RTSPPorts: Sendable {
   private let rtcp: any Channel
   let numbers: String
 
-  /// Tells of reports from the client.
+  /// Reports datagrams from the client's address.
   private final class Reports: ChannelInboundHandler {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
     private let client: String?
@@ -164,12 +165,12 @@ struct RTSPPorts: Sendable {
     throw Problem.busy(.serviceUnavailable, "there is no free pair of ports", retryAfter: 1)
   }
 
-  /// Sends to the client of `connection` and nobody else.
+  /// Sends to the client of `connection` only.
   func send(_ packets: [[UInt8]], to port: Int, of connection: any Channel, isReport: Bool) async throws {
     guard let host = connection.remoteAddress?.ipAddress else { throw ChannelError.ioOnClosedChannel }
     let address = try SocketAddress(ipAddress: host, port: port)
     let channel = isReport ? rtcp : rtp
-    // Nothing queues up: what a network can't take now is lost, as on its way.
+    // Nothing is queued: packets that the socket can't take now are lost, as packets on their way may be.
     guard channel.isWritable else { return }
     for packet in packets {
       let envelope = AddressedEnvelope(remoteAddress: address, data: ByteBuffer(bytes: packet))

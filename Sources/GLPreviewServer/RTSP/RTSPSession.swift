@@ -1,4 +1,4 @@
-// What an RTSP client has set up: its view's pictures as packets, until it or the view ends.
+// A session of an RTSP client: sends its view's pictures as packets, until the client or the view ends.
 internal import HTTPTypes
 internal import Logging
 internal import NIOCore
@@ -31,7 +31,7 @@ final class RTSPSession {
 
   var isPlaying: Bool { task != nil }
 
-  /// Whether it plays over the connection itself.
+  /// Whether it plays over the RTSP connection itself.
   var isStreamed: Bool {
     guard case .interleaved = transport else { return false }
     return isPlaying
@@ -47,7 +47,7 @@ final class RTSPSession {
     return sample
   }
 
-  /// Begins to watch a view, and goes on with it where its camera moves; the first picture is a key picture.
+  /// Begins to watch a view, and follows it when its camera moves. The first picture is a keyframe.
   func begin(_ address: ViewAddress) async throws -> VideoSample {
     let target = try await parts.directory.awaited(address)
     var named = address
@@ -80,7 +80,7 @@ final class RTSPSession {
             reportedAt = now
             try await sender.send(report: report)
           }
-          // A camera's own key pictures come when they come.
+          // A camera's own H.264 has no keyframes on request.
           if wantsKey.value, sample.format.encoder != nil, now - askedAt > .milliseconds(500) {
             askedAt = now
             stream.lost()
@@ -96,7 +96,7 @@ final class RTSPSession {
     }
   }
 
-  /// Takes a packet of the client's: RTCP on its channel.
+  /// Takes a packet from the client: RTCP on its channel.
   func receive(_ packet: [UInt8], channel number: UInt8) {
     guard case .interleaved(_, number) = transport, RTCPFeedback.all(in: packet).contains(.keyRequest) else {
       return
@@ -111,7 +111,7 @@ final class RTSPSession {
   }
 }
 
-/// Sends packets as a client wants them.
+/// Sends packets over the client's transport.
 struct RTSPSender: Sendable {
   private let channel: any Channel
   private let transport: RTSPTransport
@@ -137,8 +137,8 @@ struct RTSPSender: Sendable {
     }
   }
 
-  /// Returns when the kernel has taken all: pictures that come meanwhile are left out, up to a key picture. A client that
-  /// takes nothing for too long is cut off.
+  /// Returns when the kernel has taken all packets. Pictures that come meanwhile are dropped, up to a
+  /// keyframe. A client that takes nothing for too long is disconnected.
   private func write(_ packets: [[UInt8]], _ number: UInt8) async throws {
     var buffer = ByteBuffer()
     for packet in packets {

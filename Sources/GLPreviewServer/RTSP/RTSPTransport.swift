@@ -1,13 +1,13 @@
-// How an RTSP client wants its packets (the `Transport` field), and what they are (SDP).
+// The transport that an RTSP client wants (the `Transport` field), and the description of the packets (SDP).
 internal import FoundationEssentials
 
 enum RTSPTransport: Sendable, Hashable {
-  /// Between the answers of the connection; the channel of RTP, and that of RTCP.
+  /// Interleaved with the answers on the connection; the channels of RTP and of RTCP.
   case interleaved(UInt8, UInt8)
-  /// To two ports of the client.
+  /// To two UDP ports of the client.
   case datagrams(rtp: Int, rtcp: Int)
 
-  /// The first of a client's proposals that can be had; nil if none can.
+  /// The first of a client's proposals that is supported; nil if none is.
   init?(_ field: String) {
     let known = field.split(separator: ",").lazy.compactMap { Self.proposal(String($0)) }
     guard let first = known.first else { return nil }

@@ -1,4 +1,5 @@
-// Recordings at other nodes: what they have goes into one list, and a file comes from the node that has it.
+// Recordings of other nodes: merges their lists into one, and forwards requests for files to the node that
+// has them.
 internal import Cluster
 internal import FoundationEssentials
 internal import Hummingbird
@@ -8,7 +9,7 @@ internal import NIOHTTP1
 struct PeerRecordings: Sendable {
   let catalogue: PeerCatalogue
   let forwarder: PeerForwarder
-  /// The addresses of the nodes that have files. Other nodes may have others.
+  /// The address of the node that has a file. It may be another if the nodes or their states change.
   private let holders = SingleFlightCache<Place, String>(capacity: 1 << 20) { _ in 0 }
   private let gate = AdmissionLimit(capacity: 16, subject: "recordings being looked for")
 
@@ -17,7 +18,7 @@ struct PeerRecordings: Sendable {
     let nodes: [String]
   }
 
-  /// A node, and why its recordings are missing.
+  /// A node and its state, with the reason if its recordings are missing.
   struct Node: Encodable, Sendable {
     let name: String
     let state: String
@@ -36,20 +37,21 @@ struct PeerRecordings: Sendable {
     (self.catalogue, self.forwarder) = (catalogue, forwarder)
   }
 
-  /// Whether a request is also about other nodes. What another node asks for is only looked for here.
+  /// Whether a request also covers other nodes. A request from another node covers only this one.
   func areMeant(by request: Request) -> Bool { catalogue.isShared && !request.isFromPeer }
 
   /// The name of this node.
   var ownName: String { catalogue.cluster.name }
 
-  /// Whether the view of another node's camera shows everybody what was recorded of it here, before the camera moved.
+  /// Whether every client may see what was recorded here before another node took the camera, by how that
+  /// node serves the view.
   func shows(_ view: String, of camera: String) -> Bool {
     catalogue.cluster[camera: camera]?.camera.views.contains {
       $0.name == view && $0.isEnabled && !$0.isLocked
     } ?? false
   }
 
-  /// What the other nodes answer to the same request for a list.
+  /// Returns the other nodes' answers to a request for a list.
   func list(_ request: Request, _ context: ServiceContext) async throws -> Found {
     let target = request.uri.query.map { "\(request.uri.path)?\($0)" } ?? request.uri.path
     let peers = catalogue.cluster.counted
@@ -97,9 +99,9 @@ struct PeerRecordings: Sendable {
 
   // MARK: Files
 
-  /// The answer of the node that has a file.
+  /// Returns the answer of the node that has a file.
   ///
-  /// - Throws: `Problem`: 404 if none that answers has it, 503 if one that may have it can't say.
+  /// - Throws: `Problem`: 404 if no node that answers has it, 503 if a node that may have it can't say.
   func pass(_ request: Request, _ context: ServiceContext) async throws -> Response {
     let peers = catalogue.cluster.counted
     let place = Place(path: request.uri.path, nodes: peers.map { "\($0.url) \($0.state)" })
@@ -114,10 +116,10 @@ struct PeerRecordings: Sendable {
     }
   }
 
-  /// Whether a node has a file; nil if it doesn't say.
+  /// Whether a node has a file; nil if it gives no clear answer.
   private func has(_ path: String, _ context: ServiceContext, _ peer: KnownPeer) async -> Bool? {
     switch try? await forwarder.answer(to: .HEAD, path, context, of: peer, atMost: 0).0 {
-    // One that this client may not see is there too.
+    // A file that this client may not see exists too.
     case .ok, .forbidden: true
     case .notFound: false
     default: nil
@@ -153,7 +155,7 @@ struct PeerRecordings: Sendable {
 }
 
 extension Recording.Answer {
-  /// Whether another node's entry is one that this service would make.
+  /// Whether another node's entry has the form that this service produces.
   fileprivate var isValid: Bool {
     let parts = url.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 4, parts[0].isEmpty, parts[1] == "recordings", url.utf8.count <= 512,

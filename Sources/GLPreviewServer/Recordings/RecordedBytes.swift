@@ -1,10 +1,11 @@
-// The bytes of recorded files: reading, writing, and finishing those that an earlier run left.
+// Reads and writes the bytes of recorded files, and finishes those that an earlier run left unfinished.
 internal import Glibc
 
 enum RecordedBytes {
-  /// Reads a file of an earlier run. One that was not finished is finished, up to its last whole fragment.
+  /// Reads a file of an earlier run. An unfinished file is finished, up to its last whole fragment.
   ///
-  /// - Returns: the recording; nil if it can't be read, or is none, and then stays as it is. A beginning without a picture goes.
+  /// - Returns: the recording; nil if the file can't be read or is not a recording. Such a file stays as it
+  ///   is, but an empty one, or a beginning without a picture, is removed.
   static func look(at file: Recording, in store: inout FolderStore) -> (Recording, isRepaired: Bool)? {
     guard file.name.time != nil, let descriptor = store.open(file.name, forWriting: true) else { return nil }
     defer { close(descriptor) }
@@ -32,7 +33,7 @@ enum RecordedBytes {
 
   static func duration(_ length: Int) -> Duration { .seconds(Double(length) / 90_000) }
 
-  /// Up to so many bytes of a file from an offset on.
+  /// Reads up to `count` bytes of a file from `offset` on.
   static func read(_ descriptor: CInt, _ offset: Int, _ count: Int) -> [UInt8] {
     unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
       while filled < count {
@@ -50,7 +51,7 @@ enum RecordedBytes {
       == bytes.count
   }
 
-  /// Writes all bytes at the end of what is written; 0, or `errno`.
+  /// Writes all bytes at the end of what is written. Returns 0, or `errno`.
   @Sendable static func append(_ descriptor: CInt, _ bytes: [UInt8]) -> CInt {
     unsafe bytes.withUnsafeBytes { buffer in
       var done = 0

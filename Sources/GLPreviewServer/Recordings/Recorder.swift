@@ -1,7 +1,7 @@
-// Records one camera: the pictures of a view's video go through the plan into files.
+// Records one camera: passes the pictures of a view's video through the plan into files.
 internal import Logging
 
-/// The folder takes no more of a file; its own messages say why.
+/// The folder accepts no more data for a file; the folder's own log messages say why.
 private struct RecordingFailure: Error, CustomStringConvertible {
   let description = "the folder of recordings takes nothing"
 }
@@ -18,30 +18,32 @@ final class Recorder: Sendable {
   private let logger: Logger
   private let orders = Watched(Orders())
 
-  /// What was asked and is not done yet.
+  /// Orders that were not carried out yet.
   private struct Orders {
     var until: CaptureInstant?
     var stops: CaptureInstant?
     var isMoving = false
     var isRecording = false
-    /// It is to end, with what the camera has sent so far.
+    /// Whether recording should end with what the camera has sent so far.
     var ends = false
-    /// Until when all triggers last, done or not.
+    /// When the last trigger ends, whether carried out or not.
     var last: CaptureInstant?
   }
 
-  /// How long pictures are collected before they are looked at: a few at a time cost much less than one by one.
+  /// How long pictures are collected before they are processed: in batches they cost much less than one by
+  /// one.
   private static let looksEvery = Duration.milliseconds(500)
-  /// Pictures that are in memory for this long, or of so many bytes, are written together.
+  /// Pictures are written together once the oldest is this old, or at so many bytes.
   private static let flushesEvery = Duration.milliseconds(900)
   private static let flushesAt = 512 << 10
-  /// How long a camera that sends nothing is waited for at the end.
+  /// How long to wait at the end for a camera that sends nothing.
   private static let endsWithin = Duration.milliseconds(300)
-  /// How long to wait after something failed.
+  /// How long to wait after an error.
   private static let pause = Duration.seconds(5)
 
-  /// `open` begins to watch the view, `locked` is what that shows if it is locked. `onChange` gets each file when it begins and when it has ended. The triggers of `before`, an
-  /// earlier recorder of the camera, stay in force until they end.
+  /// `open` begins to watch the view. `locked` identifies what a locked view shows. `onChange` gets each file
+  /// when it begins and when it has ended. The triggers of `before`, an earlier recorder of the camera, stay
+  /// in force until they end.
   init(
     _ camera: String, _ view: String, locked: Recording.LockedView? = nil,
     _ configuration: RecordingConfiguration, _ folder: RecordingFolder, within budget: MemoryBudget,
@@ -67,7 +69,7 @@ final class Recorder: Sendable {
   /// Whether a file is open.
   var isRecording: Bool { orders.value.isRecording }
 
-  /// Something happens until `end`.
+  /// Reports a trigger that lasts until `end`.
   func trigger(until end: CaptureInstant) {
     orders.update {
       $0.until = max($0.until ?? .start, end)
@@ -75,20 +77,20 @@ final class Recorder: Sendable {
     }
   }
 
-  /// Whether something moves. What moves only between two looks is recorded too.
+  /// Reports whether something moves. Motion that begins and ends between two checks is recorded too.
   func moves(_ isMoving: Bool) {
     guard orders.withLock({ $0.isMoving }) != isMoving else { return }
     orders.withLock { $0.isMoving = isMoving }
     trigger(until: CaptureClock.now)
   }
 
-  /// Triggers end now.
+  /// Ends all triggers now.
   func stop() { orders.update { ($0.until, $0.last, $0.stops) = (nil, nil, CaptureClock.now) } }
 
-  /// Recording ends with what the camera has sent so far.
+  /// Ends recording with what the camera has sent so far.
   func end() { orders.update { $0.ends = true } }
 
-  /// Records until it is to end. After an error it tries again.
+  /// Records until `end` is called. Tries again after an error.
   func run() async {
     var (plan, trouble) = (RecordingPlan(configuration), String?.none)
     while !orders.withLock({ $0.ends }) {
@@ -114,7 +116,7 @@ final class Recorder: Sendable {
     }
   }
 
-  /// Waits, but not beyond the end.
+  /// Waits, but not longer than until `end` is called.
   private func rest(for time: Duration) async {
     _ = try? await orders.first(until: CaptureClock.now + time) { $0.ends ? true : nil }
   }
@@ -124,7 +126,7 @@ final class Recorder: Sendable {
     let handle: RecordingHandle
     let recording: Recording
     var mp4: FragmentedMP4
-    /// Fragments that wait, and since when.
+    /// Fragments that wait to be written, and since when.
     var bytes: [UInt8] = []
     var since: CaptureInstant?
 
@@ -139,7 +141,7 @@ final class Recorder: Sendable {
     let lease = try budget.reserve(0)
     defer {
       for step in plan.interrupt() { _ = carryOut(step, &file) }
-      // After an error the plan may be ahead of what was done.
+      // After an error the plan may be ahead of the file.
       if file != nil { _ = carryOut(.end, &file) }
       orders.update { $0.isRecording = false }
     }
@@ -151,11 +153,11 @@ final class Recorder: Sendable {
       plan.isMoving = isMoving
       if let stops { plan.stop(at: stops) }
       if let until { plan.trigger(until: until) }
-      // The camera shows nothing: the file ends, and the next one begins when it is back.
+      // Without pictures from the camera the file ends. The next one begins when the camera is back.
       for step in samples.isEmpty ? plan.interrupt() : samples.flatMap({ plan.take($0) })
       where !carryOut(step, &file) {
-        // The file ends with what it has. The view is not watched during the pause: who does not read what it
-        // watches is taken for a slow client.
+        // The file ends with what it has. The view is not watched during the pause, because a watcher that
+        // does not read counts as a slow client.
         throw RecordingFailure()
       }
       hold(&plan, lease)
@@ -173,13 +175,14 @@ final class Recorder: Sendable {
     }
   }
 
-  /// Reserves what waits for a trigger, in steps. Where there is no room, the oldest goes.
+  /// Reserves memory for the pictures that wait for a trigger, in steps. If there is too little, the oldest
+  /// are dropped.
   private func hold(_ plan: inout RecordingPlan, _ lease: MemoryLease) {
     let step = 1 << 20
     while (try? lease.resize(to: (plan.waitingBytes + step - 1) / step * step)) == nil { plan.forgetOldest() }
   }
 
-  /// Whether it could be done.
+  /// Carries out a step, and returns whether it succeeded.
   private func carryOut(_ step: RecordingPlan.Step, _ file: inout File?) -> Bool {
     switch step {
     case .begin(let samples):

@@ -1,4 +1,4 @@
-// The recorders of all cameras that are to be recorded, as the configuration changes.
+// Runs a recorder for each camera that is to be recorded, and follows changes of the configuration.
 internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
@@ -9,7 +9,8 @@ package final class Recorders: Service, CustomStringConvertible {
   let folder: RecordingFolder
   private let events: ServiceEvents
   private let logger: Logger
-  /// By the names of the cameras' sources, so that a replaced camera starts anew; nil once the service ends.
+  /// By the names of the cameras' sources, so that a replaced camera gets a new recorder; nil once the
+  /// service ends.
   private let running = Mutex<[Key: Running]?>([:])
 
   private struct Key: Hashable {
@@ -17,7 +18,8 @@ package final class Recorders: Service, CustomStringConvertible {
     let configuration: RecordingConfiguration
     let view: String
     let video: VideoConfiguration
-    /// What a locked view shows: nothing from before it was locked is recorded with it.
+    /// The configuration of a locked view. A change of it starts a new recorder, so that nothing from before
+    /// the lock is recorded.
     let locked: ViewConfiguration?
 
     init?(_ camera: ServedCamera) {
@@ -30,7 +32,7 @@ package final class Recorders: Service, CustomStringConvertible {
     }
   }
 
-  /// Those that end.
+  /// Tasks of recorders that are ending.
   private let ending = Mutex<[Task<Void, Never>]>([])
 
   private struct Running {
@@ -59,7 +61,7 @@ package final class Recorders: Service, CustomStringConvertible {
     }
   }
 
-  /// Something happens at a camera until `end`.
+  /// Reports a trigger at a camera that lasts until `end`.
   ///
   /// - Returns: whether the camera is recorded at triggers.
   func trigger(_ camera: String, until end: CaptureInstant) -> Bool {
@@ -68,7 +70,7 @@ package final class Recorders: Service, CustomStringConvertible {
     return tell(camera) { $0.trigger(until: end) }
   }
 
-  /// What moves before a camera has changed.
+  /// Reports a change of a camera's motion.
   package func motionChanged(_ camera: String, _ news: MotionEpisodes.News) {
     guard registry.served[camera: camera]?.configuration.record.when == .motion else { return }
     switch news {
@@ -78,7 +80,7 @@ package final class Recorders: Service, CustomStringConvertible {
     }
   }
 
-  /// A reload has changed masks: what was recorded before shows what they hide.
+  /// Logs that earlier recordings show what the masks hide now, if a reload has changed masks.
   func masksChanged(from before: [CameraConfiguration], to now: [CameraConfiguration]) {
     for camera in now {
       guard let old = before.first(where: { $0.name == camera.name }),
@@ -92,13 +94,13 @@ package final class Recorders: Service, CustomStringConvertible {
     }
   }
 
-  /// Triggers of a camera end now.
+  /// Ends the triggers of a camera now.
   func stop(_ camera: String) { tell(camera) { $0.stop() } }
 
-  /// Tells the recorder of a camera as it is served now: a recorder from before a reload still holds pictures that the new
-  /// configuration may hide.
+  /// Gives an order to the recorder of a camera as it is served now: a recorder from before a reload still
+  /// buffers pictures that the new configuration may hide.
   ///
-  /// - Returns: whether there is one.
+  /// - Returns: whether there is a recorder.
   @discardableResult
   private func tell(_ camera: String, _ order: (Recorder) -> Void) -> Bool {
     running.withLock { running in
@@ -109,7 +111,7 @@ package final class Recorders: Service, CustomStringConvertible {
     }
   }
 
-  /// Keeps the recorders as they are configured; ends all files when the service ends.
+  /// Runs the recorders that are configured. Ends all files when the service ends.
   package func run() async throws {
     await cancelWhenGracefulShutdown { [self] in
       while !Task.isCancelled {
@@ -127,7 +129,7 @@ package final class Recorders: Service, CustomStringConvertible {
     await folder.flushInTime()
   }
 
-  /// Ends and starts recorders, as cameras are served now.
+  /// Ends and starts recorders, to match the cameras that are served now.
   private func follow(_ known: inout [Key: Running]?) {
     guard var running = known else { return }
     defer { known = running }

@@ -1,4 +1,4 @@
-// A recorded file, as clients are told of it.
+// A recorded file, as reported to clients.
 
 struct Recording: Sendable, Hashable {
   let camera: String
@@ -6,13 +6,13 @@ struct Recording: Sendable, Hashable {
   let name: StampedFileName
   /// Whether it is being recorded.
   var isOpen = false
-  /// Nil while it is being recorded, and while it is not known.
+  /// Nil while it is being recorded, and until the file was read.
   var duration: Duration?
   var bytes: Int
-  /// What the view showed if it was locked; nil if it was not, or that is not known.
+  /// The locked view that it shows; nil if the view was not locked, or if that is unknown.
   var locked: LockedView?
 
-  /// A file of an earlier run, of which nobody has read anything yet.
+  /// A file of an earlier run that was not read yet.
   init(_ name: StampedFileName, bytes: Int) {
     (self.name, self.bytes) = (name, bytes)
     (camera, view) = (name.camera.percentDecoded, String(name.view).percentDecoded)
@@ -24,14 +24,14 @@ struct Recording: Sendable, Hashable {
     self.locked = locked
   }
 
-  /// It has ended, and nothing of it could be written.
+  /// The recording if it has ended and nothing of it could be written.
   var lost: Self {
     var recording = self
     (recording.isOpen, recording.duration) = (false, .zero)
     return recording
   }
 
-  /// Whether the file has to be read before anything is said of it.
+  /// Whether the file must be read before it can be reported.
   var isUnknown: Bool { !isOpen && duration == nil }
 
   var start: WallTime { name.time ?? WallTime(sinceEpoch: .zero) }
@@ -39,10 +39,10 @@ struct Recording: Sendable, Hashable {
   /// The path of its URL.
   var path: String { "/recordings/\(name.camera)/\(name.file)".replacing("%", with: "%25") }
 
-  /// The last moment that it shows, as far as that is known.
+  /// The end of the time that it shows; nil if unknown.
   var end: WallTime? { duration.map { WallTime(sinceEpoch: start.sinceEpoch + $0) } }
 
-  /// As clients get it.
+  /// The JSON for clients.
   struct Answer: Codable, Sendable {
     let camera: String
     let view: String
@@ -52,7 +52,7 @@ struct Recording: Sendable, Hashable {
     let bytes: Int
     let url: String
     let recording: Bool
-    /// The node that has it, where there are several.
+    /// The node that has it, if there are several nodes.
     var node: String?
   }
 
@@ -73,26 +73,28 @@ struct Recording: Sendable, Hashable {
 }
 
 extension Recording {
-  /// What a locked view shows, as a short name that only equal views have.
+  /// Identifies what a locked view shows, by a short name that only equal views have.
   struct LockedView: Sendable, Hashable {
     private static let prefix = Array("glpreview locked ".utf8)
     private let name: [UInt8]
 
     init(_ view: ViewConfiguration) { name = Array(Digest.name(of: Array("\(view)".utf8)).utf8) }
 
-    /// Nil for another note.
+    /// Nil for any other note.
     init?(note: [UInt8]) {
       guard note.starts(with: Self.prefix) else { return nil }
       name = Array(note.dropFirst(Self.prefix.count))
     }
 
-    /// As a file has it.
+    /// The note that a file contains.
     var note: [UInt8] { Self.prefix + name }
   }
 
-  /// Whether everybody who may look may see it, now that its view is served so; nil for a view that is not served any more.
+  /// Whether every client with the role `read` may see it, now that its view is served as `view`; nil for a
+  /// view that is no longer served.
   ///
-  /// What was recorded before a view was switched off, removed, or locked to something else, shows what is hidden now.
+  /// Recordings from before a view was switched off, removed, or locked to something else show what is hidden
+  /// now.
   func isShown(by view: ServedView?) -> Bool {
     guard let view, view.isEnabled else { return false }
     return !view.isLocked || locked == LockedView(view.view)
@@ -100,7 +102,7 @@ extension Recording {
 }
 
 extension ServiceEvents {
-  /// A recording began, or has ended.
+  /// Publishes that a recording has begun or ended.
   func recorded(_ recording: Recording) {
     publish(
       "recording",

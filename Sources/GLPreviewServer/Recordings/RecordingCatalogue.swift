@@ -1,4 +1,4 @@
-// What a folder of recordings has, in the order of time. It does no I/O.
+// The recordings in a folder, in the order of time. It does no I/O.
 
 /// The recordings of a folder, sorted by their names, which begin with their times.
 struct RecordingCatalogue: Sendable {
@@ -31,7 +31,7 @@ struct RecordingCatalogue: Sendable {
 
   private func place(of name: StampedFileName) -> Int { count { $0 < name } }
 
-  /// The number of recordings whose names are before a place in the order.
+  /// The number of recordings at the start of the order for which `isBefore` is true.
   private func count(before isBefore: (StampedFileName) -> Bool) -> Int {
     var (low, high) = (0, recordings.count)
     while low < high {
@@ -41,9 +41,9 @@ struct RecordingCatalogue: Sendable {
     return low
   }
 
-  /// Adds files of earlier runs, of which nothing but the names and the sizes is known.
+  /// Adds files of earlier runs, of which only the names and the sizes are known.
   ///
-  /// - Returns: the newest two of each view, of which one may not have been ended, and the others; the newest of them last.
+  /// - Returns: the two newest of each view, of which one may be unfinished, and the others, the newest last.
   mutating func add(_ files: [RetainedFiles.File]) -> (newest: [StampedFileName], others: [StampedFileName]) {
     let known = Set(recordings.map(\.name))
     let new = files.filter { !known.contains($0.name) }.map { Recording($0.name, bytes: $0.bytes) }
@@ -66,13 +66,14 @@ struct RecordingCatalogue: Sendable {
     recordings.removeAll { names.contains($0.name) }
   }
 
-  /// Only those that are being written stay.
+  /// Removes all recordings except those that are being written.
   mutating func removeAllWritten() { recordings.removeAll { !$0.isOpen } }
 
-  /// Longer than any recording, which ends with the first key picture after a day at most.
+  /// Longer than any recording: a file ends with the first keyframe after a day at most.
   private static let longest = Duration.seconds(2 * 86_400)
 
-  /// The recordings that overlap a span and are wanted, the newest first. One ends at the latest when the next one of its view begins.
+  /// The wanted recordings that overlap a span, the newest first. A recording ends at the latest when the
+  /// next one of its view begins.
   func list(
     of camera: String?, from: WallTime?, to: WallTime?, limit: Int,
     where isWanted: (Recording) -> Bool = { _ in true }
@@ -80,7 +81,7 @@ struct RecordingCatalogue: Sendable {
     let (first, last) = (from.map(StampedFileName.stamp), to.map(StampedFileName.stamp))
     var found: [Recording] = []
     var earlier: Set<View> = []
-    // Of very many recordings only those are looked at that may overlap it.
+    // Of very many recordings, only those that may overlap the span are examined.
     let begin = from.map { StampedFileName.stamp(WallTime(sinceEpoch: $0.sinceEpoch - Self.longest)) }
     let low = begin.map { begin in count { $0.stamp < begin } } ?? 0
     let high = last.map { last in count { $0.stamp <= last } } ?? recordings.count
@@ -88,7 +89,7 @@ struct RecordingCatalogue: Sendable {
       guard found.count < limit else { break }
       guard camera == nil || recording.camera == camera else { continue }
       if let first, recording.name.stamp < first {
-        // Only the last one that began before may last until then.
+        // Of those that began before the span, only the last one of each view may reach into it.
         guard earlier.insert(View(recording.name)).inserted, recording.end.map({ $0 >= from ?? $0 }) ?? true
         else { continue }
       }

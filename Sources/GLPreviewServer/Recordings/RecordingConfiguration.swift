@@ -1,12 +1,12 @@
-// What is recorded of a camera, and the keys below its `record`.
+// The recording settings of a camera, and the keys below its `record`.
 
-/// When a camera is recorded, and how much of it. The folder is the service's.
+/// When a camera is recorded, and how much of it. The folder is configured for the whole service.
 package struct RecordingConfiguration: Sendable, Hashable {
   package enum Occasion: String, Sendable, Hashable, CaseIterable {
     case never, always
-    /// From `before` a trigger on, until `after` its end.
+    /// From `before` a trigger until `after` its end.
     case trigger
-    /// The same, where motion is a trigger too.
+    /// Like `trigger`, but motion is a trigger too.
     case motion
   }
 
@@ -16,7 +16,7 @@ package struct RecordingConfiguration: Sendable, Hashable {
   /// How much is recorded of the time before a trigger, and after its end.
   package var before = Duration.seconds(5)
   package var after = Duration.seconds(10)
-  /// The length of a file; it ends with the next key picture.
+  /// The length of a file, which ends at the next keyframe.
   package var segment = Duration.seconds(60)
 }
 
@@ -47,7 +47,7 @@ extension RecordingConfiguration {
 }
 
 extension ServerConfiguration {
-  /// Where cameras are recorded; nil for nowhere.
+  /// The folder of recordings; nil if there is none.
   package var recordings: FolderConfiguration? {
     get { sections[FolderSection.self] }
     set { sections[FolderSection.self] = newValue }
@@ -55,7 +55,7 @@ extension ServerConfiguration {
 }
 
 extension CameraConfiguration {
-  /// When it is recorded.
+  /// The camera's recording settings.
   package var record: RecordingConfiguration {
     get { sections[RecordSection.self] }
     set { sections[RecordSection.self] = newValue }

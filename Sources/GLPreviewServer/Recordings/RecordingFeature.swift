@@ -5,11 +5,11 @@ package import ServiceLifecycle
 
 package struct RecordingFeature: ServiceFeature {
   private let core: ServiceCore
-  /// Nil where nothing is recorded.
+  /// Nil if nothing is recorded.
   package let recorders: Recorders?
   private let others: PeerRecordings
 
-  /// `forwarder` asks other nodes for theirs.
+  /// `forwarder` requests the recordings of other nodes.
   package init(_ core: ServiceCore, _ forwarder: PeerForwarder) {
     (self.core, others) = (core, PeerRecordings(catalogue: core.peers, forwarder: forwarder))
     recorders = core.configuration.recordings.map {

@@ -1,11 +1,11 @@
-// The recordings that there are, with those of earlier runs: at the start only their names are read, and each file when somebody
-// asks for it, or after a while.
+// The known recordings, including those of earlier runs. At the start only names are read, and the two newest
+// files of each view. Other files are read on request, or later in the background.
 internal import Dispatch
 internal import Logging
 internal import Synchronization
 
 extension RecordingFolder {
-  /// How many files of earlier runs are read before what is being recorded has its turn.
+  /// How many files of earlier runs are read at a time, so that current recordings do not wait.
   private static let lookedAtOnce = 32
 
   /// The recordings that overlap a span, the newest first, as far as they are known by now.
@@ -13,7 +13,8 @@ extension RecordingFolder {
     catalogue.withLock { $0.recordings.list(of: camera, from: from, to: to, limit: limit) }
   }
 
-  /// The same, of those that `isWanted` is true for. What nobody has read of these yet is read first, a few files at a time.
+  /// The recordings that overlap a span and for which `isWanted` is true. Those that were not read yet are
+  /// read first, a few files at a time.
   func read(
     of camera: String?, from: WallTime?, to: WallTime?, limit: Int,
     where isWanted: (Recording) -> Bool = { _ in true }
@@ -30,7 +31,7 @@ extension RecordingFolder {
     }
   }
 
-  /// How many there are of a camera.
+  /// The number of recordings of a camera.
   func count(of camera: String) -> Int {
     catalogue.withLock { $0.recordings.recordings.count { $0.camera == camera } }
   }
@@ -44,7 +45,7 @@ extension RecordingFolder {
     return catalogue.withLock { $0.recordings[name] }
   }
 
-  /// Reads files of earlier runs, and forgets those that are no recordings.
+  /// Reads files of earlier runs, and forgets those that are not recordings.
   private func look(at names: [StampedFileName]) {
     tryTo("folder not read") { [self] store, _ in look(at: names, in: &store) }
   }
@@ -62,7 +63,7 @@ extension RecordingFolder {
       "recordings that had not ended were finished", metadata: ["recordings": "\(repaired)"])
   }
 
-  /// Reads on in the background, a few files at a time, so that what is being recorded does not wait.
+  /// Continues reading in the background, a few files at a time, so that current recordings do not wait.
   func lookOn() {
     let names = catalogue.withLock { catalogue in
       let names = Array(catalogue.unread.suffix(Self.lookedAtOnce))

@@ -10,11 +10,12 @@ struct RecordingHandle: Sendable, Hashable {
   fileprivate let number: Int
 }
 
-/// The folder of recordings, and what is in it.
+/// The folder of recordings, and its content.
 ///
-/// Bytes are written on a queue of its own, in whole fragments, so that a file plays up to its last fragment whatever happens to the
-/// process; one that was not finished is finished at the next start. When the disk is full, the oldest recordings go; if that does not
-/// help, the file ends, which its recorder learns from `append`.
+/// Whole fragments are written on a separate queue, so that a file plays up to its last fragment whatever
+/// happens to the process. An unfinished file is finished at the next start. When the disk is full, the
+/// oldest recordings are removed. If that does not help, the file ends, which `append` reports to its
+/// recorder.
 final class RecordingFolder: Service, CustomStringConvertible {
   private struct State: ~Copyable {
     var store: FolderStore?
@@ -32,7 +33,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
 
   struct Catalogue {
     var recordings = RecordingCatalogue()
-    /// Those of earlier runs that nobody has read yet, the newest last.
+    /// Recordings of earlier runs that were not read yet, the newest last.
     var unread: [StampedFileName] = []
     var failed: Set<RecordingHandle> = []
     var waitingBytes = 0
@@ -42,9 +43,10 @@ final class RecordingFolder: Service, CustomStringConvertible {
   /// The most bytes that wait for the disk.
   static let mostWaitingBytes = 64 << 20
   private static let period = Duration.seconds(10)
-  /// How many recordings make room for one write at most.
+  /// The most recordings that are removed to make room for one write.
   private static let mostRemoved = 16
-  /// How many go before what is being recorded has its turn, where limits are much lower than before.
+  /// The most recordings that are removed at a time when limits are much lower than before, so that current
+  /// recordings do not wait.
   private static let prunedAtOnce = 1000
 
   private let configuration: FolderConfiguration
@@ -69,7 +71,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
 
   // MARK: Recording
 
-  /// Begins a file for pictures from `start` on; of a locked view with what that shows.
+  /// Begins a file for pictures from `start` on. `locked` identifies what a locked view shows.
   func begin(
     _ camera: String, _ view: String, locked: Recording.LockedView? = nil, at start: WallTime
   ) -> (RecordingHandle, Recording) {
@@ -89,7 +91,8 @@ final class RecordingFolder: Service, CustomStringConvertible {
     return (handle, recording)
   }
 
-  /// Appends whole fragments. Returns at once: false if the file has failed, or the disk is too slow, and nothing is appended.
+  /// Appends whole fragments. Returns at once. Returns false, and appends nothing, if the file has failed or
+  /// the disk is too slow.
   func append(_ bytes: [UInt8], to handle: RecordingHandle) -> Bool {
     let isIn = catalogue.withLock { catalogue in
       guard !catalogue.failed.contains(handle), catalogue.waitingBytes < Self.mostWaitingBytes else {
@@ -107,8 +110,8 @@ final class RecordingFolder: Service, CustomStringConvertible {
     return true
   }
 
-  /// Ends a file, whose pictures last so many ticks of 1/90000 s. `then` is called when it is written; with nil if nothing could
-  /// be written of it.
+  /// Ends a file whose pictures last `length` ticks of 1/90000 s. `then` is called when it is written, with
+  /// nil if nothing of it could be written.
   func end(_ handle: RecordingHandle, length: Int, then: @escaping @Sendable (Recording?) -> Void) {
     queue.async { [self] in
       then(finish(handle, length: length))
@@ -119,7 +122,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
 
   // MARK: Reading
 
-  /// Opens a recording for reading; nil if it has gone. The caller closes it.
+  /// Opens a recording for reading; nil if it no longer exists. The caller closes it.
   func open(_ recording: Recording) async -> CInt? {
     await onQueue { [self] in
       state.withLock { state -> CInt? in
@@ -145,10 +148,11 @@ final class RecordingFolder: Service, CustomStringConvertible {
     case done, isOpen, failed
   }
 
-  /// Returns when everything asked before has been done.
+  /// Returns when all work that was queued before is done.
   func flush() async { await onQueue {} }
 
-  /// The same, but no longer than a shutdown may take: what is not finished then is finished at the next start.
+  /// Like `flush`, but waits no longer than a shutdown may take. Files that are unfinished then are finished
+  /// at the next start.
   func flushInTime() async { await waitAtMost(.seconds(2)) { [self] in await flush() } }
 
   func onQueue<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
@@ -157,7 +161,8 @@ final class RecordingFolder: Service, CustomStringConvertible {
 
   // MARK: The service
 
-  /// Looks at the folder, then keeps its limits. When the service ends, all files have been ended by their recorders.
+  /// Opens the folder, then enforces its limits. When the service ends, the recorders have already ended all
+  /// files.
   func run() async throws {
     queue.async { [self] in tryTo("folder not read") { _, _ in } }
     while !Task.isShuttingDownGracefully, !Task.isCancelled {
@@ -167,7 +172,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
     await flushInTime()
   }
 
-  // MARK: On the queue
+  // MARK: Work on the queue
 
   private func create(_ handle: RecordingHandle, _ recording: Recording) {
     let isDone = tryTo("not recorded") { store, files in
@@ -180,7 +185,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
     }
   }
 
-  /// Closes a folder that was removed, or whose disk was. The next file opens it anew.
+  /// Closes a folder that was removed, or whose disk was. The next file opens it again.
   private func forgetIfGone() {
     state.withLock { state in
       guard state.files.isEmpty, let store = state.store.take() else { return }
@@ -218,7 +223,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
         removed += 1
         catalogue.withLock { $0.recordings[oldest] = nil }
         metrics.count(.removedRecording)
-        // What was written of it goes first.
+        // A partial write is undone first.
         if ftruncate(file.descriptor, file.bytes) != 0 || lseek(file.descriptor, file.bytes, SEEK_SET) < 0 {
           break
         }
@@ -251,7 +256,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
         return
       }
       let isFailed = catalogue.withLock { $0.failed.contains(handle) }
-      // Of one that failed, the length of what is there.
+      // For a file that failed, the length of what was written.
       let known =
         isFailed ? MP4Recording(size: file.bytes) { RecordedBytes.read(file.descriptor, $0, $1) } : nil
       let length = known?.length ?? length

@@ -1,28 +1,31 @@
-// Decides which pictures of a video are recorded, and where one file ends and the next begins. It has no clock and does no I/O.
+// Decides which pictures of a video are recorded, and where one file ends and the next begins. It has no
+// clock and does no I/O.
 
-/// Takes the pictures of one video in their order.
+/// Takes the pictures of one video in order.
 struct RecordingPlan: Sendable {
   enum Step: Sendable, Hashable {
-    /// A file begins with these pictures, the first of them a key picture.
+    /// A file begins with these pictures. The first is a keyframe.
     case begin([VideoSample])
     case append(VideoSample)
     case end
   }
 
-  /// A file and what waits for one are no larger; pictures of such a size are no camera's.
+  /// The limits of a file, and of the pictures that wait for one. No camera's pictures reach them.
   static let mostBytes = 512 << 20
   static let mostWaitingBytes = 64 << 20
-  /// How much longer than asked a recording is, so that it ends before a key picture and the next one can begin with that.
+  /// How much longer than requested a recording may be, so that it ends before a keyframe and the next one
+  /// can begin with that keyframe.
   static let longestWait = Duration.seconds(10)
 
   private let configuration: RecordingConfiguration
-  /// Until when triggers last, with what is recorded after them.
+  /// When the last trigger ends, including what is recorded after it.
   private(set) var until: CaptureInstant?
-  /// Whether a trigger has come since the last picture. It counts even if it has ended: pictures may be far apart.
+  /// Whether a trigger has come since the last picture. It counts even if it has ended, because pictures may
+  /// be far apart.
   private var isTriggered = false
-  /// Whether something moves, with no end yet.
+  /// Whether something moves, with no known end.
   var isMoving = false
-  /// What was before, from a key picture on, and has not been recorded.
+  /// Buffered pictures from a keyframe on that were not recorded.
   private var waiting: [VideoSample] = []
   private(set) var waitingBytes = 0
   private var file: File?
@@ -37,13 +40,13 @@ struct RecordingPlan: Sendable {
 
   var isRecording: Bool { file != nil }
 
-  /// Something happens at `time` that lasts until `end`.
+  /// Reports a trigger that lasts until `end`.
   mutating func trigger(until end: CaptureInstant) {
     until = max(until ?? .start, end + configuration.after)
     isTriggered = true
   }
 
-  /// What was triggered ends at `time`, and is recorded a little longer.
+  /// Ends the triggers at `time`. Recording continues for `after`.
   mutating func stop(at time: CaptureInstant) {
     until = until.map { min($0, time + configuration.after) }
   }
@@ -52,7 +55,7 @@ struct RecordingPlan: Sendable {
     configuration.when == .always || isMoving || isTriggered || until.map { time <= $0 } ?? false
   }
 
-  /// What is done with the next picture.
+  /// Returns the steps for the next picture.
   mutating func take(_ sample: VideoSample) -> [Step] {
     guard let known = file else { return begin(with: sample) }
     defer { isTriggered = false }
@@ -69,7 +72,7 @@ struct RecordingPlan: Sendable {
     return [.append(sample)]
   }
 
-  /// The video has ended, or pictures of it were lost on their way to the file.
+  /// Reports that the video has ended, or that pictures were lost on their way to the file.
   mutating func interrupt() -> [Step] {
     defer { (file, waiting, waitingBytes) = (nil, [], 0) }
     return file == nil ? [] : [.end]
@@ -83,7 +86,7 @@ struct RecordingPlan: Sendable {
     return [.begin(waiting)]
   }
 
-  /// Keeps a picture, and those before it as far back as is asked for, from a key picture on.
+  /// Buffers a picture, and those before it as far back as configured, from a keyframe on.
   private mutating func hold(_ sample: VideoSample) {
     if let first = waiting.first, first.format != sample.format { drop(waiting.count) }
     guard sample.isKey || !waiting.isEmpty else { return }
@@ -92,7 +95,7 @@ struct RecordingPlan: Sendable {
     guard sample.isKey || waitingBytes > Self.mostWaitingBytes else { return }
     let keys = waiting.indices.filter { waiting[$0].isKey }
     let before = configuration.when == .always ? .zero : configuration.before
-    // The last key picture that is early enough.
+    // The last keyframe that is early enough.
     let needed = keys.last { waiting[$0].timestamp <= sample.timestamp - before } ?? 0
     var dropped = needed
     var bytes = waitingBytes - waiting[..<dropped].reduce(0) { $0 + $1.bytes.count }
@@ -104,7 +107,7 @@ struct RecordingPlan: Sendable {
     drop(dropped)
   }
 
-  /// Forgets the oldest of what was before, up to the next key picture.
+  /// Drops the oldest buffered pictures, up to the next keyframe.
   mutating func forgetOldest() {
     drop(waiting.indices.dropFirst().first { waiting[$0].isKey } ?? waiting.count)
   }

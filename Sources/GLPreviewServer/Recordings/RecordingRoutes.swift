@@ -1,4 +1,5 @@
-// `/api/recordings`, the files at `/recordings/`, and `/api/cameras/{camera}/recording`, which triggers one.
+// `/api/recordings`, the files at `/recordings/`, and `/api/cameras/{camera}/recording`, which triggers a
+// recording.
 internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc
@@ -8,7 +9,7 @@ internal import NIOCore
 
 struct RecordingRoutes: Sendable {
   let registry: CameraRegistry
-  /// Nil where nothing is recorded.
+  /// Nil if nothing is recorded.
   let recorders: Recorders?
   let others: PeerRecordings
 
@@ -34,7 +35,7 @@ struct RecordingRoutes: Sendable {
           answers: [.json(List.schema, "what there is")])
       ]
     ) { request, context in try await list(request, context) }
-    // Not named `camera`: a recording stays at its node, also when its camera is elsewhere.
+    // Not named `camera`: a recording stays at its node even if its camera moves.
     group.get(
       "recordings/:folder/:name", .pictures,
       as: [
@@ -112,7 +113,7 @@ struct RecordingRoutes: Sendable {
     ])
   }
 
-  /// Records from now on for `duration` seconds, with what the configuration says before and after.
+  /// Records for `duration` seconds from now, plus the configured times before and after.
   private func trigger(_ request: Request, _ context: ServiceContext) async throws -> Response {
     let (camera, recorders) = try known(context)
     let body = try await request.body.collect(upTo: context.maxUploadSize)
@@ -151,7 +152,7 @@ struct RecordingRoutes: Sendable {
     ])
   }
 
-  /// Whether a client may see a recording, as its view is served now. The role `control` sees all.
+  /// Whether a client may see a recording, by how its view is served now. The role `control` may see all.
   private func isShown(_ recording: Recording, to role: Role?) -> Bool {
     if role == .control { return true }
     guard let camera = registry.served[camera: recording.camera] else {
@@ -160,7 +161,7 @@ struct RecordingRoutes: Sendable {
     return recording.isShown(by: camera.views.first { $0.name == recording.view }?.served)
   }
 
-  /// The newest of all nodes, unless another node asks.
+  /// Lists the newest recordings of all nodes, or only this node's if a peer asks.
   private func list(_ request: Request, _ context: ServiceContext) async throws -> Response {
     var words = try QueryWords(request)
     let camera = try words.take(Self.cameras)
@@ -184,7 +185,7 @@ struct RecordingRoutes: Sendable {
     return try Response(json: list)
   }
 
-  /// Nil for one that another node may have.
+  /// The recording of a request; nil if another node may have it.
   private func recording(_ request: Request, _ context: ServiceContext) async throws -> (
     Recording, RecordingFolder
   )? {
@@ -207,12 +208,14 @@ struct RecordingRoutes: Sendable {
     }
   }
 
-  /// What is read at a time: less than a socket takes at once, since each reader that takes nothing holds one.
+  /// How much is read at a time: less than a socket accepts at once, because each stalled reader holds one
+  /// chunk.
   private static let chunk = 64 << 10
-  /// Files that are being sent: each holds two descriptors.
+  /// Limits the files that are being sent: each holds two descriptors.
   private let readers = AdmissionLimit(capacity: 128, subject: "recordings being read")
 
-  /// A file, or a part of it (RFC 9110, 14). One that is being recorded has what is written so far.
+  /// Sends a file, or a part of it (RFC 9110, 14). A file that is being recorded ends with what is written so
+  /// far.
   private func file(
     _ recording: Recording, in folder: RecordingFolder, _ request: Request, _ context: ServiceContext
   ) async throws -> Response {
@@ -243,7 +246,7 @@ struct RecordingRoutes: Sendable {
       }
     }
     let channel = context.channel
-    // What is read, and its copy on the way to the socket.
+    // The chunk that was read, and its copy on the way to the socket.
     let (permit, lease) = (try readers.enter(), try registry.budget.reserve(2 * Self.chunk))
     return Response(
       status: status, headers: headers,

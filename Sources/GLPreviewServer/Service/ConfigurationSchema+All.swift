@@ -1,4 +1,4 @@
-// The list of the keys that features add to a configuration.
+// The configuration keys of the core and of all features.
 internal import MQTT
 internal import RTSP
 internal import Recordings

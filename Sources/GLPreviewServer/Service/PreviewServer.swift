@@ -11,7 +11,8 @@ internal import UnixSignals
 /// Serves cameras over HTTP until it is stopped.
 ///
 /// ```swift
-/// let configuration = ServerConfiguration(cameras: [CameraConfiguration(name: "door", source: "/dev/video0")])
+/// let camera = CameraConfiguration(name: "door", source: "/dev/video0")
+/// let configuration = ServerConfiguration(cameras: [camera])
 /// try await PreviewServer(ValidatedConfiguration(configuration), logger: Logger(label: "door")).run()
 /// ```
 package struct PreviewServer: Sendable {
@@ -23,11 +24,11 @@ package struct PreviewServer: Sendable {
   /// The version in `/api/cameras` and `glpreview --version`.
   package static let version = "0.1.0"
 
-  /// How long closing cameras and their commands may take at the end.
+  /// How long closing cameras and their commands may take at shutdown.
   private static let closesWithin = Duration.seconds(1)
 
-  /// Creates a service without opening anything. Without `reload`, SIGHUP is left to the program. `onRunning` is called
-  /// when the service listens, with its port; nil for a local socket.
+  /// Creates a service without opening anything. Without `reload`, the program handles SIGHUP itself.
+  /// `onRunning` is called when the service listens, with its port; nil for a Unix socket.
   package init(
     _ configuration: ValidatedConfiguration, logger: Logger, reload: ConfigurationReload? = nil,
     onRunning: @escaping @Sendable (Int?) async -> Void = { _ in }
@@ -38,10 +39,11 @@ package struct PreviewServer: Sendable {
     self.onRunning = onRunning
   }
 
-  /// Serves until SIGTERM, SIGINT, or the task's graceful shutdown or cancellation. Then streams end, and it returns
-  /// within five seconds.
+  /// Serves until SIGTERM, SIGINT, or the graceful shutdown or cancellation of the task. Then streams end,
+  /// and the function returns within five seconds.
   ///
-  /// - Throws: `DeviceError` if hardware is required but missing; errors of opening files and the address.
+  /// - Throws: `DeviceError`; `SoftwareRendererRefused` if hardware is required but missing; errors of
+  ///   opening files and the listen address.
   package func run() async throws {
     var options = PreviewSession.Options()
     options.primesPrograms = true
@@ -75,11 +77,11 @@ package struct PreviewServer: Sendable {
       },
       logger: logger)
     let watchdog = SystemdWatchdog(notifier: SystemdNotifier()) { [registry = parts.registry] in
-      // If a part of the session hangs, so does this, and systemd's watchdog is not notified.
+      // If a part of the session hangs, this call hangs too, and systemd's watchdog is not notified.
       for camera in registry.cameras { _ = await registry.session.status(of: camera.source) }
       return true
     }
-    // Services stop in reverse order: the server waits for clients that follow events.
+    // Services stop in reverse order, because the server waits for clients that read events.
     let reloads = [reload].compactMap { $0 }.map { ReloadService(parts: parts, reload: $0) }
     var services = parts.core.services + parts.features.flatMap(\.services)
     services += reloads as [any Service]
@@ -93,8 +95,8 @@ package struct PreviewServer: Sendable {
       try await ServiceGroup(configuration: group).run()
     } catch let error {
       await close(parts.registry.session)
-      // A client was still being answered at the deadline. That is a normal end, unless this task itself was
-      // cancelled.
+      // A client was still being served at the deadline. That is a normal shutdown, unless this task itself
+      // was cancelled.
       guard error is CancellationError, !Task.isCancelled else { throw error }
       return
     }
@@ -108,7 +110,7 @@ package struct PreviewServer: Sendable {
 }
 
 extension ListenAddress {
-  /// The address in Hummingbird's type.
+  /// The address as Hummingbird's type.
   var address: BindAddress {
     switch self {
     case .host(let name, let port): .hostname(name, port: port)

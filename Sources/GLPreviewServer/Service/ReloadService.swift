@@ -3,12 +3,12 @@ internal import Logging
 internal import ServiceLifecycle
 internal import UnixSignals
 
-/// Loads the configuration again. SIGHUP requests it, from the creation of this value on.
+/// Loads the configuration again at each SIGHUP after the creation of this value.
 package struct ConfigurationReload: Sendable {
   fileprivate let signals: UnixSignalsSequence
   fileprivate let load: @Sendable () async throws -> ValidatedConfiguration
 
-  /// - Parameter load: loads the configuration. If it throws, the configuration stays as it is.
+  /// - Parameter load: loads the configuration. If it throws, the current configuration remains.
   package init(_ load: @escaping @Sendable () async throws -> ValidatedConfiguration) async {
     signals = await UnixSignalsSequence(trapping: .sighup)
     self.load = load
@@ -20,7 +20,7 @@ struct ReloadService: Service, CustomStringConvertible {
   let parts: ServiceParts
   let reload: ConfigurationReload
 
-  /// The minimum time between reloads, against storms of signals.
+  /// The minimum interval between reloads, against bursts of signals.
   private static let pause = Duration.milliseconds(250)
 
   func run() async throws {
@@ -41,7 +41,7 @@ struct ReloadService: Service, CustomStringConvertible {
     }
   }
 
-  /// An invalid configuration changes nothing.
+  /// Reloads the configuration. An invalid one changes nothing.
   private func reloadNow() async {
     SystemdNotifier().reloading()
     do {

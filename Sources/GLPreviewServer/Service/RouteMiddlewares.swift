@@ -1,4 +1,4 @@
-// The middlewares around the service's own routes: requests are counted, and each that reads sees one configuration.
+// The middlewares around the service's routes: they count requests, and let each read see one configuration.
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
@@ -26,8 +26,9 @@ struct RequestCountMiddleware: ServiceMiddleware {
   }
 }
 
-/// Repeats GET and HEAD requests that failed during a reload, which may have removed what they depend on. Requests that
-/// change something use `CameraRegistry.consistently` instead, because their body can't be read twice.
+/// Repeats GET and HEAD requests that failed during a reload, which may have removed objects that they use.
+/// Requests that change something use `CameraRegistry.consistently` instead, because their body can't be read
+/// twice.
 struct ReloadMiddleware: ServiceMiddleware {
   let registry: CameraRegistry
 

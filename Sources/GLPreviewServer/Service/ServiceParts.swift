@@ -1,4 +1,4 @@
-// The assembly: the core and the one list of its features, their services and routes.
+// The assembly: the core and the only list of its features, with their services and routes.
 internal import Cluster
 internal import HLS
 internal import Hummingbird
@@ -38,7 +38,7 @@ struct ServiceParts: Sendable {
     let views = ViewRoutes(core, offers: webRTC.routes)
     let cluster = try ClusterFeature(core, views)
     let recordings = RecordingFeature(core, cluster.forwarder)
-    // Those that others need come first, and end last.
+    // Features that others depend on come first, and end last.
     features = [
       cluster, webRTC, RTSPServer(core), HLSFeature(views.videos), recordings,
       MotionFeature(core) { recordings.recorders?.motionChanged($0, $1) }, try MQTTFeature(core),
@@ -49,10 +49,11 @@ struct ServiceParts: Sendable {
 
   /// Applies a new configuration as far as possible without a restart.
   ///
-  /// - Throws: `ConfigurationError` if `new` is not valid at the current address; `SourceError`. Nothing is changed
-  ///   then.
+  /// - Throws: `ConfigurationError` if `new` is not valid at the current address; `SourceError`. Nothing is
+  ///   changed then.
   func apply(_ new: ValidatedConfiguration) async throws {
-    // The address stays, so a reload that moves to loopback must not drop the credentials that the address needs.
+    // The listen address does not change, so a reload that moves to loopback must not drop the credentials
+    // that the address needs.
     var atThisAddress = new.configuration
     atThisAddress.bind = core.configuration.bind
     atThisAddress.sections.keepAddresses(of: core.configuration.sections)
@@ -102,6 +103,6 @@ struct ServiceParts: Sendable {
     return router
   }
 
-  /// The service with its features answers by these routes from now on.
+  /// From now on, the service with its features answers by these routes.
   func answer(with responder: any HTTPResponder<ServiceContext>) { routes.answer(with: responder) }
 }

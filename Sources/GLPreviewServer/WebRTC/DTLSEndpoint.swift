@@ -1,7 +1,7 @@
-// A DTLS association and the keys that come of it, by OpenSSL: datagrams in, datagrams out, nothing in between waits.
+// A DTLS association and its keys, by OpenSSL. Datagrams are passed in and taken out; nothing blocks.
 internal import CWebRTC
 
-/// Why there is no WebRTC.
+/// Why WebRTC is not available, or has failed.
 struct WebRTCError: Error, Hashable, CustomStringConvertible {
   enum Kind: Sendable, Hashable {
     /// A library is missing; the description says what to install.
@@ -22,7 +22,7 @@ struct WebRTCError: Error, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Nil where the libraries are there.
+  /// Nil if the libraries are available.
   static var ofLibraries: WebRTCError? {
     var error = glp_rtc_error()
     return unsafe glp_rtc_load(&error) ? nil : WebRTCError(error)
@@ -47,7 +47,7 @@ struct WebRTCError: Error, Hashable, CustomStringConvertible {
   deinit { unsafe glp_identity_free(identity) }
 }
 
-/// One end of an association. The peer's certificate must have the fingerprint that its SDP says.
+/// One end of an association. The peer's certificate must have the fingerprint from its SDP.
 @safe final class DTLSEndpoint {
   enum Role { case client, server }
   enum State: Sendable, Hashable { case handshaking, connected, closed }
@@ -68,13 +68,13 @@ struct WebRTCError: Error, Hashable, CustomStringConvertible {
 
   deinit { unsafe glp_dtls_free(dtls) }
 
-  /// Takes a datagram in. Where it throws, the association is over, and an alert may be left to be sent.
+  /// Takes a received datagram. If it throws, the association has ended, and an alert may be left to be sent.
   func receive(_ datagram: [UInt8]) throws(WebRTCError) {
     var error = glp_rtc_error()
     try follow(unsafe glp_dtls_receive(dtls, datagram, datagram.count, &error), error)
   }
 
-  /// Sends again what was lost, if it is time; to be called a few times a second during the handshake.
+  /// Sends lost messages again if it is time. Call it a few times a second during the handshake.
   func tick() throws(WebRTCError) {
     var error = glp_rtc_error()
     try follow(unsafe glp_dtls_tick(dtls, &error), error)
@@ -109,7 +109,7 @@ struct WebRTCError: Error, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The protection of packets that both sides have agreed on, once they are connected.
+  /// The SRTP context with the keys that both sides have agreed on, once they are connected.
   func makeSRTP() throws(WebRTCError) -> SRTPContext {
     var error = glp_rtc_error()
     guard let srtp = unsafe glp_srtp_of_dtls(dtls, &error) else { throw WebRTCError(error) }

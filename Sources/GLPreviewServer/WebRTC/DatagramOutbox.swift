@@ -1,4 +1,4 @@
-// Datagrams on their way out of the port: written one after another into one buffer, and sent with few system calls.
+// Outgoing datagrams of the port: written one after another into one buffer, and sent with few system calls.
 internal import CWebRTC
 internal import Glibc
 internal import NIOCore
@@ -19,30 +19,30 @@ final class DatagramPath {
     }
   }
 
-  /// False once the kernel has refused them for this address.
+  /// False once the kernel has refused segments for this address.
   var takesSegments: Bool { form.takes_segments }
 }
 
-/// What a port sends; used on its event loop.
+/// The datagrams that a port sends; used on its event loop.
 ///
-/// It sends by itself, and not by NIO: a `DatagramChannel` closes itself with the first address that can't be reached
-/// (anything but EMSGSIZE and EHOSTUNREACH), and the port is that of all sessions.
+/// It sends by itself, and not by NIO: a `DatagramChannel` closes itself at the first address that can't be
+/// reached (any error but EMSGSIZE and EHOSTUNREACH), and all sessions share the port.
 @safe final class DatagramOutbox {
   private let socket: CInt
   private let memory: UnsafeMutableRawBufferPointer
   private var used = 0
   private var batches: [glp_datagrams] = []
   private var paths: [DatagramPath] = []
-  /// Whether the kernel takes no more now; `flush` tries again.
+  /// Whether the kernel accepts no more now; `flush` tries again.
   private(set) var isBlocked = false
-  /// Messages that the kernel has refused.
+  /// The number of messages that the kernel has refused.
   private(set) var refused = 0
 
   private static let capacity = 256 << 10
   /// The most packets of a batch: the kernel takes 64 segments, and less than 64 KB.
   static let mostPackets = 50
 
-  /// Sends by a copy of a socket's descriptor. -1 sends nothing.
+  /// Sends by a copy of a socket's descriptor. With -1, nothing is sent.
   init(_ descriptor: CInt) {
     socket = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     unsafe memory = .allocate(byteCount: Self.capacity, alignment: 16)
@@ -53,14 +53,14 @@ final class DatagramPath {
     unsafe memory.deallocate()
   }
 
-  /// Whether there is room for so many bytes; what is waiting is sent if there is not.
+  /// Whether there is room for so many bytes. Sends what waits if there is not.
   private func hasRoom(_ count: Int) -> Bool {
     if used + count <= Self.capacity { return true }
     flush()
     return used + count <= Self.capacity
   }
 
-  /// Adds a datagram; it is lost if the kernel takes no more.
+  /// Adds a datagram. It is lost if the kernel accepts no more.
   func add(_ bytes: ByteBuffer, to path: DatagramPath) {
     let count = bytes.readableBytes
     guard count > 0, hasRoom(count) else { return }
@@ -69,9 +69,9 @@ final class DatagramPath {
     append(count, segment: count, path)
   }
 
-  /// Adds packets of a picture, protected.
+  /// Adds packets of a picture, protected by SRTP.
   ///
-  /// - Returns: their bytes; 0 if libsrtp refuses one; nil if there is no room now.
+  /// - Returns: the number of their bytes; 0 if libsrtp refuses a packet; nil if there is no room now.
   func add(
     _ run: RTPPicture.Run, of picture: RTPPicture, _ header: RTPHeader, by srtp: SRTPContext,
     to path: DatagramPath
@@ -81,7 +81,7 @@ final class DatagramPath {
     let room = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[used..<used + most])
     let count = unsafe srtp.write(run, of: picture, header, into: room)
     guard count > 0 else { return 0 }
-    // All are longer than their payloads by the same.
+    // Protection makes all packets longer by the same amount.
     append(count, segment: run.packets == 1 ? count : run.length + (count - run.count) / run.packets, path)
     return count
   }
@@ -94,7 +94,7 @@ final class DatagramPath {
     used += count
   }
 
-  /// Sends what was added. What the kernel does not take now stays for the next call.
+  /// Sends what was added. What the kernel does not accept now remains for the next call.
   func flush() {
     guard !batches.isEmpty else { return isBlocked = false }
     let bytes = unsafe memory.baseAddress?.assumingMemoryBound(to: UInt8.self)

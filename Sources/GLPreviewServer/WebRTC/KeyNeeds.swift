@@ -1,17 +1,17 @@
-// When a WebRTC client is given a key picture because it asks for one, and what it means if it goes on asking.
+// When a WebRTC client gets a keyframe on request, and when its requests show that it struggles.
 
-/// One client's needs. It has no clock of its own.
+/// One client's needs for keyframes. It has no clock of its own.
 struct KeyNeeds: Sendable, Hashable {
   private var last: CaptureInstant?
   private var goesOn = false
 
-  /// The least time between two key pictures.
+  /// The least time between two keyframes on request.
   static let least = Duration.milliseconds(500)
-  /// A client struggles that needs a second one within `again`, until it has needed none for `calm`.
+  /// A client struggles if it needs a second keyframe within `again`, until it has needed none for `calm`.
   static let again = Duration.seconds(10)
   static let calm = Duration.seconds(60)
 
-  /// The client needs a key picture. Returns whether it gets one now.
+  /// Reports that the client needs a keyframe. Returns whether it gets one now.
   mutating func need(at now: CaptureInstant) -> Bool {
     if let last, now - last < Self.least { return false }
     goesOn = last.map { now - $0 < (goesOn ? Self.calm : Self.again) } ?? false
@@ -19,6 +19,6 @@ struct KeyNeeds: Sendable, Hashable {
     return true
   }
 
-  /// Whether it has needed key pictures again and again: what others get may be too much for it.
+  /// Whether it has needed keyframes repeatedly: the shared stream may be too much for it.
   func isStruggling(at now: CaptureInstant) -> Bool { goesOn && last.map { now - $0 < Self.calm } ?? false }
 }

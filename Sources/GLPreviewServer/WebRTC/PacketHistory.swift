@@ -1,21 +1,22 @@
-// Which pictures went out under which numbers, for receivers that have lost some packets (RFC 4585, generic NACK).
+// Which pictures were sent with which sequence numbers, for receivers that have lost packets (RFC 4585,
+// generic NACK).
 
-/// The pictures of the last second. Their packets are written anew when they are asked for: payloads are shared by all clients
-/// of a view, so that a client costs no memory of its own.
+/// The pictures of the last second. Their packets are written again on request: all clients of a view share
+/// the payloads, so that a client costs no memory of its own.
 struct PacketHistory {
-  /// What a packet is written from.
+  /// The source of a packet.
   struct Packet {
     let picture: RTPPicture
-    /// The payload.
+    /// The index of the payload.
     let index: Int
-    /// The picture's time in packets.
+    /// The picture's RTP timestamp.
     let time: UInt32
   }
 
   private struct Entry {
     let picture: RTPPicture
     let time: UInt32
-    /// The number of the first packet, and how many were sent.
+    /// The sequence number of the first packet, and how many were sent.
     let first: UInt16
     var count: Int
     let sentAt: CaptureInstant
@@ -25,14 +26,15 @@ struct PacketHistory {
   private var entries: [Entry] = []
   private var repeatedAt: [UInt16: CaptureInstant] = [:]
 
-  /// How long packets are kept: receivers give up long before.
+  /// How long packets can be sent again: receivers give up long before.
   static let keptFor = Duration.seconds(1)
-  /// The least time between two repetitions of a packet: a receiver asks again before the first can have come.
+  /// The least time between two repetitions of a packet: a receiver asks again before the first can have
+  /// arrived.
   static let repeatsAfter = Duration.milliseconds(10)
-  /// How far back libsrtp writes a packet again (`window_size` in SRTP.c).
+  /// How far back libsrtp can write a packet again (`window_size` in SRTP.c).
   static let window = 1024
 
-  /// Adds packets that were sent: those of `run`, by the numbers from `number` on.
+  /// Adds the packets of `run` that were sent, with sequence numbers from `number` on.
   mutating func add(
     _ run: RTPPicture.Run, of picture: RTPPicture, _ number: UInt16, time: UInt32, at now: CaptureInstant
   ) {
@@ -50,7 +52,7 @@ struct PacketHistory {
     if !repeatedAt.isEmpty { repeatedAt = repeatedAt.filter { now - $0.value <= Self.keptFor } }
   }
 
-  /// The packet, unless it is forgotten, or was repeated just now.
+  /// The packet, unless it is forgotten, or was just repeated.
   mutating func packet(_ number: UInt16, at now: CaptureInstant) -> Packet? {
     guard let entry = entries.last(where: { Int(number &- $0.first) < $0.count }),
       now - entry.sentAt <= Self.keptFor,

@@ -1,6 +1,6 @@
 // The answer to a WHEP client's offer: ICE lite, one port, H.264 one way.
 
-/// What an answer says of this side.
+/// The properties of this side that an answer contains.
 struct SDPAnswer: Sendable, Hashable {
   /// An address that clients can send to.
   struct Candidate: Sendable, Hashable {
@@ -14,11 +14,11 @@ struct SDPAnswer: Sendable, Hashable {
   let ssrc: UInt32
   /// The best one first.
   let candidates: [Candidate]
-  /// The view's name in streams.
+  /// The name of the stream (`cname` and `msid`).
   let name: String
 
-  /// The text of the answer. Of the m-lines that are not served, those in the video's group are inactive, and share its transport; others
-  /// are rejected by port 0 (RFC 3264, 6).
+  /// The text of the answer. Of the m-lines that are not served, those in the video's group are inactive, and
+  /// share its transport; others are rejected by port 0 (RFC 3264, 6).
   func text(to offer: SDPOffer) -> String {
     var lines = ["v=0", "o=- \(ssrc) 1 IN IP4 127.0.0.1", "s=-", "t=0 0", "a=ice-lite"]
     let mids = offer.bundle.compactMap { offer.lines[$0].mid }
@@ -51,14 +51,15 @@ struct SDPAnswer: Sendable, Hashable {
     return lines + ["a=msid:\(name) video", "a=ssrc:\(ssrc) cname:\(name)"]
   }
 
-  /// An m-line that gets nothing: inactive in the video's group, rejected outside it.
+  /// An m-line that is not served: inactive in the video's group, rejected outside it.
   private func unserved(_ line: SDPOffer.Line, isBundled: Bool) -> [String] {
     let port = isBundled ? 9 : 0
     return ["m=\(line.kind) \(port) \(line.transport) \(line.format)", "c=IN IP4 0.0.0.0"]
       + (line.isRTP ? ["a=inactive"] : []) + transport(of: line) + line.attributes.map { "a=\($0)" }
   }
 
-  /// How this side is reached. All m-lines say it, rejected ones too: clients may read it from any (aiortc from the last).
+  /// The transport of this side. All m-lines have it, rejected ones too: clients may read it from any (aiortc
+  /// from the last).
   private func transport(of line: SDPOffer.Line) -> [String] {
     let fingerprint = fingerprint.map(Self.hexadecimal).joined(separator: ":")
     return (line.mid.map { ["a=mid:\($0)"] } ?? []) + [

@@ -1,11 +1,11 @@
-// The offer of a WHEP client: who it is, and in what form it takes H.264.
+// The offer of a WHEP client: its identity, and the form of H.264 that it takes.
 
-/// What an answer needs of an offer.
+/// The parts of an offer that an answer needs.
 struct SDPOffer: Sendable, Hashable {
-  /// A payload type that can carry our stream.
+  /// A payload type that can carry the stream.
   struct Format: Sendable, Hashable {
     let payloadType: UInt8
-    /// `profile-level-id` as the offer has it; nil where it has none.
+    /// `profile-level-id` as the offer has it; nil if it has none.
     let profile: String?
   }
 
@@ -13,7 +13,7 @@ struct SDPOffer: Sendable, Hashable {
   struct Line: Sendable, Hashable {
     let kind: String
     let transport: String
-    /// The one format that an answer names if the line is not served, and the attributes that say what it is.
+    /// The only format that an answer names if the line is not served, and the attributes that describe it.
     let format: String
     let attributes: [String]
     let mid: String?
@@ -26,15 +26,15 @@ struct SDPOffer: Sendable, Hashable {
 
   /// All m-lines, in their order.
   let lines: [Line]
-  /// Which of them gets the video.
+  /// The index of the line that gets the video.
   let accepted: Int
-  /// The m-lines that share a transport with the video, and the video's, in the order of their group; empty if it is in no group. The
-  /// first carries the transport (RFC 9143, 7.3.1).
+  /// The m-lines that share a transport with the video, and the video's own, in the order of their group;
+  /// empty if it is in no group. The first carries the transport (RFC 9143, 7.3.1).
   let bundle: [Int]
   let format: Format
-  /// What the client's connection checks name it by.
+  /// The client's name in connection checks.
   let fragment: String
-  /// What proves that an answer to a connection check is the client's.
+  /// Proves that an answer to a connection check is from the client.
   let password: String
   /// The SHA-256 of its certificate.
   let fingerprint: [UInt8]
@@ -46,7 +46,7 @@ struct SDPOffer: Sendable, Hashable {
   static let playoutDelayURI = "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay"
   static let knownFeedback = ["nack", "nack pli", "ccm fir"]
 
-  /// - Throws: `SDPError`; it is a refusal where the offer is right, but wants no H.264 that we have.
+  /// - Throws: `SDPError`, which is a refusal if the offer is valid, but has no H.264 that is supported.
   init(_ text: String) throws(SDPError) {
     let description = try SessionDescription(text)
     guard !description.media.isEmpty else { throw SDPError("the offer has no m-line") }
@@ -56,7 +56,7 @@ struct SDPOffer: Sendable, Hashable {
     (accepted, format) = try Self.video(in: description, lines)
     let media = description.media[accepted]
     bundle = Self.bundle(of: accepted, lines, groups)
-    // In a group only the first m-line has to say how the client is reached.
+    // In a group only the first m-line must describe the transport.
     let carrier = bundle.first.map { description.media[$0] } ?? media
     func value(_ name: String) -> Substring? {
       description.value(of: name, in: carrier) ?? description.value(of: name, in: media)
@@ -109,7 +109,8 @@ struct SDPOffer: Sendable, Hashable {
     throw refusal
   }
 
-  /// All that is offered stays in the group, data channels too: some clients (aiortc) connect a rejected one as another transport.
+  /// All offered lines stay in the group, including data channels: some clients (aiortc) connect a rejected
+  /// one as another transport.
   private static func bundle(of index: Int, _ lines: [Line], _ groups: [[Substring]]) -> [Int] {
     let named = lines.enumerated().compactMap { index, line in line.mid.map { ($0[...], index) } }
     let indices = Dictionary(named) { first, _ in first }
@@ -125,7 +126,7 @@ struct SDPOffer: Sendable, Hashable {
 
   // MARK: H.264
 
-  /// The best payload type for a stream of constrained baseline: those that promise least, first.
+  /// The best payload type for a stream of constrained baseline. The one that promises the least comes first.
   private static func format(of media: SessionDescription.Media) -> Format? {
     let offered = Set(media.formats)
     var best: (rank: Int, format: Format)?
@@ -161,7 +162,7 @@ struct SDPOffer: Sendable, Hashable {
     text.utf8.count == 6 && text.allSatisfy { $0.isASCII && $0.isHexDigit } ? text.lowercased() : nil
   }
 
-  /// Nil for profiles whose decoders need not know constrained baseline.
+  /// Nil for profiles whose decoders need not support constrained baseline.
   private static func rank(of profile: String?) -> Int? {
     guard let profile, let flags = UInt8(profile.dropFirst(2).prefix(2), radix: 16) else { return 3 }
     return switch profile.prefix(2) {

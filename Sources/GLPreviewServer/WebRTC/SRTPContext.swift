@@ -1,19 +1,19 @@
-// Protected packets of RTP and RTCP, by libsrtp: what is sent, and what comes back.
+// Protects packets of RTP and RTCP that are sent, and opens those that are received, by libsrtp.
 internal import CWebRTC
 internal import NIOCore
 
-/// What the packets of a run have before their payloads.
+/// The header of the packets of a run.
 struct RTPHeader: Sendable {
-  /// As in packets, but for the marker and the sequence number.
+  /// The header's bytes, except for the marker and the sequence number.
   let bytes: [UInt8]
-  /// That of the first packet.
+  /// The sequence number of the first packet.
   let sequenceNumber: UInt16
 
   static let mostBytes = Int(GLP_RTP_HEADER_BYTES)
 }
 
 @safe final class SRTPContext {
-  /// How packets are protected, by the name that IANA has for it.
+  /// How packets are protected, with the name that IANA registered.
   enum Profile: String, Sendable, Hashable {
     case aes128GCM = "AEAD_AES_128_GCM"
     case aes128SHA1 = "AES128_CM_HMAC_SHA1_80"
@@ -26,18 +26,18 @@ struct RTPHeader: Sendable {
   private let srtp: OpaquePointer
   let profile: Profile
 
-  /// What a protected packet may have more than a plain one while it is worked on.
+  /// How many more bytes a packet may need while it is protected or opened.
   static let trailerBytes = GLP_SRTP_TRAILER_BYTES
 
-  /// Takes `srtp` over.
+  /// Takes ownership of `srtp`.
   @unsafe init(_ srtp: OpaquePointer) {
     unsafe self.srtp = srtp
     profile = unsafe glp_srtp_profile_of(srtp) == GLP_SRTP_AES_128_GCM ? .aes128GCM : .aes128SHA1
   }
 
-  /// `outbound` is the key and the salt of what is protected here, `inbound` those of what is opened here.
+  /// `outbound` is the key and the salt for packets that are sent, `inbound` for those that are received.
   ///
-  /// - Throws: `WebRTCError` if they have another length than the profile's.
+  /// - Throws: `WebRTCError` if their length is not the profile's.
   init(_ profile: Profile, outbound: [UInt8], inbound: [UInt8]) throws(WebRTCError) {
     let count = glp_srtp_key_bytes(profile.native)
     guard outbound.count == count, inbound.count == count else {
@@ -53,11 +53,11 @@ struct RTPHeader: Sendable {
 
   deinit { unsafe glp_srtp_free(srtp) }
 
-  /// The packet as it is sent; nil if libsrtp refuses it.
+  /// The protected packet; nil if libsrtp refuses it.
   func protect(rtp packet: [UInt8]) -> ByteBuffer? { apply(GLP_PROTECT_RTP, packet) }
   func protect(rtcp packet: [UInt8]) -> ByteBuffer? { apply(GLP_PROTECT_RTCP, packet) }
 
-  /// The packet that was received; nil if it is not authentic, or came before.
+  /// The plain packet; nil if it is not authentic, or was received before.
   func open(rtp packet: [UInt8]) -> [UInt8]? {
     apply(GLP_UNPROTECT_RTP, packet).map { Array($0.readableBytesView) }
   }
@@ -65,7 +65,7 @@ struct RTPHeader: Sendable {
     apply(GLP_UNPROTECT_RTCP, packet).map { Array($0.readableBytesView) }
   }
 
-  /// Writes packets one after another, as they are sent. The same packets may be written again.
+  /// Writes packets one after another, protected. The same packets may be written again.
   ///
   /// - Returns: the number of bytes; 0 if libsrtp refuses a packet, or there is no room.
   func write(

@@ -1,4 +1,4 @@
-// STUN messages (RFC 8489), as ICE checks connections with them (RFC 8445): binding requests and their answers.
+// STUN messages (RFC 8489) for ICE's connection checks (RFC 8445): binding requests and their answers.
 internal import Cryptography
 internal import FoundationEssentials
 
@@ -21,14 +21,14 @@ struct STUNMessage: Sendable, Hashable {
   var kind: Kind
   /// Twelve bytes.
   var transaction: [UInt8]
-  /// For ICE: the receiver's fragment, a colon, and the sender's.
+  /// For ICE: the receiver's fragment, a colon, and the sender's fragment.
   var username: [UInt8]?
   /// Whether the sender has chosen this pair of addresses.
   var nominates = false
   var mappedAddress: Address?
-  /// What a check would be worth as a candidate.
+  /// The priority of the candidate that a check would reveal.
   var priority: UInt32?
-  /// Of a sender that lets the other side choose: what decides if both do.
+  /// The tie-breaker of a sender that lets the other side choose, for the case that both do.
   var controlled: UInt64?
   /// The bytes before MESSAGE-INTEGRITY with the length that its HMAC expects, and the HMAC; nil without one.
   private var sealed: Seal?
@@ -59,8 +59,8 @@ struct STUNMessage: Sendable, Hashable {
 
   // MARK: Reading
 
-  /// Nil if the bytes are no whole STUN message, or their fingerprint is wrong. Attributes after MESSAGE-INTEGRITY
-  /// other than FINGERPRINT are ignored, because nothing proves them (14.5).
+  /// Nil if the bytes are not a whole STUN message, or their fingerprint is wrong. Attributes after
+  /// MESSAGE-INTEGRITY other than FINGERPRINT are ignored, because nothing proves them (14.5).
   init?(_ message: [UInt8]) {
     guard message.count >= Self.headerBytes, message.count <= Self.mostBytes,
       let kind = Kind(rawValue: Self.word(message, 0)),
@@ -128,7 +128,7 @@ struct STUNMessage: Sendable, Hashable {
     return message
   }
 
-  /// Nil where OpenSSL refuses HMAC-SHA1. It refuses DTLS as well then, so that no session gets here.
+  /// Nil if OpenSSL refuses HMAC-SHA1. It then refuses DTLS as well, so that no session gets here.
   private static func code(of message: [UInt8], _ password: [UInt8]) -> [UInt8]? {
     try? HashFunction.sha1.authenticationCode(of: message, key: password)
   }

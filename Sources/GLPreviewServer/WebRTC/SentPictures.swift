@@ -1,17 +1,19 @@
-// The pictures of one WebRTC client on their way into packets: what waits, what was sent, and what is sent again.
+// The pictures of one WebRTC client on their way into packets: pictures that wait or were sent, and packets
+// sent again.
 
 /// One client's pictures. It has no clock of its own.
 struct SentPictures {
-  /// What has become of a picture.
+  /// The result of adding a picture.
   enum Reception: Sendable, Hashable {
     case taken
-    /// A key picture must come first.
+    /// Not sent, because a keyframe must come first.
     case skipped
-    /// The network takes less than is made: what waited is given up, and a key picture must come first.
+    /// The network takes less than is produced: waiting pictures were dropped, and a keyframe must come
+    /// first.
     case tooLate
   }
 
-  /// What was sent.
+  /// Counts what was sent.
   struct Sent: Sendable, Hashable {
     var packets = 0
     var bytes = 0
@@ -21,12 +23,12 @@ struct SentPictures {
   private var packetizer: RTPPacketizer
   private var history = PacketHistory()
   private var pace = PacketPace()
-  /// The pictures that are not sent completely, and how many packets of the first one are.
+  /// The pictures that were not sent completely, and how many packets of the first one were sent.
   private var waiting: [RTPPicture] = []
   private var written = 0
-  /// The packets of all that wait.
+  /// The unsent packets of all waiting pictures.
   private var waitingPackets = 0
-  /// The time of the first one, as its packets have it; nil before the first of them.
+  /// The RTP timestamp of the first one; nil before its first packet.
   private var time: UInt32?
   /// When something was last sent, or began to wait.
   private var movedAt = CaptureInstant.start
@@ -36,7 +38,7 @@ struct SentPictures {
   private var lastSent: CaptureInstant?
   /// Packets to be sent again.
   private var repeats: [UInt16] = []
-  /// How many packets the client has said are missing.
+  /// How many packets the client has reported as missing.
   private var missing = 0
 
   /// How long pictures may wait while nothing can be sent.
@@ -65,11 +67,11 @@ struct SentPictures {
     return .taken
   }
 
-  /// Gives up what waits; a key picture is the next.
+  /// Drops what waits. The next picture must be a keyframe.
   mutating func beginAnew() { (waiting, written, waitingPackets, time, awaitsKey) = ([], 0, 0, nil, true) }
 
-  /// The same with `past`, a key picture and those that rest on it, at once. The client has them a millisecond apart: it is to
-  /// show the newest one, and not to be behind from then on.
+  /// Does that, and adds `past`, a keyframe and the pictures that depend on it, at once. Their timestamps are
+  /// a millisecond apart, so that the client shows the newest one, and does not stay behind.
   mutating func beginAnew(with past: [RTPPicture], at now: CaptureInstant) {
     beginAnew()
     guard let newest = past.last else { return }
@@ -78,7 +80,7 @@ struct SentPictures {
     for picture in past { _ = add(picture, at: now) }
   }
 
-  /// Writes what may be sent now; what else waits may be sent after `PacketPace.step`.
+  /// Writes what may be sent now. The rest may be sent after `PacketPace.step`.
   mutating func write(
     into outbox: DatagramOutbox, by srtp: SRTPContext, to path: DatagramPath, at now: CaptureInstant
   ) -> Sent {
@@ -106,7 +108,8 @@ struct SentPictures {
     return sent
   }
 
-  /// The time of a picture in its packets. Those of two encoders may come to one client, and have times of their own.
+  /// The RTP timestamp of a picture, later than that of the last one: a client may get pictures of two
+  /// encoders, which have times of their own.
   private mutating func begin(_ picture: RTPPicture) -> UInt32 {
     let instant = lastSent.map { max(picture.timestamp, $0 + .milliseconds(1)) } ?? picture.timestamp
     let time = packetizer.time(of: instant)
@@ -116,7 +119,7 @@ struct SentPictures {
 
   // MARK: Feedback
 
-  /// The client asks for packets again.
+  /// Queues packets that the client asks for again.
   mutating func lost(_ numbers: [UInt16]) {
     repeats += numbers.prefix(max(0, Self.mostRepeats - repeats.count))
   }
@@ -137,7 +140,7 @@ struct SentPictures {
     repeats = []
   }
 
-  /// The client says how many packets are missing in all; the difference to before.
+  /// Takes the total of missing packets that the client reports, and returns the increase.
   mutating func missing(_ count: Int) -> Int {
     defer { missing = max(missing, count) }
     return max(0, count - missing)

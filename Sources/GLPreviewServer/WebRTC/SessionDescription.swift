@@ -1,6 +1,7 @@
-// SDP (RFC 8866) as far as WebRTC's offers need it: lines, their sections, and the attributes in them.
+// SDP (RFC 8866) as far as WebRTC's offers need it: lines, sections, and their attributes.
 
-/// The lines of a session description, by section. Text that makes no sense in SDP is an error; what is unknown is kept.
+/// The lines of a session description, by section. Invalid SDP is an error. Unknown attributes are stored,
+/// unknown lines are ignored.
 struct SessionDescription: Sendable, Hashable {
   struct Attribute: Sendable, Hashable {
     let name: Substring
@@ -20,7 +21,7 @@ struct SessionDescription: Sendable, Hashable {
   private(set) var attributes: [Attribute] = []
   private(set) var media: [Media] = []
 
-  /// More than browsers send by far, and little to read.
+  /// Far more than browsers send, and quick to parse.
   static let mostBytes = 64 << 10
   private static let mostLines = 4096
   private static let mostMedia = 64
@@ -87,7 +88,7 @@ extension SessionDescription.Media {
 /// Why an offer can't be answered.
 struct SDPError: Error, Hashable {
   let reason: String
-  /// Whether the offer is right, and asks for something that is not here.
+  /// Whether the offer is valid, but asks for something that is not supported.
   let isRefusal: Bool
 
   init(_ reason: String, isRefusal: Bool = false) {
@@ -96,6 +97,6 @@ struct SDPError: Error, Hashable {
 }
 
 extension Character {
-  /// What tokens of SDP may have.
+  /// Whether a token of SDP may contain it.
   var isPrintableASCII: Bool { isASCII && ("!"..."~").contains(self) }
 }

@@ -1,16 +1,16 @@
-// The addresses that a WebRTC client may send to: those that are configured, and those at which the port answers.
+// The addresses that a WebRTC client may send to: the configured ones, and those at which the port answers.
 internal import NIOCore
 
 enum WHEPAddresses {
-  /// More would only make clients check longer.
+  /// More candidates would only make clients check longer.
   private static let most = 16
 
   /// The candidates, the best one first.
   ///
   /// - Parameters:
-  ///   - configured: those of the configuration, which stand first.
+  /// - configured: the candidates of the configuration, which come first.
   ///   - bound: where the port listens.
-  ///   - asked: the address of ours that the client's request came to; it has shown that it can be reached.
+  /// - asked: the local address that the client's request came to, which the client can reach.
   ///   - interfaces: all addresses of the machine.
   /// - Returns: at most sixteen, without repetition.
   static func candidates(
@@ -31,14 +31,15 @@ enum WHEPAddresses {
     let isV4 = own.contains(".")
     guard own == "0.0.0.0" || own == "::" else { return [own] }
     let asked = asked.map(Self.plain)
-    // A request over loopback comes from this machine, or from a proxy on it: then all others may do.
+    // A request over loopback comes from this machine, or from a proxy on it, so all other addresses are
+    // offered too.
     let others = interfaces.filter {
       !$0.hasPrefix("127.") && $0 != "::1" && !$0.lowercased().hasPrefix("fe80")
     }
     return ([asked].compactMap { $0 } + others).filter { !isV4 || !$0.contains(":") }
   }
 
-  /// An IPv4 address as an IPv6 socket has it, without what makes it one of IPv6; and without a zone.
+  /// The address without a zone. An IPv4-mapped IPv6 address becomes IPv4.
   private static func plain(_ address: String) -> String {
     let prefix = "::ffff:"
     let address = String(address.prefix { $0 != "%" })

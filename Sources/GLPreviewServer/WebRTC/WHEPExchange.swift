@@ -1,4 +1,5 @@
-// What is behind the UDP port: it hands datagrams to their sessions, pictures to those that show them, and sends what comes of it.
+// The handler of the UDP port: gives datagrams to their sessions and pictures to the sessions that show them,
+// and sends the packets that result.
 internal import Logging
 internal import NIOCore
 
@@ -16,14 +17,14 @@ final class WHEPExchange: ChannelInboundHandler {
   private var loop: (any EventLoop)?
   private var outbox: DatagramOutbox?
   private var sessions: [String: Entry] = [:]
-  /// By the fragments of their own side, which a first datagram names.
+  /// Session names by the ICE fragments of this side, which a first datagram contains.
   private var fragments: [String: String] = [:]
-  /// By the addresses that they have proved.
+  /// Session names by the addresses that have proved their passwords.
   private var addresses: [SocketAddress: String] = [:]
   private var feeds: [WHEPFeed.Key: WHEPFeed] = [:]
-  /// Those that have packets to send, in the order in which they began to.
+  /// Sessions that have packets to send, in the order in which they were queued.
   private var queue: [WHEPSession] = []
-  /// When those are looked at again.
+  /// When queued sessions are served again.
   private var next: Scheduled<Void>?
   private var timer: RepeatedTask?
 
@@ -49,7 +50,7 @@ final class WHEPExchange: ChannelInboundHandler {
     logger.debug("WebRTC port", metadata: ["reason": "\(error)"])
   }
 
-  /// Ends all sessions, and lets go of the socket.
+  /// Ends all sessions, and releases the socket.
   func close(_ reason: String) {
     end { _ in reason }
     outbox = nil
@@ -129,7 +130,7 @@ final class WHEPExchange: ChannelInboundHandler {
       entry.session.receive(dtls: bytes, from: address, at: now)
       settle(entry, at: now)
     case 128...191:
-      // RTP of clients is nothing to us; RTCP is told from it by its packet type (RFC 5761, 4).
+      // RTP from clients is ignored. RTCP is recognised by its packet type (RFC 5761, 4).
       guard bytes.count > 1, (192...223).contains(bytes[1]), let entry = entry(at: address) else { return }
       entry.session.receive(rtcp: bytes, from: address, at: now)
       settle(entry, at: now)
@@ -162,7 +163,7 @@ final class WHEPExchange: ChannelInboundHandler {
     if addresses[address] == id { addresses[address] = nil }
   }
 
-  /// Does what a session has come to: answers, asks for a key picture, ends.
+  /// Does what a session needs: sends its answers, requests a keyframe, or removes it.
   private func settle(_ entry: Entry, at now: CaptureInstant) {
     let session = entry.session
     for datagram in session.takeOutbox() { outbox?.add(datagram.bytes, to: datagram.path) }
@@ -170,7 +171,8 @@ final class WHEPExchange: ChannelInboundHandler {
     if session.wantsKey, session.isConnected {
       session.wantsKey = false
       let before = session.feed
-      // What it needs must not cost the others their bit rate, nor theirs keep it from a smaller picture.
+      // Its needs must not lower the bit rate of the other sessions, and theirs must not keep it from a
+      // smaller picture.
       let isStruggling = session.isStruggling(at: now)
       if before == nil || isStruggling { read(entry, alone: isStruggling, at: now) }
       if let feed = session.feed, feed === before { feed.askForKey(for: session, at: now) }
@@ -180,7 +182,7 @@ final class WHEPExchange: ChannelInboundHandler {
 
   // MARK: Pictures
 
-  /// Gives a session its view's pictures: those that all get, or those of a reader of its own.
+  /// Gives a session its view's pictures: from the shared feed, or from a feed of its own.
   private func read(_ entry: Entry, alone: Bool = false, at now: CaptureInstant) {
     let session = entry.session
     let key = WHEPFeed.Key(session.target, for: alone ? session.terms.id : nil)
@@ -205,7 +207,7 @@ final class WHEPExchange: ChannelInboundHandler {
   }
 
   private func deliver(_ news: WHEPFeed.News, to key: WHEPFeed.Key, by reader: ObjectIdentifier) {
-    // Another feed may be there now, whose pictures are not those of this reader.
+    // Another feed may have replaced it, whose pictures are not from this reader.
     guard let feed = feeds[key], ObjectIdentifier(feed) == reader else { return }
     let now = CaptureClock.now
     feed.deliver(news, at: now)
@@ -227,7 +229,8 @@ final class WHEPExchange: ChannelInboundHandler {
     queue.append(session)
   }
 
-  /// Sends what may be sent, and comes back for the rest: packets that wait for their time, or for room in the socket.
+  /// Sends what may be sent, and schedules the rest: packets that wait for their time, or for room in the
+  /// socket.
   private func send() {
     guard let outbox, let loop else { return queue = [] }
     let now = CaptureClock.now

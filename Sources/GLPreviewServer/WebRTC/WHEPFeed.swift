@@ -4,11 +4,11 @@ internal import Logging
 
 /// Reads a view's pictures while it has sessions; used on the port's event loop.
 final class WHEPFeed {
-  /// Which sessions share pictures.
+  /// Identifies pictures that sessions can share.
   struct Key: Hashable {
     private let preview: ObjectIdentifier
     private let video: VideoConfiguration
-    /// The one session of a feed of its own.
+    /// The only session of a separate feed; nil for a shared feed.
     let session: String?
 
     init(_ target: ServedPreview, for session: String? = nil) {
@@ -17,21 +17,22 @@ final class WHEPFeed {
     }
   }
 
-  /// Begins to read a view, from a key picture on. Throws where it can't be watched now.
+  /// Begins to read a view, from a keyframe on. Throws if it can't be watched now.
   typealias Pictures = @Sendable () async throws -> VideoStream
 
   private struct Reading {
-    /// Nil before the first one, and while the view can't be watched.
+    /// Nil before the first stream, and while the view can't be watched.
     var stream: VideoStream?
-    /// How often the stream had gone on with another view when the last picture came.
+    /// How often the stream had continued with another view when the last picture came.
     var moves = 0
     var clients = 0
   }
 
   let key: Key
   private(set) var sessions: [WHEPSession] = []
-  /// The last key picture and what followed it, if the view's H.264 is passed on. New sessions and those that lost pictures begin
-  /// with it, because a passed stream makes no key picture on request. Empty for an encoded view.
+  /// The last keyframe and the pictures after it, if the view's H.264 is passed through. New sessions and
+  /// those that lost pictures begin with them, because such a stream makes no keyframe on request. Empty for
+  /// an encoded view.
   private var past: [RTPPicture] = []
   private var pastBytes = 0
   private let reading = Watched(Reading())
@@ -39,7 +40,7 @@ final class WHEPFeed {
 
   /// How long after a failure the view is tried again.
   private static let retries = Duration.seconds(1)
-  /// The most bytes of `past`. A larger one is given up until the next key picture.
+  /// The most bytes of `past`. Beyond that it is dropped until the next keyframe.
   private static let mostPastBytes = 4 << 20
 
   init(_ key: Key) { self.key = key }
@@ -47,13 +48,13 @@ final class WHEPFeed {
   /// A result of reading a feed.
   enum News: Sendable {
     case picture(RTPPicture)
-    /// Pictures are not from the same stream any more: new sessions do not get those from before.
+    /// Further pictures are from another stream: new sessions do not get those from before.
     case interrupted
-    /// The view may not be shown any more, for this reason.
+    /// The view may no longer be shown, for this reason.
     case ended(String)
   }
 
-  /// Begins to read. `deliver` takes what comes to the event loop.
+  /// Begins to read. `deliver` passes the results to the event loop.
   func run(_ pictures: @escaping Pictures, logger: Logger, _ deliver: @escaping Deliver) {
     let reading = reading
     task = Task { await WHEPFeed.read(pictures, into: reading, logger, deliver) }
@@ -102,8 +103,8 @@ final class WHEPFeed {
 
   // MARK: Sessions
 
-  /// Adds a session, which begins with the last key picture where the view is passed on, else with the next one. Those that come
-  /// within a moment share that.
+  /// Adds a session. It begins with the last keyframe if the view is passed through, else with the next one.
+  /// Sessions that come at nearly the same time share that one.
   func add(_ session: WHEPSession, at now: CaptureInstant) {
     sessions.append(session)
     session.feed = self
@@ -113,7 +114,7 @@ final class WHEPFeed {
     if past.isEmpty { reading.value.stream?.askForKey() }
   }
 
-  /// The view may have changed, another node's stream ended, or the camera moved, since the last pictures came.
+  /// Drops `past` if the view has changed, another node's stream has ended, or the camera has moved since.
   private func forgetOldPast() {
     let reading = reading.value
     if let stream = reading.stream, !stream.showsPast || stream.moves != reading.moves {
@@ -154,11 +155,11 @@ final class WHEPFeed {
     }
   }
 
-  /// Whether the pictures are smaller ones, because the only session can't take the view's.
+  /// Whether the pictures are smaller than the view's, because the only session can't take those.
   var isReduced: Bool { reading.value.stream?.isReduced ?? false }
 
-  /// A session needs a key picture. What several sessions share goes on for the others meanwhile; a session of its own has lost
-  /// pictures, which lowers the bit rate or the size if it goes on.
+  /// Requests a keyframe for a session. A shared feed continues for the other sessions meanwhile. A separate
+  /// feed reports lost pictures, which lowers the bit rate or the size if they recur.
   func askForKey(for session: WHEPSession, at now: CaptureInstant) {
     guard let stream = reading.value.stream else { return }
     forgetOldPast()
@@ -173,6 +174,6 @@ final class WHEPFeed {
 }
 
 extension Problem {
-  /// The reason for the end of a session whose view may not be shown any more.
+  /// Why a session ends whose view may no longer be shown.
   var endOfView: String { status == .conflict ? "the view was switched off" : "the view was removed" }
 }

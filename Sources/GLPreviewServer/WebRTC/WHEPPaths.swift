@@ -1,10 +1,11 @@
-// The addresses of a WebRTC client, and which of them gets pictures: one that has answered a connection check.
+// The addresses of a WebRTC client. Pictures go to one that has answered a connection check.
 internal import NIOCore
 
 /// One client's addresses; it has no clock of its own.
 ///
-/// Whoever knows the password of a session can send a check with somebody else's address as its sender. So an address gets only checks
-/// and answers to its own, until it answers one (RFC 8445, 7.3.1.4); the one in use has to go on doing so (RFC 7675).
+/// A client that knows the password of a session can send a check with another machine's address as its
+/// sender. So an address gets only checks, and answers to its own, until it answers one (RFC 8445, 7.3.1.4).
+/// The one in use must continue to answer (RFC 7675).
 struct WHEPPaths {
   private struct Known {
     let path: DatagramPath
@@ -12,24 +13,24 @@ struct WHEPPaths {
     var answeredAt: CaptureInstant?
   }
 
-  /// A check of this side that has not been answered.
+  /// The last check that this side has sent to an address.
   private struct Request {
     let transaction = (0..<12).map { _ in UInt8.random(in: .min ... .max) }
     var sentAt: CaptureInstant
     var count = 1
   }
 
-  /// A check that is to be sent.
+  /// A check to be sent.
   struct Check {
     let message: STUNMessage
     let path: DatagramPath
   }
 
-  /// Where pictures and keys go to; nil until an address has answered.
+  /// The address for pictures and keys; nil until an address has answered.
   private(set) var path: DatagramPath?
   /// The newest last.
   private var known: [Known] = []
-  /// The address that the client has chosen.
+  /// The address that the client has nominated.
   private var nominated: SocketAddress?
   private let username: [UInt8]
   private let password: [UInt8]
@@ -37,15 +38,16 @@ struct WHEPPaths {
   private let consent: Duration
 
   private static let mostAddresses = 8
-  /// An address that does not answer is asked at once and after 0.1, 0.3, 0.7 and 1.5 s, and again with its own next check.
+  /// An address that does not answer is checked at once and after 0.1, 0.3, 0.7 and 1.5 s, and again if it
+  /// sends a check at least 5 s later.
   private static let repeatsAfter = Duration.milliseconds(100)
   private static let mostRequests = 5
-  /// How often the address in use is asked (RFC 7675, 5.1).
+  /// How often the address in use is checked (RFC 7675, 5.1).
   private static let asksEvery = Duration.seconds(5)
-  /// 110 for an address that was learnt from a check (RFC 8445, 5.1.2).
+  /// 110 is for an address that was learnt from a check (RFC 8445, 5.1.2).
   private static let priority: UInt32 = 110 << 24 | 65535 << 8 | 255
 
-  /// `consent` is how long an answer is good for.
+  /// `consent` is how long an answer is valid.
   init(_ terms: WHEPSession.Terms, consent: Duration) {
     username = Array("\(terms.offer.fragment):\(terms.fragment)".utf8)
     password = Array(terms.offer.password.utf8)
@@ -55,12 +57,12 @@ struct WHEPPaths {
   /// The addresses that have proved the session's password.
   var addresses: [SocketAddress] { known.map(\.path.address) }
 
-  /// Takes a check from an address that proves the session's password, and returns the way back to it.
+  /// Takes a check from an address that has proved the session's password, and returns the path back to it.
   mutating func checked(from address: SocketAddress, nominates: Bool, at now: CaptureInstant) -> DatagramPath
   {
     let old = known.firstIndex { $0.path.address == address }.map { known.remove(at: $0) }
     var entry = old ?? Known(path: DatagramPath(address))
-    // One that was asked in vain is asked anew.
+    // An address that has not answered is checked again.
     if let request = entry.request, request.count >= Self.mostRequests, now - request.sentAt >= Self.asksEvery
     {
       entry.request = nil
@@ -76,7 +78,7 @@ struct WHEPPaths {
     return entry.path
   }
 
-  /// Takes an answer to a check of this side. Others are ignored.
+  /// Takes an answer to a check of this side. Other answers are ignored.
   mutating func answered(_ message: STUNMessage, from address: SocketAddress, at now: CaptureInstant) {
     guard message.kind == .bindingSuccess,
       let index = known.firstIndex(where: { $0.path.address == address }),
@@ -87,7 +89,7 @@ struct WHEPPaths {
     choose(known[index], at: now)
   }
 
-  /// The client chooses; what it has not chosen will do until then.
+  /// The client nominates an address. Until then, any address that answers is used.
   private mutating func choose(_ entry: Known, at now: CaptureInstant) {
     guard isGood(entry, at: now), entry.path.address != path?.address else { return }
     if nominated == nil || nominated == entry.path.address { path = entry.path }
@@ -97,7 +99,7 @@ struct WHEPPaths {
     entry.answeredAt.map { now - $0 <= consent } ?? false
   }
 
-  /// The checks that are due; to be called after each check of the client, and a few times a second.
+  /// The checks that are due. Call it after each check of the client, and a few times a second.
   mutating func due(at now: CaptureInstant) -> [Check] {
     var checks: [Check] = []
     for index in known.indices {

@@ -1,11 +1,11 @@
-// The UDP port of all WebRTC sessions: it tells datagrams apart, and hands them to their sessions.
+// The UDP port of all WebRTC sessions: it assigns datagrams to their sessions.
 internal import Logging
 internal import NIOCore
 internal import NIOPosix
 
 /// An open port.
 final class WHEPPort: Sendable {
-  /// Where it listens.
+  /// The address where it listens.
   let address: SocketAddress
   let identity: WebRTCIdentity
   private let channel: any Channel
@@ -18,10 +18,10 @@ final class WHEPPort: Sendable {
     (self.channel, self.address, self.identity, self.exchange) = (channel, address, identity, exchange)
   }
 
-  /// Datagrams are no larger than Ethernet's.
+  /// Datagrams are no larger than an Ethernet frame.
   private static let datagramBytes = 2048
   private static let datagramsAtATime = 32
-  /// A key picture for a hundred clients.
+  /// Enough for a keyframe for a hundred clients.
   private static let socketBytes = 4 << 20
 
   /// - Throws: `WebRTCError` without libraries; errors of binding.
@@ -51,7 +51,8 @@ final class WHEPPort: Sendable {
 
   var isOpen: Bool { channel.isActive }
 
-  /// Adds a session, which is made on the port's event loop. `pictures` begins to read its view's, from a key picture on.
+  /// Adds a session, which is made on the port's event loop. `pictures` begins to read its view, from a
+  /// keyframe on.
   func add(_ make: @escaping @Sendable () -> WHEPSession, pictures: @escaping WHEPFeed.Pictures) async throws
   {
     try await channel.eventLoop.submit { [exchange, channel] in
@@ -60,7 +61,7 @@ final class WHEPPort: Sendable {
     }.get()
   }
 
-  /// The sessions' terms and clients, for those who ask for one.
+  /// Returns what `take` reads from a session; nil if there is no such session.
   func find<Result: Sendable>(
     _ id: String, _ take: @escaping @Sendable (WHEPSession) -> Result
   ) async throws -> Result? {

@@ -1,4 +1,5 @@
-// `/cameras/{camera}/{view}/whep`: WebRTC by one HTTP request (WHEP, draft-ietf-wish-whep), and go2rtc's `/api/webrtc`.
+// `/cameras/{camera}/{view}/whep`: WebRTC by one HTTP request (WHEP, draft-ietf-wish-whep), and go2rtc's
+// `/api/webrtc`.
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
@@ -12,7 +13,7 @@ package struct WHEPRoutes: OfferAnswering {
   let directory: ViewDirectory
 
   func add(to group: ServiceRoutes) {
-    // Clients that may look may look by WebRTC; a session belongs to its client.
+    // The role `read` suffices for WebRTC. A session belongs to its client.
     let offers = RouteRule(access: .role(.read), bodyTypes: [Self.type], ofOtherNodes: .offer)
     let sessions = RouteRule(access: .role(.read), bodyTypes: [Self.type, Self.fragmentType])
     let (path, sdp) = ("cameras/:camera/:view/whep", RouteBody(contents: [Self.type: .text]))
@@ -48,7 +49,8 @@ package struct WHEPRoutes: OfferAnswering {
       await self.sessions.end(id)
       return Response(status: .ok)
     }
-    // Clients tell addresses of theirs as they find them. Here they are learnt from their connection checks.
+    // Clients send further addresses as they find them. The service learns them from connection checks
+    // instead.
     group.patch(
       "cameras/:camera/:file/whep/:session", sessions,
       as: [
@@ -79,7 +81,7 @@ package struct WHEPRoutes: OfferAnswering {
     }
   }
 
-  /// The answer to a request with an offer for a view.
+  /// Answers a request with an offer for a view.
   package func answer(
     _ target: ServedPreview, _ request: Request, _ context: ServiceContext
   ) async throws -> Response {
@@ -96,7 +98,7 @@ package struct WHEPRoutes: OfferAnswering {
     try await begun(target, offer: offer, context).0.answer
   }
 
-  /// What to send, and the servers that the configuration names.
+  /// The accepted type, and the ICE servers of the configuration.
   package var options: Response {
     var fields = links
     fields[named: "Accept-Post"] = Self.type
@@ -106,7 +108,7 @@ package struct WHEPRoutes: OfferAnswering {
 
   /// The type of offers and answers.
   static let type = "application/sdp"
-  /// The type of what clients tell of their addresses later.
+  /// The type of the addresses that clients send later.
   private static let fragmentType = "application/trickle-ice-sdpfrag"
 
   private func target(of context: ServiceContext) throws -> ServedPreview {
@@ -147,7 +149,7 @@ package struct WHEPRoutes: OfferAnswering {
   ) async throws -> (WHEPSessions.Begun, location: String) {
     var target = target
     if (try? registry.check(ViewRight(target, .asServed))) == nil {
-      // A WebSocket may ask long after it was opened.
+      // A WebSocket may send an offer long after it was opened.
       target = try await directory.awaited(
         ViewAddress(view: target.name, camera: target.camera, parameters: StreamKind.frequentKeys))
     }
@@ -164,14 +166,14 @@ package struct WHEPRoutes: OfferAnswering {
 
   /// Begins to watch a view where it is now: its camera may have moved.
   ///
-  /// Clients that lose packets need key pictures when they ask for them, which no camera gives us. Another node encodes with
-  /// a key picture each 2 seconds (`StreamKind.frequentKeys`), which is passed on.
+  /// Clients that lose packets need keyframes on request, which no camera provides. Another node encodes with
+  /// a keyframe every 2 seconds (`StreamKind.frequentKeys`), and its stream is passed through.
   private func video(of target: ServedPreview) async throws -> VideoStream {
     let address = ViewAddress(
       view: target.name, camera: target.camera, parameters: StreamKind.frequentKeys)
     let asked = { @Sendable (target: ServedPreview) in VideoRequest(target, passes: target.guest != nil) }
     let found = try await directory.awaited(address)
-    // Another camera has taken its name.
+    // Otherwise another camera has taken its name.
     guard
       directory.catalogue.moves(target.camera) || found.preview === target.preview
         || found.guest != nil && target.guest != nil
@@ -180,7 +182,7 @@ package struct WHEPRoutes: OfferAnswering {
       asked(found), next: directory.nextVideo(address, asked))
   }
 
-  /// The servers by which clients find addresses of their own.
+  /// The servers by which clients find their own addresses.
   private var links: HTTPFields {
     var fields = HTTPFields()
     for server in sessions.configuration.iceServers {

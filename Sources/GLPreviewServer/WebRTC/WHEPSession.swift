@@ -1,15 +1,15 @@
-// A client of a view by WebRTC: it proves its address, agrees on keys, and gets pictures. Nothing here does I/O or has a
-// clock: datagrams come in, and those to be sent are taken out.
+// A client of a view by WebRTC: it proves its address, agrees on keys, and gets pictures. There is no I/O and
+// no clock here: datagrams are passed in, and those to be sent are taken out.
 internal import Glibc
 internal import NIOCore
 
 /// A session from its offer to its end; used on one event loop.
 final class WHEPSession {
-  /// What both sides have said before the first datagram.
+  /// The terms that both sides have exchanged before the first datagram.
   struct Terms: Sendable {
     let id: String
     let offer: SDPOffer
-    /// What names and proves this side in connection checks.
+    /// Identifies and proves this side in connection checks.
     let fragment: String
     let password: String
     let ssrc: UInt32
@@ -22,13 +22,13 @@ final class WHEPSession {
 
   let terms: Terms
   private let view: Grant<ViewRight>
-  /// Who began it.
+  /// The client that began it.
   let client: RequestClient?
-  /// Both are released with the session.
+  /// Released with the session, as is `permit`.
   private let grant: ClientGrant?
   private let identity: WebRTCIdentity
   private let permit: AdmissionPermit?
-  /// What the times of pictures and reports are counted from.
+  /// The start of the time limit for the DTLS handshake.
   private let createdAt: CaptureInstant
   private var checkedAt: CaptureInstant
   private var reportedAt: CaptureInstant?
@@ -37,27 +37,27 @@ final class WHEPSession {
   private var dtls: DTLSEndpoint?
   private(set) var srtp: SRTPContext?
   private var pictures: SentPictures
-  /// What is to be sent besides pictures.
+  /// Datagrams to be sent other than pictures.
   private var outbox: [Datagram] = []
-  /// Pictures from the last key picture on, for a client that is still connecting.
+  /// Buffered pictures from the last keyframe on, for a client that is still connecting.
   private var waiting: [RTPPicture] = []
-  /// Whether pictures that come before the client is connected are of use.
+  /// Whether pictures are still buffered for a client that is connecting.
   private(set) var isPreparing = true
 
-  /// Why it has ended; nil while it goes on.
+  /// Why it has ended; nil while it is running.
   private(set) var end: String?
-  /// Whether a key picture is needed; the port sets it back.
+  /// Whether a keyframe is needed; the port resets it.
   var wantsKey = false
-  /// Where its pictures come from; the port's.
+  /// The source of its pictures; set by the port.
   var feed: WHEPFeed?
   /// Whether the port knows that it has packets to send.
   var isQueued = false
   private let counters: WebRTCCounters
 
-  /// How long a client may take to connect, and how long the last connection check is good for.
+  /// How long a client may take to connect, and how long the last connection check is valid.
   private let consent: Duration
   private static let reportsEvery = Duration.seconds(1)
-  /// How much of the past a client gets when it connects.
+  /// How much of the earlier pictures a client gets when it connects.
   private static let preparesFor = Duration.seconds(1)
 
   init(
@@ -84,7 +84,7 @@ final class WHEPSession {
   /// The addresses that have proved the password.
   var addresses: [SocketAddress] { paths.addresses }
 
-  /// The datagrams that are to be sent.
+  /// The datagrams to be sent.
   func takeOutbox() -> [Datagram] {
     defer { outbox = [] }
     return outbox
@@ -97,9 +97,10 @@ final class WHEPSession {
 
   // MARK: Connection checks
 
-  /// Answers a connection check that names this session; silent unless its sender knows the password.
+  /// Answers a connection check that names this session. Does not answer if the sender does not know the
+  /// password.
   ///
-  /// - Returns: whether it does.
+  /// - Returns: whether the sender knows it.
   func check(_ message: STUNMessage, from address: SocketAddress, at now: CaptureInstant) -> Bool {
     let name = Array("\(terms.fragment):\(terms.offer.fragment)".utf8)
     guard end == nil, message.kind == .bindingRequest, message.username == name,
@@ -132,7 +133,7 @@ final class WHEPSession {
 
   // MARK: Keys
 
-  /// Takes a datagram of DTLS from an address that has proved the password.
+  /// Takes a DTLS datagram from an address that has proved the password.
   func receive(dtls datagram: [UInt8], from address: SocketAddress, at now: CaptureInstant) {
     guard end == nil, addresses.contains(address) else { return }
     do throws(WebRTCError) {
@@ -163,7 +164,7 @@ final class WHEPSession {
 
   // MARK: Pictures
 
-  /// Takes a picture to be sent, or keeps it for a client that is still connecting.
+  /// Takes a picture to be sent, or buffers it for a client that is still connecting.
   func send(_ picture: RTPPicture, at now: CaptureInstant) {
     guard end == nil else { return }
     guard isConnected else { return prepare(picture) }
@@ -179,7 +180,8 @@ final class WHEPSession {
     (waiting, isPreparing) = ([], false)
   }
 
-  /// Begins anew with `past`, a key picture and those that rest on it; without, with the next key picture.
+  /// Starts again with `past`, a keyframe and the pictures that depend on it; without it, with the next
+  /// keyframe.
   func beginAnew(with past: [RTPPicture], at now: CaptureInstant) {
     guard isConnected else {
       for picture in past { prepare(picture) }
@@ -191,7 +193,7 @@ final class WHEPSession {
   /// Whether there are packets to be written.
   var hasPackets: Bool { isConnected && paths.path != nil && pictures.isWaiting }
 
-  /// Writes the packets that may be sent now. Others may have to wait for `PacketPace.step`.
+  /// Writes the packets that may be sent now. The rest may have to wait for `PacketPace.step`.
   func write(into outbox: DatagramOutbox, at now: CaptureInstant) {
     guard end == nil, let srtp, let path = paths.path else { return }
     let sent = pictures.write(into: outbox, by: srtp, to: path, at: now)
@@ -200,7 +202,7 @@ final class WHEPSession {
 
   // MARK: Feedback
 
-  /// Takes what the client says of what it has received.
+  /// Takes the client's RTCP feedback.
   func receive(rtcp datagram: [UInt8], from address: SocketAddress, at now: CaptureInstant) {
     guard end == nil, addresses.contains(address), let plain = srtp?.open(rtcp: datagram) else { return }
     for feedback in RTCPFeedback.all(in: plain) {
@@ -220,12 +222,12 @@ final class WHEPSession {
     if keys.need(at: now) { wantsKey = true }
   }
 
-  /// Whether it needs key pictures again and again.
+  /// Whether it needs keyframes repeatedly.
   func isStruggling(at now: CaptureInstant) -> Bool { keys.isStruggling(at: now) }
 
   // MARK: Time
 
-  /// Does what is due; to be called a few times a second.
+  /// Does what is due. Call it a few times a second.
   func tick(at now: CaptureInstant) {
     guard end == nil else { return }
     guard now - checkedAt <= consent else {
@@ -249,7 +251,7 @@ final class WHEPSession {
     if let bytes = srtp.protect(rtcp: report) { send(bytes) }
   }
 
-  /// Ends it, and says so to the client.
+  /// Ends the session, and notifies the client.
   func close(_ reason: String) {
     if end == nil { end = reason }
     guard let dtls else { return }
@@ -260,7 +262,7 @@ final class WHEPSession {
 }
 
 extension STUNMessage.Address {
-  /// Nil for what is no address of the Internet. An IPv4 address on an IPv6 socket is what it is without that.
+  /// Nil unless IPv4 or IPv6. An IPv4-mapped IPv6 address becomes IPv4.
   init?(_ address: SocketAddress) {
     guard let port = address.port.flatMap(UInt16.init(exactly:)), port > 0, let text = address.ipAddress
     else { return nil }

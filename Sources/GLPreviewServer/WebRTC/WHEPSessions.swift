@@ -1,4 +1,5 @@
-// The WebRTC sessions of a service: the port is opened for the first, and each ends with what gave it the right to be.
+// The WebRTC sessions of a service. The port is opened for the first one. A session ends when its view or its
+// client's credentials lose their validity.
 internal import HTTPTypes
 internal import Logging
 internal import NIOCore
@@ -14,9 +15,9 @@ final class WHEPSessions: Service, CustomStringConvertible {
 
   private struct State {
     var configuration: WebRTCConfiguration
-    /// The service's own address, where the port is unless the configuration says otherwise.
+    /// The service's own address, which the port uses unless the configuration says otherwise.
     let bind: ListenAddress
-    /// Shared by all who want the port while it is opened.
+    /// Shared by all tasks that need the port while it is opened.
     var port: Task<WHEPPort, any Error>?
     /// Whether a picture has been encoded.
     var hasEncoded = false
@@ -45,10 +46,10 @@ final class WHEPSessions: Service, CustomStringConvertible {
     }
   }
 
-  /// Whether offers can be answered: there is an address, and the libraries are there.
+  /// Whether offers can be answered: there is an address, and the libraries are available.
   var isAvailable: Bool { hasAddress && WebRTCError.ofLibraries == nil }
 
-  /// A session's name, and what its client is answered.
+  /// A session's name, and the answer for its client.
   struct Begun: Sendable {
     let id: String
     let answer: String
@@ -56,8 +57,8 @@ final class WHEPSessions: Service, CustomStringConvertible {
 
   /// Begins a session for the client of the current request.
   ///
-  /// `asked` is the address of ours that the request came to, `grant` that of the request; `pictures` are the view's, from a key
-  /// picture on.
+  /// `asked` is the local address that the request came to, and `grant` is the request's. `pictures` reads
+  /// the view, from a keyframe on.
   ///
   /// - Throws: `Problem`.
   func begin(
@@ -66,7 +67,7 @@ final class WHEPSessions: Service, CustomStringConvertible {
   ) async throws -> Begun {
     if let missing = WebRTCError.ofLibraries { throw Problem(.notImplemented, missing.description) }
     let permit = try gate.enter()
-    // What another node sends is encoded there.
+    // Another node's stream is encoded there.
     if target.guest == nil { try await checkEncoder(pictures) }
     let port = try await openPort()
     let client = RequestClient.current
@@ -88,7 +89,7 @@ final class WHEPSessions: Service, CustomStringConvertible {
       throw Problem.busy(.serviceUnavailable, "the port of WebRTC has just been closed", retryAfter: 1)
     }
     view.whenRevoked { [weak self, weak view] in
-      // A camera that moves is followed; if nothing is found, the feed ends the session.
+      // A camera that moves is followed. If its view is not found again, the feed ends the session.
       guard let self, let view, !directory.catalogue.moves(target.camera) else { return }
       do throws(Problem) { try view.check() } catch { end(terms.id, error.endOfView) }
     }
@@ -109,7 +110,7 @@ final class WHEPSessions: Service, CustomStringConvertible {
 
   private static let revoked = "its client's credentials are not valid any more"
 
-  /// Throws if nothing here encodes H.264. The first picture of all tells.
+  /// Throws if nothing here encodes H.264, which the first picture of all shows.
   private func checkEncoder(_ pictures: @escaping WHEPFeed.Pictures) async throws {
     guard !state.withLock({ $0.hasEncoded }) else { return }
     do {
@@ -122,7 +123,7 @@ final class WHEPSessions: Service, CustomStringConvertible {
     } catch let error as CancellationError {
       throw error
     } catch {
-      // What fails now may be there in a second; the session tries again.
+      // What fails now may work in a second; the session tries again.
       logger.warning("WebRTC session has no pictures", metadata: ["reason": "\(error)"])
     }
   }
@@ -130,17 +131,17 @@ final class WHEPSessions: Service, CustomStringConvertible {
   /// How long the first answer waits for the first picture.
   private static let encodesWithin = Duration.seconds(2)
 
-  /// Letters and digits, as ICE and URLs have them: each is worth almost six bits.
+  /// Letters and digits, which ICE and URLs allow: each is worth almost six bits.
   private static func word(_ count: Int) -> String {
     let letters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
     var generator = SystemRandomNumberGenerator()
     return String((0..<count).compactMap { _ in letters.randomElement(using: &generator) })
   }
 
-  /// Checks that a session exists, is of this view, and belongs to the client of the current request; clients that may
-  /// control everything may end any.
+  /// Checks that a session exists, is of this view, and belongs to the client of the current request. Clients
+  /// with the role `control` may end any session.
   ///
-  /// - Throws: `Problem` 404; it tells nobody which sessions of others there are.
+  /// - Throws: `Problem` 404, which does not reveal the sessions of other clients.
   func check(_ id: String, of camera: String, _ view: String, _ role: Role?) async throws {
     let client = RequestClient.current
     let isThere =
@@ -158,7 +159,7 @@ final class WHEPSessions: Service, CustomStringConvertible {
   /// Whether a session is at this node.
   func has(_ id: String) async -> Bool { (try? await openedPort?.find(id) { _ in true }) == true }
 
-  /// Takes a new configuration over. Where the port changes, the old one is closed with its sessions.
+  /// Applies a new configuration. If the port changes, the old one is closed with its sessions.
   func apply(_ new: WebRTCConfiguration) {
     let old = state.withLock { state -> Task<WHEPPort, any Error>? in
       let isOther = state.configuration.listen != new.listen
@@ -191,7 +192,7 @@ final class WHEPSessions: Service, CustomStringConvertible {
     let known = state.withLock { $0.port }
     if let known, let port = try? await known.value, port.isOpen { return port }
     let task = try state.withLock { state throws(Problem) -> Task<WHEPPort, any Error> in
-      // Somebody else may have found it closed, and opened another one.
+      // Another task may have found it closed, and opened another one.
       if let port = state.port, port != known { return port }
       guard !state.isOver else {
         throw .busy(.serviceUnavailable, "the service is shutting down", retryAfter: 5)
@@ -233,7 +234,7 @@ final class WHEPSessions: Service, CustomStringConvertible {
   // MARK: The service
 
   func run() async throws {
-    // A port that is configured is opened now, so that a mistake shows at the start.
+    // A configured port is opened now, so that a mistake shows at the start.
     if case .at = configuration.listen {
       if let missing = WebRTCError.ofLibraries {
         logger.warning("WebRTC is not available", metadata: ["reason": "\(missing)"])

@@ -1,7 +1,7 @@
-// Where WebRTC clients send their datagrams, and what they are told.
+// Where WebRTC clients send their datagrams, and the addresses and servers that they get.
 
 package struct WebRTCConfiguration: Sendable, Hashable {
-  /// Where the UDP port is.
+  /// The address of the UDP port.
   package enum Listen: Sendable, Hashable {
     /// At the service's own address and port, opened for the first client.
     case automatic
@@ -9,7 +9,8 @@ package struct WebRTCConfiguration: Sendable, Hashable {
     case off
   }
 
-  /// An address that clients can reach and this machine does not know: of a router or a container's host.
+  /// An address that clients can reach and this machine does not know, such as that of a router or a
+  /// container's host.
   package struct Candidate: Sendable, Hashable {
     /// A numeric address.
     package var address: String
@@ -17,7 +18,7 @@ package struct WebRTCConfiguration: Sendable, Hashable {
     package var port: Int?
   }
 
-  /// A server by which clients find addresses of their own, or which relays for them.
+  /// A server by which clients find their own addresses, or which relays for them.
   package struct ICEServer: Sendable, Hashable, CustomStringConvertible {
     /// Without credentials.
     package var url: String

@@ -1,17 +1,17 @@
-// What WebRTC sessions count, for metrics.
+// The counters of WebRTC sessions, for metrics.
 internal import Synchronization
 
 final class WebRTCCounters: Sendable {
-  /// The sessions that there are.
+  /// The current sessions.
   let sessions = Atomic(0)
-  /// Packets of pictures, and their bytes as they were sent.
+  /// Packets of pictures, and their bytes as sent.
   let packets = Atomic(0)
   let bytes = Atomic(0)
-  /// Packets that clients say are missing in their reports; those that were sent again may be among them.
+  /// Packets that clients report as missing; those that were sent again may be among them.
   let lost = Atomic(0)
-  /// Packets that clients have lost, and got again.
+  /// Packets that were sent again because clients had lost them.
   let repeated = Atomic(0)
-  /// What clients have asked key pictures by (PLI and FIR).
+  /// Requests of clients for keyframes (PLI and FIR).
   let keyRequests = Atomic(0)
 
   func count(packets: Int, bytes: Int, repeated: Int) {

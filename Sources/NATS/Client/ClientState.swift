@@ -1,9 +1,9 @@
-// The state of a client, which its lock guards. Nothing here waits, resumes a task or writes to a socket.
+// The state of a client, protected by its lock. Nothing here waits, resumes a task or writes to a socket.
 internal import NIOCore
 
 /// The state of a `NATSClient`.
 struct ClientState {
-  /// A subscription that is made again on every connection.
+  /// A subscription that is sent again on every connection.
   struct Subscription {
     let pattern: String
     let queue: String?
@@ -13,22 +13,22 @@ struct ClientState {
   /// The receiver of a subscription's messages.
   enum Sink {
     case buffer(SubscriptionBuffer)
-    /// The requests that wait for answers.
+    /// The requests that wait for replies.
     case requests
   }
 
   typealias Answer = Result<NATSMessage, NATSError>
 
   var link: NATSLink?
-  /// Why the client was closed; nil while it is open.
+  /// The reason why the client was closed; nil while it is open.
   var end: NATSError?
   var isDraining = false
-  /// The limit of the last server; before the first connection, the default of servers.
+  /// The limit of the last server. Before the first connection, the servers' default.
   var maximumPayload = 1 << 20
   var servers: ServerPool
   var subscriptions: [UInt64: Subscription] = [:]
   private(set) var lastID: UInt64 = 0
-  /// Requests waiting for their answers, by the last token of their reply subject.
+  /// Requests waiting for their replies, by the last token of their reply subject.
   var requests: [String: CheckedContinuation<Answer, Never>] = [:]
   var hasInbox = false
   var statistics = NATSClient.Statistics()
@@ -44,13 +44,13 @@ struct ClientState {
   /// Throws if the client is closed.
   func checkOpen() throws(NATSError) { if end != nil { throw .closed } }
 
-  /// A number for a subscription or a request, never used before.
+  /// Returns a number for a subscription or a request that was never used before.
   mutating func newID() -> UInt64 {
     lastID += 1
     return lastID
   }
 
-  /// Adds a subscription. Without a link it is sent with all the others on the next one.
+  /// Adds a subscription. Without a link, it is sent with all the others on the next one.
   mutating func subscribe(
     _ pattern: String, _ queue: String?, _ sink: Sink
   ) throws(NATSError) -> (id: UInt64, link: NATSLink?) {
@@ -68,8 +68,8 @@ struct ClientState {
     return (lastID, told)
   }
 
-  /// Appends a command to the waiting bytes, which may not exceed `limit` if there is one. Returns the link if it must be told
-  /// to flush.
+  /// Appends a command to the waiting bytes, which may not exceed `limit` if there is one. Returns the link
+  /// if the caller must flush it.
   mutating func enqueue(_ command: NATSCommand, limit: Int? = nil) throws(NATSError) -> NATSLink? {
     let before = outgoing.writerIndex
     try command.write(into: &outgoing)
@@ -104,7 +104,8 @@ struct ClientState {
     maximumPayload = link.info.maximumPayload
   }
 
-  /// Removes the subscriptions that the server refuses. Returns their buffers, and the requests that depended on them.
+  /// Removes the subscriptions that the server refuses. Returns their buffers, and the requests that depended
+  /// on them.
   mutating func refuse(
     _ isRefused: (String) -> Bool
   ) -> (buffers: [SubscriptionBuffer], requests: [CheckedContinuation<Answer, Never>]) {
@@ -122,7 +123,7 @@ struct ClientState {
     return (buffers, lost)
   }
 
-  /// Forgets the connection and the bytes not sent on it. Returns the requests that get no answer.
+  /// Drops the connection and the bytes that were not sent on it. Returns the requests that get no reply.
   mutating func lose() -> [CheckedContinuation<Answer, Never>] {
     link = nil
     (outgoing, isFlushRequested) = (ByteBuffer(), false)

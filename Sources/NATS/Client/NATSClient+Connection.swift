@@ -1,4 +1,4 @@
-// Connecting, reconnecting, and what arrives on the connection.
+// Connecting, reconnecting, and handling what arrives on the connection.
 internal import Logging
 internal import NIOCore
 internal import Synchronization
@@ -39,7 +39,7 @@ extension NATSClient {
       do throws(NATSError) {
         try await tryNext()
       } catch {
-        // Every server was given up, or the client was closed.
+        // Either no server is left to try, or the client was closed.
         let isOver = state.withLock { $0.servers.servers.isEmpty || $0.end != nil }
         if isOver { return await finish(error) }
       }
@@ -95,7 +95,7 @@ extension NATSClient {
     broadcast.send(.disconnected(reason))
   }
 
-  /// Ends the client. Only the first reason is kept.
+  /// Ends the client. Later reasons are ignored.
   func finish(_ reason: NATSError) async {
     let (link, work, subscriptions) = state.withLock { state in
       defer { state.subscriptions = [:] }
@@ -162,13 +162,13 @@ extension NATSClient {
     broadcast.send(.lameDuck(server))
     guard let link else { return }
     Task {
-      // Let this server receive what was published.
+      // Ensures that this server has received everything published.
       try? await link.ping(timeout: configuration.requestTimeout)
       link.close(.lameDuck)
     }
   }
 
-  /// Handles an error of the server. If the error is fatal the server closes the connection next.
+  /// Handles an error of the server. After a fatal error, the server closes the connection.
   private func report(_ text: String) {
     logger.warning("NATS server error", metadata: ["text": "\(text)"])
     guard text.lowercased().hasPrefix("permissions violation") else {
@@ -180,7 +180,7 @@ extension NATSClient {
     for request in requests { request.resume(returning: .failure(.permission(text))) }
   }
 
-  /// The error for a refused connection.
+  /// Returns the error for a refused connection.
   static func refusal(_ text: String) -> NATSError {
     let words = text.lowercased()
     return words.contains("authorization") || words.contains("authentication")

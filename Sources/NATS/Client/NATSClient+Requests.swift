@@ -1,15 +1,16 @@
-// Requests. One subscription receives the answers to all of them.
+// Requests. One subscription receives the replies to all of them.
 internal import NIOCore
 internal import Synchronization
 
 extension NATSClient {
-  /// Publishes a request and returns the first answer.
+  /// Publishes a request and returns the first reply.
   ///
-  /// Without a connection the request waits for one. `timeout` covers that too; it defaults to
+  /// Without a connection, the request waits for one. `timeout` includes that wait; it defaults to
   /// `NATSConfiguration.requestTimeout`.
   ///
-  /// - Throws: `NATSError.noResponders`, at once, if the subject has no subscriber; `.timeout`; `.disconnected` if the connection
-  ///   is lost before the answer arrives; `.cancelled`; and as `publish`.
+  /// - Throws: `NATSError.noResponders`, immediately, if the subject has no subscriber; `.timeout`;
+  ///   `.disconnected` if the connection is lost before the reply arrives; `.cancelled`; and the errors of
+  ///   `publish`.
   package func request(
     _ subject: String, _ payload: [UInt8] = [], headers: NATSHeaders = NATSHeaders(), timeout: Duration? = nil
   ) async throws(NATSError) -> NATSMessage {
@@ -34,7 +35,7 @@ extension NATSClient {
     return message
   }
 
-  /// A token for the reply subject of a request. The first call subscribes to all of them.
+  /// Returns a token for the reply subject of a request. The first call subscribes to all of them.
   private func makeToken() throws(NATSError) -> String {
     let (token, link) = try state.withLock { (state) throws(NATSError) in
       try state.checkOpen()
@@ -49,7 +50,7 @@ extension NATSClient {
     return token
   }
 
-  /// Completes a request. Later answers are ignored.
+  /// Completes a request. Later replies are ignored.
   func answer(_ token: String, _ answer: ClientState.Answer) {
     state.withLock { $0.requests.removeValue(forKey: token) }?.resume(returning: answer)
   }

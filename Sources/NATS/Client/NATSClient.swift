@@ -1,4 +1,4 @@
-// The public face of the client. NATSClient+Connection has its connections, NATSClient+Requests its requests.
+// The API of the client. NATSClient+Connection manages its connections, NATSClient+Requests its requests.
 package import Logging
 internal import NIOCore
 internal import NIOPosix
@@ -7,22 +7,23 @@ internal import Synchronization
 
 /// A client of a cluster of NATS servers. It reconnects whenever the connection is lost.
 ///
-///     let client = try await NATSClient.connect(NATSConfiguration(servers: [try NATSServerAddress("nats://10.0.0.1")]))
+///     let configuration = NATSConfiguration(servers: [try NATSServerAddress("nats://10.0.0.1")])
+///     let client = try await NATSClient.connect(configuration)
 ///     let doors = try client.subscribe("events.door.*")
 ///     try client.publish("events.door.front", Array("open".utf8))
 ///     for try await message in doors { print(message.subject) }
 ///
-/// Delivery is at most once: messages in transit when the connection breaks are lost. Messages published while disconnected are
-/// sent on the next connection, up to `NATSConfiguration.maximumPendingBytes`.
+/// Delivery is at most once: messages in transit when the connection breaks are lost. Messages published
+/// while disconnected are sent on the next connection, up to `NATSConfiguration.maximumPendingBytes`.
 ///
 /// A client runs until `close` or `drain`, even if it is no longer referenced.
 package final class NATSClient: Sendable {
   /// The state of a client.
   package enum State: Sendable, Equatable {
     case connected(NATSServerAddress)
-    /// Not connected; the client keeps trying.
+    /// Not connected. The client keeps trying.
     case disconnected
-    /// Closed for good, for this reason.
+    /// Closed permanently, for this reason.
     case closed(NATSError)
   }
 
@@ -39,7 +40,7 @@ package final class NATSClient: Sendable {
     var connections = 0
   }
 
-  /// How the client pauses. Tests replace it.
+  /// The function that the client sleeps with. Tests replace it.
   package typealias Sleep = @Sendable (Duration) async throws -> Void
 
   let configuration: NATSConfiguration
@@ -47,14 +48,14 @@ package final class NATSClient: Sendable {
   let group: any EventLoopGroup
   let logger: Logger
   let sleep: Sleep
-  /// What the subjects of all answers begin with: `_INBOX.`, and the user's name, so that servers can keep users from hearing
-  /// each other's answers.
+  /// The prefix of the reply subjects of all of this user's clients: `_INBOX.` and the user's name. It allows
+  /// servers to prevent users from receiving each other's replies.
   let inboxes: String
   let inbox: String
   let state: Mutex<ClientState>
   let broadcast = EventBroadcast()
 
-  /// A client that does not connect yet.
+  /// Creates a client that does not connect yet.
   ///
   /// - Throws: `NATSError.invalidConfiguration`.
   package init(
@@ -99,7 +100,7 @@ package final class NATSClient: Sendable {
     }
   }
 
-  /// The events from now on.
+  /// Returns the events from now on.
   package func events() -> AsyncStream<NATSEvent> { broadcast.stream() }
 
   /// Counters since the client was created.
@@ -110,7 +111,7 @@ package final class NATSClient: Sendable {
 
   var eventLoop: any EventLoop { group.any() }
 
-  /// 15 random letters and digits (89 bits).
+  /// Returns 15 random letters and digits (89 bits).
   static func randomToken() -> String {
     let letters = Array("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
     return String(decoding: (0..<15).map { _ in letters.randomElement() ?? letters[0] }, as: UTF8.self)
@@ -118,11 +119,11 @@ package final class NATSClient: Sendable {
 
   // MARK: Messages
 
-  /// Publishes a message, with `reply` as the subject for answers. It returns at once; `flush` waits until the server has the
-  /// message.
+  /// Publishes a message, with `reply` as the subject for replies. Returns immediately; `flush` waits until
+  /// the server has the message.
   ///
-  /// - Throws: `NATSError.invalidSubject`, `.invalidHeader`, `.payloadTooLarge`, `.bufferFull` or `.closed`. The message was not
-  ///   accepted then.
+  /// - Throws: `NATSError.invalidSubject`, `.invalidHeader`, `.payloadTooLarge`, `.bufferFull` or `.closed`.
+  ///   The message was not accepted then.
   package func publish(
     _ subject: String, _ payload: [UInt8] = [], headers: NATSHeaders = NATSHeaders(), reply: String? = nil
   ) throws(NATSError) {
@@ -144,17 +145,17 @@ package final class NATSClient: Sendable {
     link?.flush()
   }
 
-  /// Answers a request.
+  /// Replies to a request.
   ///
-  /// - Throws: As `publish`; `NATSError.invalidSubject` if the message expects no answer.
+  /// - Throws: the errors of `publish`; `NATSError.invalidSubject` if the message expects no reply.
   package func respond(
     to message: NATSMessage, _ payload: [UInt8] = [], headers: NATSHeaders = NATSHeaders()
   ) throws(NATSError) {
     try publish(message.reply ?? "", payload, headers: headers)
   }
 
-  /// Subscribes to a pattern. Each message goes to one of the subscribers with the same `queue`. `buffer` limits the messages that
-  /// wait for the reader.
+  /// Subscribes to a pattern. Of all subscribers with the same `queue`, only one gets each message. `buffer`
+  /// limits the messages that wait for the reader.
   ///
   /// - Throws: `NATSError.invalidSubject` or `.closed`.
   package func subscribe(
@@ -169,7 +170,7 @@ package final class NATSClient: Sendable {
     return NATSSubscription(pattern, id: id, buffer, of: self)
   }
 
-  /// Unsubscribes at the server. Messages in transit still arrive.
+  /// Unsubscribes from the server. Messages in transit still arrive.
   func stopDelivery(_ id: UInt64) {
     let link = state.withLock { state -> NATSLink? in
       guard state.subscriptions[id] != nil, state.link != nil else { return nil }
@@ -184,11 +185,12 @@ package final class NATSClient: Sendable {
     if case .buffer(let buffer)? = subscription?.sink { buffer.finish() }
   }
 
-  // MARK: Ends
+  // MARK: Flushing and closing
 
-  /// Returns when the server has everything that was published before.
+  /// Waits until the server has received everything published before.
   ///
-  /// - Throws: `NATSError.disconnected`, also if there is no connection; `.timeout`, `.cancelled` or `.closed`.
+  /// - Throws: `NATSError.disconnected`, also if there is no connection; `.timeout`, `.cancelled` or
+  ///   `.closed`.
   package func flush(timeout: Duration? = nil) async throws(NATSError) {
     let link = try state.withLock { (state) throws(NATSError) in
       try state.checkOpen()
@@ -198,9 +200,10 @@ package final class NATSClient: Sendable {
     try await link.ping(timeout: timeout ?? configuration.requestTimeout)
   }
 
-  /// Closes the client without losing messages: ends all subscriptions, waits until their buffered messages are read and
-  /// processed (`NATSSubscription.Iterator`) and everything published has reached the server, and closes. After `timeout` it
-  /// closes anyway; without a connection it waits only for the reading.
+  /// Closes the client without losing messages: ends all subscriptions, waits until their buffered messages
+  /// have been read and processed (`NATSSubscription.Iterator`) and everything published has reached the
+  /// server, and closes. After `timeout`, it closes regardless. Without a connection, it waits only for the
+  /// readers.
   package func drain(timeout: Duration = .seconds(30)) async {
     let subscriptions = state.withLock { state in
       state.isDraining = true
@@ -221,6 +224,6 @@ package final class NATSClient: Sendable {
     await close()
   }
 
-  /// Closes the client at once. Subscriptions end, requests fail, and unsent messages are lost.
+  /// Closes the client immediately. Subscriptions end, requests fail, and unsent messages are lost.
   package func close() async { await finish(.closed) }
 }

@@ -4,14 +4,14 @@ internal import NIOSSL
 
 /// The configuration of a client.
 package struct NATSConfiguration: Sendable {
-  /// Servers of one cluster. The client learns the addresses of others from them.
+  /// Servers of one cluster. The client learns the addresses of other servers from them.
   package var servers: [NATSServerAddress]
-  /// The name that servers show in their monitoring.
+  /// The client's name in the servers' monitoring.
   package var name = "glpreview"
   /// The credentials.
   package var authentication = NATSAuthentication.none
-  /// Trusted authorities and client certificate. If set, servers without TLS are refused. If nil, TLS is used only for `tls://`
-  /// addresses, with the system's authorities.
+  /// Trusted authorities and client certificate. If set, servers without TLS are refused. If nil, TLS is used
+  /// only for `tls://` addresses, with the system's authorities.
   package var tls: TLS?
   /// Whether `NATSClient.connect` waits for a connection.
   package var firstConnection = FirstConnection.required
@@ -21,33 +21,36 @@ package struct NATSConfiguration: Sendable {
   package var connectTimeout = Duration.seconds(5)
   /// The default time limit for requests, `flush` and JetStream calls.
   package var requestTimeout = Duration.seconds(5)
-  /// The interval of PINGs; zero sends none. After `missedPongs` intervals in which nothing arrived the connection is closed.
+  /// The interval of PINGs; zero sends none. After `missedPongs` intervals without any data, the connection
+  /// is closed.
   package var pingInterval = Duration.seconds(30)
   /// The number of unanswered PINGs that are tolerated.
   package var missedPongs = 2
   /// Pauses between attempts.
   package var backoff = ReconnectBackoff()
-  /// A server that refuses the credentials this many times in a row is given up. When no server is left the client is closed.
+  /// The number of consecutive times that a server may refuse the credentials before it is abandoned. When no
+  /// server is left, the client is closed.
   package var authenticationAttempts = 2
-  /// The maximum number of bytes waiting to be sent, with or without a connection. Beyond it `publish` throws.
+  /// The maximum number of bytes waiting to be sent, with or without a connection. Beyond this, `publish`
+  /// throws.
   package var maximumPendingBytes = 8 << 20
-  /// The longest message accepted from a server, even if the server announces a higher limit, in bytes.
+  /// The longest message accepted from a server, in bytes, even if the server announces a higher limit.
   package var maximumPayload = 16 << 20
 
-  /// A configuration with the defaults.
+  /// Creates a configuration with the defaults.
   package init(servers: [NATSServerAddress]) { self.servers = servers }
 
   /// Whether `NATSClient.connect` waits for a connection.
   package enum FirstConnection: Sendable {
-    /// It waits for a connection, and throws when every server has failed once.
+    /// Waits for a connection, and throws when every server has failed once.
     case required
-    /// It returns at once. The client connects in the background, as after a lost connection.
+    /// Returns immediately. The client connects in the background, as after a lost connection.
     case retried
   }
 
   /// The order in which servers are tried.
   package enum Order: Sendable {
-    /// Random, which spreads many clients over the servers.
+    /// A random order, which spreads many clients over the servers.
     case random
     /// The order of `servers`.
     case given
@@ -64,7 +67,7 @@ package struct NATSConfiguration: Sendable {
     /// The name to expect in the server's certificate, if it differs from the host in the address.
     package var serverName: String?
 
-    /// By default the system's authorities, and no client certificate.
+    /// Creates TLS settings. By default, the system's authorities and no client certificate.
     package init(
       authorities: String? = nil, certificate: String? = nil, key: String? = nil, serverName: String? = nil
     ) {
@@ -93,24 +96,24 @@ package struct NATSConfiguration: Sendable {
   }
 }
 
-/// The limits of a subscription's buffer, and what a slow reader loses.
+/// The limits of a subscription's buffer, and which messages a slow reader loses.
 package struct NATSBufferLimit: Sendable, Equatable {
   /// The maximum number of messages.
   package var messages: Int
-  /// Their maximum size in bytes, approximately.
+  /// Their approximate maximum size in bytes.
   package var bytes: Int
   /// Which messages are dropped when the buffer is full.
   package var overflow: Overflow
 
   /// Which messages are dropped when the buffer is full.
   package enum Overflow: Sendable {
-    /// The oldest messages. Best for states and events, of which the newest matter.
+    /// The oldest messages. Best for states and events, where the newest matter most.
     case oldest
-    /// The newest messages. Best if the reader detects gaps and asks for what it missed.
+    /// The newest messages. Best if the reader detects gaps and requests the missed messages.
     case newest
   }
 
-  /// By default 1024 messages and 16 MiB; the oldest are dropped.
+  /// Creates a limit. By default 1024 messages and 16 MiB; the oldest are dropped.
   package init(messages: Int = 1024, bytes: Int = 16 << 20, overflow: Overflow = .oldest) {
     self.messages = messages
     self.bytes = bytes
@@ -119,12 +122,12 @@ package struct NATSBufferLimit: Sendable, Equatable {
 }
 
 extension Duration {
-  /// Whole nanoseconds, clamped to what 64 bits hold.
+  /// Whole nanoseconds, clamped to 64 bits.
   var nanoseconds: Int64 {
     let (seconds, attoseconds) = components
     return seconds < Int64.max / 2_000_000_000 ? seconds * 1_000_000_000 + attoseconds / 1_000_000_000 : .max
   }
 
-  /// The same duration as NIO's type.
+  /// The duration as NIO's type.
   var timeAmount: TimeAmount { .nanoseconds(nanoseconds) }
 }

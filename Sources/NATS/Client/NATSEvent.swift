@@ -1,4 +1,4 @@
-// What happens to a client, for its owner to react to.
+// Events of a client, to which its owner can react.
 internal import Synchronization
 
 /// An event of a client.
@@ -13,7 +13,8 @@ package enum NATSEvent: Sendable, Equatable {
   case attemptFailed(NATSServerAddress, NATSError)
   /// The server is shutting down. The client moves to another server if it knows one.
   case lameDuck(NATSServerAddress)
-  /// A subscription started to drop messages because its reader is too slow. `dropped` is the total since it was subscribed.
+  /// A subscription started to drop messages because its reader is too slow. `dropped` is the total since it
+  /// was subscribed.
   case slowConsumer(pattern: String, dropped: Int)
   /// The server refused a message or a subscription, with its error text. The connection continues.
   case permissionViolation(String)
@@ -25,7 +26,7 @@ package enum NATSEvent: Sendable, Equatable {
   case closed(NATSError)
 }
 
-/// Passes events to any number of streams. A slow reader keeps only the newest 64.
+/// Passes events to any number of streams. A slow reader receives only the newest 64.
 ///
 /// It has its own lock, which no cancellation handler takes, because sending resumes tasks under the lock.
 final class EventBroadcast: Sendable {

@@ -1,4 +1,4 @@
-// One connection to one server: TCP, INFO, TLS, CONNECT, and then both directions until it ends.
+// One connection to one server: TCP, INFO, TLS and CONNECT, then both directions until it ends.
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
@@ -8,19 +8,19 @@ struct NATSLink: Sendable {
   let server: NATSServerAddress
   let info: ServerInfo
   let channel: any Channel
-  /// The reason of its end.
+  /// The reason for its end.
   let end: EventLoopFuture<NATSError>
 
-  /// Requests to the link's handler.
+  /// Requests to the link's channel handler.
   enum Request: Sendable {
     /// Send what the client has queued.
     case flush
-    /// Send what the client has queued and then PING. PONG fulfils the promise.
+    /// Send what the client has queued, and then PING. PONG fulfils the promise.
     case ping(EventLoopPromise<Void>)
     case close(NATSError)
   }
 
-  /// Connects, and returns when the server has accepted the credentials.
+  /// Connects. Returns when the server has accepted the credentials.
   static func open(
     to server: NATSServerAddress, _ configuration: NATSConfiguration, _ context: NIOSSLContext?,
     on group: any EventLoopGroup, for owner: NATSClient
@@ -61,7 +61,7 @@ struct NATSLink: Sendable {
     channel.pipeline.triggerUserOutboundEvent(Request.close(reason), promise: nil)
   }
 
-  /// Returns when the server has processed everything sent before.
+  /// Waits until the server has processed everything sent before.
   func ping(timeout: Duration) async throws(NATSError) {
     let promise = channel.eventLoop.makePromise(of: Void.self)
     let timer = channel.eventLoop.scheduleTask(in: timeout.timeAmount) { promise.fail(NATSError.timeout) }
@@ -87,7 +87,7 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
 
   private enum Phase {
     case greeting
-    /// CONNECT and PING are sent.
+    /// CONNECT and PING have been sent.
     case introduced(ServerInfo)
     case open
     case closed
@@ -103,8 +103,8 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
   private var phase = Phase.greeting
   private var parser = NATSParser()
   private var keepAlive: KeepAlive
-  /// Whether the client has adopted the link. Until then it takes no INFO from it: what it then learned would be undone by the
-  /// INFO of the greeting.
+  /// Whether the client has adopted the link. Before that, INFO messages are held back, because the INFO of
+  /// the greeting would overwrite them.
   private var isAdopted = false
   private var pendingInfo: ServerInfo?
   private var timer: Scheduled<Void>?
@@ -112,7 +112,7 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
   private var lastError: NATSError?
   /// The promises of the PINGs that were sent, in order; nil for keep-alive PINGs.
   private var pings = CircularBuffer<EventLoopPromise<Void>?>()
-  /// What waits until the socket is writable.
+  /// The writes that wait until the socket is writable.
   private var isFlushWanted = false
   private var isPongWanted = false
   private var waitingPings: [EventLoopPromise<Void>] = []
@@ -175,7 +175,7 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
     }
   }
 
-  /// Answers INFO with CONNECT, after starting TLS if it is wanted or required.
+  /// Responds to INFO with CONNECT, after starting TLS if it is configured or required.
   private func introduce(_ info: ServerInfo) throws(NATSError) {
     parser.limits.payload = min(info.maximumPayload, configuration.maximumPayload)
     let isWanted = configuration.tls != nil || server.requiresTLS
@@ -200,7 +200,7 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
     var name = configuration.tls?.serverName ?? server.host
     if isAddress(name), let told = server.certificateName { name = told }
     do {
-      // Without a name the certificate must be valid for the IP address.
+      // Without a name, the certificate must be valid for the IP address.
       let handler = try NIOSSLClientHandler(context: context, serverHostname: isAddress(name) ? nil : name)
       try channel.pipeline.syncOperations.addHandler(handler, position: .first)
     } catch {
@@ -234,7 +234,7 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
     fail(isTLS ? .tls("\(error)") : .connection("\(server): \(error)"))
   }
 
-  /// Ends the connection. Only the first reason is kept.
+  /// Ends the connection. Later reasons are ignored.
   private func fail(_ error: NATSError) {
     if case .closed = phase { return }
     phase = .closed
@@ -247,7 +247,7 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
     end.succeed(error)
   }
 
-  /// Called also if the channel was never connected.
+  /// Called even if the channel was never connected.
   func handlerRemoved(context: ChannelHandlerContext) { fail(.connection("\(server) is not connected")) }
 
   // MARK: To the server
@@ -262,7 +262,8 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
     }
   }
 
-  /// While the socket is not writable the bytes stay with the client, which limits them. The first flush follows the adoption.
+  /// Sends the bytes that the client has queued. While the socket is not writable, they stay with the client,
+  /// which limits them. The first flush follows the adoption.
   private func flush() {
     guard case .open = phase else { return }
     isAdopted = true
@@ -293,7 +294,7 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
     if !isPongWanted { send { (bytes) throws(NATSError) in try NATSCommand.pong.write(into: &bytes) } }
   }
 
-  /// While the socket is not writable a keep-alive PING is skipped and counts as unanswered.
+  /// Sends PING. While the socket is not writable, a keep-alive PING is skipped and counts as unanswered.
   private func ping(_ promise: EventLoopPromise<Void>?) {
     guard case .open = phase else { return promise?.fail(NATSError.disconnected) ?? () }
     guard channel.isWritable else { return promise.map { waitingPings.append($0) } ?? () }

@@ -2,11 +2,12 @@
 internal import NIOCore
 internal import Synchronization
 
-/// The messages of a subscription, in order. It survives lost connections, but misses what is published during them.
+/// The messages of a subscription, in order. It survives lost connections, but misses messages that are
+/// published during them.
 ///
-/// The sequence ends after `unsubscribe`, when the client is closed, and when the reading task is cancelled. It throws
-/// `NATSError.permission` if the server refuses the subscription. Releasing the object unsubscribes. If several tasks read, each
-/// message goes to one of them.
+/// The sequence ends after `unsubscribe`, when the client is closed, and when the reading task is cancelled.
+/// It throws `NATSError.permission` if the server refuses the subscription. Releasing the object
+/// unsubscribes. If several tasks read, each message goes to one of them.
 package final class NATSSubscription: AsyncSequence, Sendable {
   package typealias Element = NATSMessage
   package typealias Failure = NATSError
@@ -32,14 +33,15 @@ package final class NATSSubscription: AsyncSequence, Sendable {
   /// Ends the subscription. Buffered messages can still be read.
   package func unsubscribe() { client.unsubscribe(id) }
 
-  /// Ends the subscription without losing messages: returns when everything the server sent is in the buffer.
+  /// Ends the subscription without losing messages: returns when everything that the server sent is in the
+  /// buffer.
   package func drain() async throws(NATSError) {
     client.stopDelivery(id)
     defer { client.unsubscribe(id) }
     try await client.flush()
   }
 
-  /// The next message, or nil at the end.
+  /// Returns the next message, or nil at the end.
   ///
   /// - Throws: `NATSError.timeout` if no message arrives within `timeout`.
   package func next(within timeout: Duration? = nil) async throws(NATSError) -> NATSMessage? {
@@ -48,8 +50,8 @@ package final class NATSSubscription: AsyncSequence, Sendable {
 
   package func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-  /// An iterator, which keeps the subscription alive. Its message is being processed until the next is asked for, or the
-  /// iterator is gone: `NATSClient.drain` waits for that.
+  /// An iterator, which keeps the subscription alive. A message counts as being processed until the next one
+  /// is requested or the iterator is released. `NATSClient.drain` waits for that.
   package final class Iterator: AsyncIteratorProtocol {
     private let subscription: NATSSubscription
     private var isProcessing = false
@@ -74,8 +76,8 @@ package final class NATSSubscription: AsyncSequence, Sendable {
   }
 }
 
-/// The buffer of a subscription. Readers are resumed outside the lock: the runtime calls cancellation handlers while the task
-/// is locked, and the handlers take this lock.
+/// The buffer of a subscription. Readers are resumed outside the lock: the runtime calls cancellation
+/// handlers while the task is locked, and the handlers take this lock.
 final class SubscriptionBuffer: Sendable {
   private typealias Answer = Result<NATSMessage?, NATSError>
 
@@ -96,9 +98,9 @@ final class SubscriptionBuffer: Sendable {
     var end: Answer?
     var readers: [Reader] = []
     var lastReader: UInt64 = 0
-    /// The number of messages that readers took and still process.
+    /// The number of messages that readers took and are still processing.
     var processing = 0
-    /// Whether nobody waits for what is still being processed.
+    /// Whether waiting for messages that are still being processed has been abandoned.
     var isAbandoned = false
     /// Tasks that wait until everything has been read and processed.
     var emptied: [CheckedContinuation<Void, Never>] = []
@@ -118,7 +120,8 @@ final class SubscriptionBuffer: Sendable {
   var count: Int { contents.withLock { $0.messages.count } }
   var dropped: Int { contents.withLock { $0.dropped } }
 
-  /// Adds a message. Returns the total number of dropped messages if this is the first drop since the buffer was empty.
+  /// Adds a message. Returns the total number of dropped messages if this is the first drop since the buffer
+  /// was empty.
   func push(_ message: NATSMessage) -> Int? {
     let (reader, lost) = contents.withLock { contents -> (Reader?, Int?) in
       guard contents.end == nil else { return (nil, nil) }
@@ -148,7 +151,7 @@ final class SubscriptionBuffer: Sendable {
     contents.bytes += message.cost
   }
 
-  /// Ends the sequence after the buffered messages. Only the first end is kept.
+  /// Ends the sequence after the buffered messages. Later ends are ignored.
   func finish(_ error: NATSError? = nil) {
     let (readers, emptied, end) = contents.withLock { contents in
       contents.end = contents.end ?? error.map { .failure($0) } ?? .success(nil)
@@ -169,7 +172,7 @@ final class SubscriptionBuffer: Sendable {
     finish()
   }
 
-  /// A message was processed.
+  /// Records that a message was processed.
   func processed() {
     let done = contents.withLock { contents in
       contents.processing -= 1
@@ -178,7 +181,7 @@ final class SubscriptionBuffer: Sendable {
     for waiter in done { waiter.resume() }
   }
 
-  /// Returns when the sequence has ended and the last message has been read and processed.
+  /// Waits until the sequence has ended and the last message has been read and processed.
   func isReadToEnd() async {
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       let done = contents.withLock { contents in
@@ -196,7 +199,8 @@ final class SubscriptionBuffer: Sendable {
     return contents.emptied
   }
 
-  /// The next message, or nil at the end and if the task is cancelled. Unless `isProcessed`, `processed` must follow a message.
+  /// Returns the next message, or nil at the end and if the task is cancelled. Unless `isProcessed` is true,
+  /// the caller must call `processed` after handling a message.
   func next(
     within limit: (time: TimeAmount, loop: any EventLoop)?, isProcessed: Bool = true
   ) async throws(NATSError) -> NATSMessage? {

@@ -1,8 +1,9 @@
-// Decides which server is tried next and after what pause. It is a value: it has no clock, no randomness, no network.
+// Decides which server is tried next and after what pause. A value without a clock, randomness or network.
 
 /// Pauses between attempts to connect. A round tries every server once; pauses separate the rounds.
 package struct ReconnectBackoff: Sendable, Equatable {
-  /// The upper bound of the pause before the first round. It spreads the clients of a lost server over time.
+  /// The upper bound of the pause before the first round. It spreads reconnecting clients of a lost server
+  /// over time.
   package var spread = Duration.milliseconds(100)
   /// The upper bound of the pause before the second round. It doubles with each round.
   package var first = Duration.milliseconds(250)
@@ -12,8 +13,8 @@ package struct ReconnectBackoff: Sendable, Equatable {
   /// The defaults.
   package init() {}
 
-  /// The pause before round number `round`, from 0. `jitter`, 0...1, selects a value between half of the bound and all of it;
-  /// before the first round, between zero and `spread`.
+  /// Returns the pause before round number `round`, counted from 0. `jitter`, 0...1, selects a value between
+  /// half of the bound and the whole bound; before the first round, between zero and `spread`.
   package func pause(before round: Int, jitter: Double) -> Duration {
     guard round > 0 else { return spread * jitter }
     return min(first * (1 << min(round - 1, 20)), longest) * (0.5 + 0.5 * jitter)
@@ -35,7 +36,7 @@ struct ServerPool: Sendable, Equatable {
 
   private let backoff: ReconnectBackoff
   private let attempts: Int
-  /// In the order in which they are tried.
+  /// The servers, in the order in which they are tried.
   private var entries: [Entry]
   private var round = 0
   /// The number of entries left in this round.
@@ -52,7 +53,7 @@ struct ServerPool: Sendable, Equatable {
   /// The servers, the next one first.
   var servers: [NATSServerAddress] { entries.map(\.address) }
 
-  /// The next server and the pause before it, or nil if every server was given up.
+  /// Returns the next server and the pause before it, or nil if every server has been abandoned.
   ///
   /// There is no pause in the first round after `init`.
   mutating func next(jitter: Double) -> (server: NATSServerAddress, pause: Duration)? {
@@ -68,19 +69,19 @@ struct ServerPool: Sendable, Equatable {
     return (first.address, pause)
   }
 
-  /// The server accepted the connection.
+  /// Records that the server accepted the connection.
   mutating func connected(to server: NATSServerAddress) {
     left = 0
     if let index = index(of: server) { entries[index].refusals = 0 }
   }
 
-  /// The connection was lost. Pauses start again at the shortest only if it lasted, because a server may accept connections and
-  /// close each at once.
+  /// Records that the connection was lost. Pauses restart at the shortest only if the connection lasted,
+  /// because a server may accept connections and close each immediately.
   mutating func lost(after duration: Duration) {
     if duration >= backoff.longest { round = 0 }
   }
 
-  /// The attempt failed. A server that refuses the credentials too often is given up.
+  /// Records a failed attempt. A server that refuses the credentials too often is abandoned.
   mutating func failed(_ server: NATSServerAddress, _ failure: Failure) {
     round = max(round, 1)
     guard let index = index(of: server) else { return }
@@ -88,7 +89,8 @@ struct ServerPool: Sendable, Equatable {
     if entries[index].refusals >= attempts { entries.remove(at: index) }
   }
 
-  /// Updates the learned servers from a server's list. Learned servers that are no longer listed are forgotten.
+  /// Updates the learned servers from a server's list. Learned servers that are no longer listed are
+  /// forgotten.
   mutating func learn(_ urls: [String], from server: NATSServerAddress) {
     guard !urls.isEmpty else { return }
     let told = urls.prefix(64).compactMap { NATSServerAddress($0, toldBy: server) }
@@ -106,13 +108,13 @@ struct KeepAlive: Sendable {
   private let allowed: Int
   private var missed = 0
 
-  /// The server may be silent for `allowed` intervals.
+  /// Allows the server to be silent for `allowed` intervals.
   init(allowed: Int) { self.allowed = max(allowed, 1) }
 
-  /// Something arrived from the server.
+  /// Records that something arrived from the server.
   mutating func heard() { missed = 0 }
 
-  /// An interval has passed: true to send PING, false to close the connection.
+  /// Records that an interval has passed: returns true to send PING, false to close the connection.
   mutating func intervalPassed() -> Bool {
     guard missed < allowed else { return false }
     missed += 1

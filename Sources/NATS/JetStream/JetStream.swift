@@ -3,16 +3,16 @@ internal import FoundationEssentials
 
 /// Access to the streams of a cluster.
 ///
-/// Every call waits up to `timeout` for its answer. While a cluster elects a leader, calls throw `.unavailable`, and the caller
-/// decides whether to retry.
+/// Every call waits up to `timeout` for its reply. While a cluster elects a leader, calls throw
+/// `.unavailable`, and the caller decides whether to retry.
 package struct JetStream: Sendable {
   /// The connection it uses.
   package let client: NATSClient
   let timeout: Duration
   private let prefix: String
 
-  /// JetStream of the client's servers, or of another `domain` reached through leaf nodes. `timeout` defaults to
-  /// `NATSConfiguration.requestTimeout`.
+  /// Uses JetStream of the client's servers, or of another `domain` reached through leaf nodes. `timeout`
+  /// defaults to `NATSConfiguration.requestTimeout`.
   ///
   /// - Throws: `NATSError.invalidName` for a domain that is not one token.
   package init(_ client: NATSClient, domain: String? = nil, timeout: Duration? = nil) throws(NATSError) {
@@ -40,7 +40,7 @@ package struct JetStream: Sendable {
     return try await call("STREAM.UPDATE.\(stream.name)", stream)
   }
 
-  /// Information about a stream.
+  /// Returns information about a stream.
   package func stream(_ name: String) async throws(JetStreamError) -> StreamInfo {
     try check(name)
     return try await call("STREAM.INFO.\(name)", Nothing())
@@ -56,8 +56,9 @@ package struct JetStream: Sendable {
 
   /// Publishes into a stream, and returns when the message is stored.
   ///
-  /// Messages with the same `id` within the stream's `duplicateWindow` are stored once. With `expectedLast` the message is stored
-  /// only if the last message of its subject has that sequence; 0 means that there is none.
+  /// Messages with the same `id` within the stream's `duplicateWindow` are stored once. With `expectedLast`,
+  /// the message is stored only if the last message of its subject has that sequence; 0 means that there is
+  /// none.
   ///
   /// - Throws: `.conflict` if the last message has another sequence.
   @discardableResult
@@ -73,7 +74,8 @@ package struct JetStream: Sendable {
 
   // MARK: Consumers
 
-  /// Creates a durable consumer, from which workers fetch. It succeeds if the consumer exists with the same configuration.
+  /// Creates a durable consumer, from which workers fetch. It succeeds if the consumer exists with the same
+  /// configuration.
   package func createConsumer(
     of stream: String, _ consumer: ConsumerConfiguration
   ) async throws(JetStreamError) -> PullConsumer {
@@ -85,7 +87,7 @@ package struct JetStream: Sendable {
     return PullConsumer(self, stream: stream, name: consumer.name)
   }
 
-  /// An existing durable consumer.
+  /// Returns an existing durable consumer.
   package func consumer(_ name: String, of stream: String) async throws(JetStreamError) -> PullConsumer {
     try check(stream)
     try check(name)
@@ -102,7 +104,7 @@ package struct JetStream: Sendable {
 
   // MARK: The API
 
-  /// The subject of an API call.
+  /// Returns the subject of an API call.
   func subject(_ call: String) -> String { prefix + call }
 
   func check(_ name: String) throws(JetStreamError) {

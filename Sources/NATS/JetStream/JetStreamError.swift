@@ -4,8 +4,9 @@
 package enum JetStreamError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The request was not sent because a name or a size is invalid.
   case invalid(NATSError)
-  /// There was no answer. After `.noResponders` nothing was done: no stream takes the subject, or the cluster has no leader or
-  /// no JetStream. After `.timeout` and `.disconnected` the request may have been carried out.
+  /// There was no reply. After `.noResponders`, nothing was done: no stream takes the subject, or the cluster
+  /// has no leader or no JetStream. After `.timeout` and `.disconnected`, the request may have been carried
+  /// out.
   case unavailable(NATSError)
   /// The expected revision is not the last one. `revision` is the last one, if the server reports it.
   case conflict(revision: UInt64?)
@@ -15,7 +16,7 @@ package enum JetStreamError: Error, Equatable, Sendable, CustomStringConvertible
   case nameInUse
   /// Any other error: an HTTP-like status, the server's error number, and its text.
   case refused(status: Int, code: Int, String)
-  /// The server's answer could not be understood.
+  /// The server's reply could not be parsed.
   case malformed(String)
 
   package var description: String {

@@ -3,12 +3,12 @@ internal import FoundationEssentials
 
 /// The configuration of a bucket.
 package struct KeyValueConfiguration: Sendable, Equatable {
-  /// One token (`NATSSubject.isToken`).
+  /// The name: one token (`NATSSubject.isToken`).
   package var bucket: String
-  /// The number of revisions kept of each key, 1...64.
+  /// The number of revisions stored of each key, 1...64.
   package var history = 1
-  /// How long revisions are kept; nil for ever. Do not build leases on it: watchers are not told of expiry before nats-server
-  /// 2.11, and replicas have returned expired values (nats-server#3653).
+  /// How long revisions are stored; nil for no limit. Do not use this for leases: before nats-server 2.11,
+  /// watchers are not notified of expiry, and replicas have returned expired values (nats-server#3653).
   package var maximumAge: Duration?
   /// The maximum size of the bucket; -1 for no limit.
   package var maximumBytes = -1
@@ -18,7 +18,7 @@ package struct KeyValueConfiguration: Sendable, Equatable {
   /// The number of servers that store it: 1, 3 or 5.
   package var replicas = 1
 
-  /// A bucket in a file on one server, with one revision of each key.
+  /// Creates the configuration of a bucket in a file on one server, with one revision of each key.
   package init(bucket: String) { self.bucket = bucket }
 
   var stream: StreamConfiguration {
@@ -41,14 +41,14 @@ package struct KeyValueEntry: Sendable, Equatable {
   package enum Operation: Sendable, Equatable {
     case put
     case delete
-    /// As `delete`; earlier revisions were removed too.
+    /// Like `delete`, but earlier revisions are removed too.
     case purge
   }
 
   package let key: String
   /// The value; empty for deletions.
   package let value: [UInt8]
-  /// The revision. It grows with every change in the bucket.
+  /// The revision. It increases with every change in the bucket.
   package let revision: UInt64
   package let operation: Operation
 
@@ -69,12 +69,12 @@ package struct KeyValueEntry: Sendable, Equatable {
 
 /// A bucket.
 ///
-/// `create` and `update` are compare-and-set operations: of several concurrent callers one succeeds, and the others get
-/// `JetStreamError.conflict`.
+/// `create` and `update` are compare-and-set operations: one of several concurrent callers succeeds, and the
+/// others get `JetStreamError.conflict`.
 package struct KeyValue: Sendable {
-  /// Which server answers `get`.
+  /// The server that answers `get`.
   package enum Reader: Sendable {
-    /// Any replica, which may lag behind. If the bucket does not exist there is no answer (`.timeout`).
+    /// Any replica, which may lag behind. If the bucket does not exist, there is no reply (`.timeout`).
     case anyReplica
     /// The leader, which has the newest revision.
     case leader
@@ -86,12 +86,12 @@ package struct KeyValue: Sendable {
 
   // MARK: Reading
 
-  /// When the bucket was made, as the server writes it.
+  /// Returns when the bucket was created, in the server's format.
   package func created() async throws(JetStreamError) -> String {
     try await jetStream.stream(streamName).created
   }
 
-  /// The newest revision of a key, or nil if it has none or was deleted.
+  /// Returns the newest revision of a key, or nil if it has none or was deleted.
   package func get(_ key: String, from reader: Reader = .anyReplica) async throws(JetStreamError)
     -> KeyValueEntry?
   {
@@ -99,7 +99,7 @@ package struct KeyValue: Sendable {
     return entry?.operation == .put ? entry : nil
   }
 
-  /// The newest revision, including deletions.
+  /// Returns the newest revision, including deletions.
   private func last(_ key: String, from reader: Reader) async throws(JetStreamError) -> KeyValueEntry? {
     let subject = try subject(key)
     switch reader {
@@ -147,7 +147,7 @@ package struct KeyValue: Sendable {
     }
   }
 
-  /// All keys that have a value.
+  /// Returns all keys that have a value.
   package func keys() async throws(JetStreamError) -> [String] {
     var keys: Set<String> = []
     var watch = KeyValueWatch(self, pattern: ">", content: .keys, heartbeat: .seconds(5)).makeAsyncIterator()
@@ -162,9 +162,10 @@ package struct KeyValue: Sendable {
     throw .unavailable(Task.isCancelled ? .cancelled : .closed)
   }
 
-  /// The newest revision of each key that matches `pattern`, and then each change.
+  /// Reports the newest revision of each key that matches `pattern`, and then each change.
   ///
-  /// The server sends a sign of life every `heartbeat`. After twice that time of silence the watch resumes on a new consumer.
+  /// The server sends a heartbeat every `heartbeat`. After twice that time of silence, the watch resumes on a
+  /// new consumer.
   ///
   /// - Throws: `.invalid` if the pattern is not valid.
   package func watch(
@@ -208,7 +209,8 @@ package struct KeyValue: Sendable {
     try await jetStream.publish(try subject(key), value, expectedLast: revision).sequence
   }
 
-  /// Deletes a key, with `revision` only if that is still its newest one. Earlier revisions stay in its history.
+  /// Deletes a key; if `revision` is given, only if that is still its newest one. Earlier revisions stay in
+  /// its history.
   ///
   /// - Throws: `.conflict` if another revision is the newest.
   package func delete(_ key: String, revision: UInt64? = nil) async throws(JetStreamError) {
@@ -216,7 +218,7 @@ package struct KeyValue: Sendable {
       try subject(key), [], headers: ["KV-Operation": "DEL"], expectedLast: revision)
   }
 
-  /// Deletes a key and its history, with `revision` only if that is still its newest one.
+  /// Deletes a key and its history; if `revision` is given, only if that is still its newest one.
   ///
   /// - Throws: `.conflict` if another revision is the newest.
   package func purge(_ key: String, revision: UInt64? = nil) async throws(JetStreamError) {
@@ -240,7 +242,7 @@ extension JetStream {
     return KeyValue(bucket: configuration.bucket, jetStream: self)
   }
 
-  /// A bucket by its name. The call does not check that it exists.
+  /// Returns a bucket by its name, without checking that it exists.
   package func bucket(_ name: String) throws(JetStreamError) -> KeyValue {
     try check(name)
     return KeyValue(bucket: name, jetStream: self)

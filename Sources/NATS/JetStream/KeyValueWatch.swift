@@ -1,21 +1,22 @@
-// Watches a bucket without gaps, by an ordered consumer (NATS ADR-17) that is replaced whenever it missed something.
+// Watches a bucket without gaps, with an ordered consumer (NATS ADR-17) that is replaced whenever it has
+// missed a message.
 
 /// The newest revision of each key, and then each change.
 ///
-/// It survives lost connections and servers: missed changes follow. The sequence ends when the client is closed or the task is
-/// cancelled, and throws `JetStreamError.streamNotFound` if the bucket does not exist. Each iterator has its own consumer and works
-/// only while it is asked for the next change. Of several changes of one key during an interruption only those in the bucket's
-/// history are reported.
+/// A watch survives lost connections and servers: missed changes follow. The sequence ends when the client is
+/// closed or the task is cancelled, and throws `JetStreamError.streamNotFound` if the bucket does not exist.
+/// Each iterator has its own consumer and works only while its next change is requested. Of several changes
+/// of one key during an interruption, only those in the bucket's history are reported.
 package struct KeyValueWatch: AsyncSequence, Sendable {
   package typealias Failure = JetStreamError
 
-  /// What a watch reports.
+  /// An element that a watch reports.
   package enum Element: Sendable, Equatable {
     /// A revision, in ascending order.
     case entry(KeyValueEntry)
     /// The initial revisions are complete; changes follow.
     case current
-    /// The bucket was replaced by a new one. Discard what was reported before; all keys follow.
+    /// The bucket was replaced by a new one. Discard everything reported before; all keys follow.
     case reset
   }
 
@@ -71,7 +72,7 @@ package struct KeyValueWatch: AsyncSequence, Sendable {
       return nil
     }
 
-    /// Creates the consumer or reads one message. Returns what to report, if anything.
+    /// Creates the consumer or reads one message. Returns the element to report, if any.
     private mutating func step() async throws(JetStreamError) -> Element? {
       guard let current = consumer else { return try await begin() ? .reset : nil }
       guard isCurrent || current.pending > 0 else {
@@ -91,11 +92,11 @@ package struct KeyValueWatch: AsyncSequence, Sendable {
       }
     }
 
-    /// The entry of a message, or nil if there is none to report. Drops the consumer after a gap.
+    /// Returns the entry of a message, or nil if there is none to report. Drops the consumer after a gap.
     private mutating func read(_ message: NATSMessage) throws(NATSError) -> KeyValueEntry? {
       let client = watch.bucket.jetStream.client
       if message.headers.status != nil {
-        // Answer flow control, so that the server continues.
+        // Replies to flow control messages, so that the server continues.
         if message.reply != nil { try client.respond(to: message) }
         if let stalled = message.headers["Nats-Consumer-Stalled"] { try client.publish(stalled) }
         let last = message.headers["Nats-Last-Consumer"].flatMap { UInt64($0) }
@@ -130,9 +131,9 @@ package struct KeyValueWatch: AsyncSequence, Sendable {
       } catch .unavailable(let error)
         where error != .closed && error != .cancelled && watch.content == .values
       {
-        // No leader, no server or no answer: retry.
+        // No leader, no server or no reply: retry.
       }
-      // With jitter, because all watchers of a bucket retry at the same time.
+      // Uses jitter, because all watchers of a bucket retry at the same time.
       let pause = ReconnectBackoff().pause(before: failures + 1, jitter: .random(in: 0...1))
       failures += 1
       try? await jetStream.client.sleep(pause)
@@ -143,7 +144,7 @@ package struct KeyValueWatch: AsyncSequence, Sendable {
       let inbox = jetStream.client.inboxes + NATSClient.randomToken()
       let messages: NATSSubscription
       do throws(NATSError) {
-        // Messages that do not fit show as a gap.
+        // Messages that do not fit are detected as a gap.
         messages = try jetStream.client.subscribe(inbox, buffer: NATSBufferLimit(overflow: .newest))
       } catch {
         throw JetStreamError(error)
@@ -160,7 +161,7 @@ package struct KeyValueWatch: AsyncSequence, Sendable {
     }
   }
 
-  /// An ephemeral consumer, which the server removes once nobody listens.
+  /// An ephemeral consumer, which the server removes when it has no subscriber.
   private struct Configuration: Encodable {
     let deliver_subject: String
     let filter_subject: String

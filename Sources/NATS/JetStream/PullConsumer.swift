@@ -3,18 +3,19 @@ internal import FoundationEssentials
 
 /// The configuration of a durable consumer.
 package struct ConsumerConfiguration: Sendable, Equatable, Encodable {
-  /// One token (`NATSSubject.isToken`).
+  /// The name: one token (`NATSSubject.isToken`).
   package var name: String
   /// A pattern of subjects; nil for all subjects of the stream.
   package var filter: String?
-  /// The time after which an unacknowledged message is redelivered. `JetStreamMessage.inProgress` restarts it.
+  /// The time after which an unacknowledged message is redelivered. `JetStreamMessage.inProgress` restarts
+  /// it.
   package var acknowledgeWithin = Duration.seconds(30)
   /// The maximum number of deliveries of a message; -1 for no limit.
   package var maximumDeliveries = -1
-  /// The maximum number of messages delivered and not yet acknowledged.
+  /// The maximum number of messages that are delivered but not yet acknowledged.
   package var maximumPending = 1000
 
-  /// A consumer of all subjects of a stream.
+  /// Creates a consumer of all subjects of a stream.
   package init(name: String) { self.name = name }
 
   private enum CodingKeys: String, CodingKey {
@@ -55,10 +56,11 @@ package struct PullConsumer: Sendable {
     let expires: Int64
   }
 
-  /// Fetches up to `count` messages. It returns when it has them, or after `wait` with those that arrived, possibly none.
+  /// Fetches up to `count` messages. Returns when it has them, or after `wait` with those that arrived,
+  /// possibly none.
   ///
-  /// - Throws: `.consumerNotFound`, also while the consumer has no leader; `.unavailable` if there was no answer. If messages have
-  ///   arrived they are returned instead of the error.
+  /// - Throws: `.consumerNotFound`, also while the consumer has no leader; `.unavailable` if there was no
+  ///   reply. If messages have arrived, they are returned instead of the error.
   package func fetch(_ count: Int = 1, wait: Duration) async throws(JetStreamError) -> [JetStreamMessage] {
     guard
       let body = try? JSONEncoder().encode(
@@ -73,7 +75,7 @@ package struct PullConsumer: Sendable {
       }
     } catch {
       guard messages.isEmpty else { return messages }
-      // Servers do not answer if the consumer does not exist, so ask.
+      // Servers do not reply if the consumer does not exist, so query it.
       if error == .unavailable(.timeout) { _ = try await jetStream.consumer(name, of: stream) }
       throw error
     }
@@ -93,7 +95,7 @@ package struct PullConsumer: Sendable {
     }
   }
 
-  /// The next message of a batch, or nil at its end.
+  /// Returns the next message of a batch, or nil at its end.
   private func next(
     _ answers: NATSSubscription, _ wait: Duration
   ) async throws(JetStreamError) -> NATSMessage? {
@@ -118,21 +120,21 @@ package struct PullConsumer: Sendable {
   }
 }
 
-/// A message of a consumer. Unless it is acknowledged in time it is delivered again, to any worker.
+/// A message of a consumer. Unless it is acknowledged in time, it is delivered again, to any worker.
 package struct JetStreamMessage: Sendable {
   /// Subject, headers and payload.
   package let message: NATSMessage
-  /// Its sequence in the stream.
+  /// The sequence in the stream.
   package let sequence: UInt64
   /// The number of deliveries, 1 for the first.
   package let deliveries: Int
   /// The number of messages that the consumer had not delivered at that time.
   package let pending: UInt64
-  /// Its sequence among all deliveries of the consumer.
+  /// The sequence among all deliveries of the consumer.
   let consumerSequence: UInt64
   private let client: NATSClient
 
-  /// nil if the message is not from a consumer. The reply subject has its metadata:
+  /// Nil if the message is not from a consumer. The reply subject contains its metadata:
   /// `$JS.ACK.[DOMAIN.ACCOUNT.]STREAM.CONSUMER.DELIVERIES.SEQUENCE.CONSUMERSEQUENCE.TIME.PENDING[.RANDOM]`.
   init?(_ message: NATSMessage, of client: NATSClient) {
     let words = (message.reply ?? "").split(separator: ".", omittingEmptySubsequences: false)
@@ -145,23 +147,24 @@ package struct JetStreamMessage: Sendable {
     (consumerSequence, self.pending) = (own, pending)
   }
 
-  /// Acknowledges the message: it is done.
+  /// Acknowledges the message as done.
   package func acknowledge() throws(NATSError) { try answer("+ACK") }
 
-  /// Acknowledges the message and waits until the server has recorded it, so that it is certainly not delivered again.
+  /// Acknowledges the message and waits until the server has recorded it. The message will then not be
+  /// delivered again.
   package func acknowledgeForCertain(timeout: Duration? = nil) async throws(NATSError) {
     _ = try await client.request(message.reply ?? "", Array("+ACK".utf8), timeout: timeout)
   }
 
-  /// Asks for redelivery, at once or after a delay.
+  /// Requests redelivery, immediately or after a delay.
   package func reject(retryAfter delay: Duration? = nil) throws(NATSError) {
     try answer(delay.map { "-NAK {\"delay\": \($0.nanoseconds)}" } ?? "-NAK")
   }
 
-  /// Asks for more time: `ConsumerConfiguration.acknowledgeWithin` starts again.
+  /// Requests more time: `ConsumerConfiguration.acknowledgeWithin` restarts.
   package func inProgress() throws(NATSError) { try answer("+WPI") }
 
-  /// Gives the message up: it is not delivered again.
+  /// Terminates delivery: the message is not delivered again.
   package func terminate() throws(NATSError) { try answer("+TERM") }
 
   private func answer(_ text: String) throws(NATSError) { try client.respond(to: message, Array(text.utf8)) }

@@ -2,7 +2,7 @@
 
 /// The configuration of a stream.
 package struct StreamConfiguration: Sendable, Equatable, Encodable {
-  /// When messages are removed.
+  /// The rule by which messages are removed.
   package enum Retention: String, Sendable, Codable {
     /// When a limit is reached.
     case limits
@@ -12,19 +12,19 @@ package struct StreamConfiguration: Sendable, Equatable, Encodable {
     case interest
   }
 
-  /// Where messages are kept.
+  /// The storage of messages.
   package enum Storage: String, Sendable, Codable {
     case file, memory
   }
 
-  /// What is discarded when a limit is reached.
+  /// The messages that are discarded when a limit is reached.
   package enum Discard: String, Sendable, Codable {
     case old
     /// New messages are refused.
     case new
   }
 
-  /// One token (`NATSSubject.isToken`).
+  /// The name: one token (`NATSSubject.isToken`).
   package var name: String
   /// The subjects it stores.
   package var subjects: [String]
@@ -33,15 +33,15 @@ package struct StreamConfiguration: Sendable, Equatable, Encodable {
   package var discard = Discard.old
   /// The number of servers that store it: 1, 3 or 5.
   package var replicas = 1
-  /// -1 for no limit.
+  /// The maximum number of messages; -1 for no limit.
   package var maximumMessages = -1
-  /// -1 for no limit.
+  /// The maximum number of messages per subject; -1 for no limit.
   package var maximumMessagesPerSubject = -1
-  /// -1 for no limit.
+  /// The maximum number of bytes; -1 for no limit.
   package var maximumBytes = -1
   /// The maximum size of a message, in bytes; -1 for the server's limit.
   package var maximumMessageSize = -1
-  /// nil if messages never expire.
+  /// The maximum age of messages; nil if they never expire.
   package var maximumAge: Duration?
   /// How long message ids are remembered to detect duplicates.
   package var duplicateWindow = Duration.seconds(120)
@@ -52,7 +52,7 @@ package struct StreamConfiguration: Sendable, Equatable, Encodable {
   /// Whether deleting single messages is forbidden.
   package var deniesDelete = false
 
-  /// A stream with the defaults.
+  /// Creates a configuration with the defaults.
   package init(name: String, subjects: [String]) { (self.name, self.subjects) = (name, subjects) }
 
   private enum CodingKeys: String, CodingKey {
@@ -75,7 +75,7 @@ package struct StreamConfiguration: Sendable, Equatable, Encodable {
     try fields.encode(maximumMessageSize, forKey: .max_msg_size)
     try fields.encode(-1, forKey: .max_consumers)
     try fields.encode(maximumAge?.nanoseconds ?? 0, forKey: .max_age)
-    // Servers refuse a window longer than messages are kept.
+    // Servers refuse a window that is longer than the maximum age.
     let window = min(duplicateWindow, maximumAge ?? duplicateWindow)
     try fields.encode(window.nanoseconds, forKey: .duplicate_window)
     try fields.encode(allowsDirect, forKey: .allow_direct)
@@ -108,9 +108,10 @@ package struct StreamInfo: Decodable, Sendable, Equatable {
     package let leader: String?
   }
 
-  /// The time of creation, in the server's format. It tells a stream from an earlier one of the same name.
+  /// The time of creation, in the server's format. It distinguishes a stream from an earlier one with the
+  /// same name.
   package let created: String
   package let state: Contents
-  /// nil if the server is not in a cluster.
+  /// Nil if the server is not in a cluster.
   package let cluster: Cluster?
 }

@@ -10,7 +10,7 @@ package enum NATSAuthentication: Sendable, Equatable, CustomStringConvertible, C
   case token(String)
   /// A name and a password.
   case user(String, password: String)
-  /// A key pair of which the server knows the public half.
+  /// A key pair. The server knows its public key.
   case nkey(NKey)
 
   package var description: String {
@@ -22,7 +22,7 @@ package enum NATSAuthentication: Sendable, Equatable, CustomStringConvertible, C
     }
   }
 
-  /// The user's name, or the public key in its place, if that is a word of a subject.
+  /// The user's name, or instead the public key, if it is a valid subject token.
   var name: String? {
     let name: String? =
       switch self {
@@ -60,7 +60,7 @@ package struct NKey: Sendable, Equatable, CustomStringConvertible, CustomReflect
     } catch { throw .invalidConfiguration("\(error)") }
   }
 
-  /// The signature of a server's nonce, as base64url without padding.
+  /// Returns the signature of a server's nonce, as base64url without padding.
   func signature(of nonce: String) throws(NATSError) -> String {
     do throws(CryptographyError) {
       let signature = try Data(Ed25519.signature(of: Array(nonce.utf8), seed: seed)).base64EncodedString()
@@ -73,7 +73,7 @@ package struct NKey: Sendable, Equatable, CustomStringConvertible, CustomReflect
 
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
-  /// Base32 (RFC 4648) without padding.
+  /// Decodes base32 (RFC 4648) without padding.
   private static func decoded(_ text: String) -> [UInt8]? {
     var (bytes, bits, count): ([UInt8], UInt32, Int) = ([], 0, 0)
     for letter in text.utf8 {
@@ -88,7 +88,7 @@ package struct NKey: Sendable, Equatable, CustomStringConvertible, CustomReflect
     return bytes
   }
 
-  /// Base32 of the bytes and their checksum.
+  /// Encodes the bytes and their checksum in base32.
   private static func encoded(_ bytes: [UInt8]) -> String {
     let checksum = crc16(bytes[...])
     var (text, bits, count): ([UInt8], UInt32, Int) = ([], 0, 0)
@@ -104,7 +104,7 @@ package struct NKey: Sendable, Equatable, CustomStringConvertible, CustomReflect
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// CRC-16/XMODEM: polynomial 0x1021, from 0.
+  /// Computes CRC-16/XMODEM: polynomial 0x1021, initial value 0.
   private static func crc16(_ bytes: ArraySlice<UInt8>) -> UInt16 {
     bytes.reduce(UInt16(0)) { sum, byte in
       (0..<8).reduce(sum ^ UInt16(byte) << 8) { sum, _ in sum & 0x8000 == 0 ? sum << 1 : sum << 1 ^ 0x1021 }

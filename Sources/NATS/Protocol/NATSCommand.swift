@@ -1,19 +1,21 @@
-// What a client sends. Every command is validated before it is written, so that no name can inject another command.
+// Commands that a client sends. Every command is validated before it is written, so that no name can inject
+// another command.
 package import NIOCore
 
 /// A command of a client.
 package enum NATSCommand: Equatable, Sendable {
-  /// Options as JSON in one line.
+  /// Options as a single line of JSON.
   case connect(String)
   /// A message, as PUB, or as HPUB if it has headers.
   case publish(NATSMessage)
-  /// A subscription. The server delivers its messages under `id`, and each to one member of the queue group if there is one.
+  /// A subscription. The server delivers its messages under `id`. In a queue group, each message goes to one
+  /// member.
   case subscribe(String, queue: String?, id: UInt64)
   /// The end of the subscription `id`.
   case unsubscribe(UInt64)
-  /// The server answers PONG after it has processed everything sent before.
+  /// A request for PONG, which the server sends after it has processed everything sent before.
   case ping
-  /// The answer to the server's PING.
+  /// The reply to the server's PING.
   case pong
 
   /// Writes the command.

@@ -2,9 +2,9 @@
 
 /// An error of the client.
 package enum NATSError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// A subject, pattern or queue group that is not valid as one word of a protocol line.
+  /// A subject, pattern or queue group that is not valid as a single word of a protocol line.
   case invalidSubject(String)
-  /// A header name or value that is not valid in one line.
+  /// A header name or value that does not fit in one line.
   case invalidHeader(String)
   /// An invalid name of a stream, consumer, bucket or key.
   case invalidName(String)
@@ -14,13 +14,13 @@ package enum NATSError: Error, Equatable, Sendable, CustomStringConvertible {
   case payloadTooLarge(Int, limit: Int)
   /// `NATSConfiguration.maximumPendingBytes` are waiting to be sent. The message was not accepted.
   case bufferFull(limit: Int)
-  /// A request's subject has no subscriber, so nobody received the request.
+  /// A request's subject has no subscriber, so no client received the request.
   case noResponders
-  /// No answer arrived in time. The request may still have been carried out.
+  /// No reply arrived in time. The request may still have been carried out.
   case timeout
   /// The task was cancelled.
   case cancelled
-  /// The connection was lost before the answer arrived. The request may have been carried out.
+  /// The connection was lost before the reply arrived. The request may have been carried out.
   case disconnected
   /// The client is closed, or is draining and accepts no new subscriptions.
   case closed

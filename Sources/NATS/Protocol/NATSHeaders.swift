@@ -1,29 +1,31 @@
-// Headers of a message: "NATS/1.0", an optional status from the server, and fields. A name may have several values.
+// Headers of a message: "NATS/1.0", an optional status from the server, and fields. A name may have several
+// values.
 package import NIOCore
 
 /// Headers of a message. Names are case-sensitive and keep their order.
 package struct NATSHeaders: Equatable, Sendable, ExpressibleByDictionaryLiteral {
   /// One line.
   package struct Field: Equatable, Sendable {
-    /// Printable ASCII without a colon.
+    /// The name: printable ASCII without a colon.
     package let name: String
-    /// Any text without line breaks. Leading and trailing spaces are not preserved.
+    /// The value: any text without line breaks. Leading and trailing spaces are not preserved.
     package let value: String
   }
 
-  /// The fields in their order.
+  /// The fields in order.
   package private(set) var fields: [Field] = []
-  /// A server's status, such as 503 for "no responders" or 404 for "not found". nil for messages from clients.
+  /// A server's status, such as 503 for "no responders" or 404 for "not found". Nil for messages from
+  /// clients.
   package private(set) var status: Int?
   /// The text after the status; may be empty.
   package private(set) var statusText = ""
 
   private static let version = "NATS/1.0"
 
-  /// No headers.
+  /// Creates empty headers.
   package init() {}
 
-  /// One field for each pair.
+  /// Creates one field for each pair.
   package init(dictionaryLiteral elements: (String, String)...) {
     fields = elements.map { Field(name: $0.0, value: $0.1) }
   }
@@ -40,7 +42,7 @@ package struct NATSHeaders: Equatable, Sendable, ExpressibleByDictionaryLiteral 
     }
   }
 
-  /// All values of a name, in their order.
+  /// Returns all values of a name in order.
   package func values(for name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
 
   /// Adds a value after the existing values of the name.
@@ -55,7 +57,7 @@ package struct NATSHeaders: Equatable, Sendable, ExpressibleByDictionaryLiteral 
       : Self.version.utf8.count + 4 + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
   }
 
-  /// Writes the lines and the empty line that ends them.
+  /// Writes the header lines and the empty line that ends them.
   ///
   /// - Throws: `NATSError.invalidHeader` if a name or a value would break its line. Nothing is written then.
   package func write(into buffer: inout ByteBuffer) throws(NATSError) {
@@ -71,7 +73,7 @@ package struct NATSHeaders: Equatable, Sendable, ExpressibleByDictionaryLiteral 
     buffer.writeString("\r\n")
   }
 
-  /// Parses what `write` writes, with or without a status. nil if the bytes are not headers.
+  /// Parses the format of `write`, with or without a status. Nil if the bytes are not headers.
   package init?(_ bytes: some BidirectionalCollection<UInt8>) {
     let ending = Array("\r\n\r\n".utf8)
     guard bytes.count >= ending.count, bytes.suffix(ending.count).elementsEqual(ending) else { return nil }

@@ -4,14 +4,14 @@
 package struct NATSMessage: Equatable, Sendable {
   /// The subject it is published to.
   package var subject: String
-  /// The subject for answers; nil if no answer is expected.
+  /// The subject for replies; nil if no reply is expected.
   package var reply: String?
   /// The headers; usually empty.
   package var headers: NATSHeaders
   /// The content. Servers limit it to 1 MiB by default.
   package var payload: [UInt8]
 
-  /// A message to publish.
+  /// Creates a message to publish.
   package init(
     _ subject: String, reply: String? = nil, headers: NATSHeaders = NATSHeaders(), payload: [UInt8] = []
   ) {

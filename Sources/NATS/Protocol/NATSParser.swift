@@ -1,20 +1,22 @@
-// Parses what a server sends, in pieces of any size. Sizes and numbers are checked before they are used.
+// Parses a server's data, which arrives in pieces of any size. Sizes and numbers are checked before they are
+// used.
 package import NIOCore
 
-/// An incremental parser of a server's bytes. Between calls it holds at most one incomplete operation, within its limits.
+/// An incremental parser of a server's data. Between calls, it buffers at most one incomplete operation,
+/// within its limits.
 package struct NATSParser: Sendable {
   /// The largest sizes accepted, in bytes.
   package struct Limits: Sendable, Equatable {
-    /// A control line. INFO alone may be longer.
+    /// The longest control line, except INFO.
     package var line = 4096
-    /// The line of INFO, which names all servers of a cluster.
+    /// The longest INFO line. INFO names all servers of a cluster.
     package var info = 1 << 16
-    /// A message with its headers. The server says its own limit in INFO.
+    /// The largest message with its headers. Each server announces its own limit in INFO.
     package var payload = 1 << 20
-    /// The headers of a message. A message with longer headers is unreadable.
+    /// The largest headers of a message. A message with larger headers is unreadable.
     package var headers = 1 << 16
 
-    /// The defaults of servers.
+    /// Creates limits with the servers' defaults.
     package init() {}
   }
 
@@ -23,8 +25,8 @@ package struct NATSParser: Sendable {
     case info(ServerInfo)
     /// A message for a subscription.
     case message(NATSMessage, subscription: UInt64)
-    /// A message with an invalid subject or invalid headers. Its publisher is to blame, not the server, so the
-    /// connection continues without the message.
+    /// A message with an invalid subject or invalid headers. This is an error of its publisher, not of the
+    /// server, so the connection continues without the message.
     case unreadable(subscription: UInt64)
     case ping
     case pong
@@ -35,7 +37,7 @@ package struct NATSParser: Sendable {
 
   package var limits: Limits
   private var buffer = ByteBuffer()
-  /// The number of bytes that were searched for the end of the line.
+  /// The number of bytes that have been searched for the end of the line.
   private var scanned = 0
   private var head: Head?
   private var failure: NATSProtocolError?
@@ -49,7 +51,7 @@ package struct NATSParser: Sendable {
     let total: Int
   }
 
-  /// A parser for a new connection.
+  /// Creates a parser for a new connection.
   package init(limits: Limits = Limits()) { self.limits = limits }
 
   /// The number of bytes that belong to an incomplete operation.
@@ -63,9 +65,9 @@ package struct NATSParser: Sendable {
     buffer.writeImmutableBuffer(bytes)
   }
 
-  /// The next operation, or nil if more bytes are needed.
+  /// Returns the next operation, or nil if more bytes are needed.
   ///
-  /// - Throws: If the bytes violate the protocol. Every later call throws the same error.
+  /// - Throws: if the bytes violate the protocol. Every later call throws the same error.
   package mutating func next() throws(NATSProtocolError) -> Operation? {
     if let failure { throw failure }
     do {
@@ -82,7 +84,7 @@ package struct NATSParser: Sendable {
     }
   }
 
-  /// The next line without CR LF, or nil if it is incomplete.
+  /// Returns the next line without CR LF, or nil if it is incomplete.
   private mutating func line() throws(NATSProtocolError) -> [UInt8]? {
     let bytes = buffer.readableBytesView
     let isInfo = bytes.prefix(5).elementsEqual("INFO ".utf8) { $0 & 0xDF == $1 & 0xDF }
@@ -100,7 +102,7 @@ package struct NATSParser: Sendable {
     return line.dropLast()
   }
 
-  /// The operation of a line, or nil for the head of a message.
+  /// Returns the operation of a line, or nil for the head of a message.
   private mutating func operation(_ line: [UInt8]) throws(NATSProtocolError) -> Operation? {
     let words = line.split { $0 == 0x20 || $0 == 0x09 }
     guard let name = words.first else { throw .unknownOperation }
@@ -122,7 +124,7 @@ package struct NATSParser: Sendable {
     return nil
   }
 
-  /// `subject id [reply] [bytes of headers] bytes`.
+  /// Parses `subject id [reply] [bytes of headers] bytes`.
   private static func head(
     _ words: ArraySlice<ArraySlice<UInt8>>, hasHeaders: Bool
   ) throws(NATSProtocolError) -> Head {
@@ -137,13 +139,13 @@ package struct NATSParser: Sendable {
       subscription: UInt64(try number(words[1])), headers: headers, total: total)
   }
 
-  /// Accepts only digits, and too few to overflow.
+  /// Parses a number. Accepts only digits, at most 18, which can't overflow.
   private static func number(_ word: ArraySlice<UInt8>) throws(NATSProtocolError) -> Int {
     guard word.count <= 18, word.allSatisfy({ (0x30...0x39).contains($0) }) else { throw .badNumber }
     return word.reduce(0) { $0 * 10 + Int($1 & 15) }
   }
 
-  /// The message after its head, or nil if it is incomplete.
+  /// Returns the message after its head, or nil if it is incomplete.
   private mutating func message(_ head: Head) throws(NATSProtocolError) -> Operation? {
     guard buffer.readableBytes >= head.total + 2 else { return nil }
     guard let headers = buffer.readBytes(length: head.headers),

@@ -6,17 +6,18 @@ package struct NATSServerAddress: Sendable, Hashable, CustomStringConvertible {
   package let host: String
   /// The TCP port, 4222 by default.
   package let port: Int
-  /// Whether connections without TLS are refused, whatever the server offers.
+  /// Whether connections without TLS are refused, whatever the server supports.
   package let requiresTLS: Bool
   /// The name to expect in the certificate if `host` is an IP address learned from another server.
   let certificateName: String?
 
-  /// An address from its parts.
+  /// Creates an address from its parts.
   package init(host: String, port: Int = 4222, requiresTLS: Bool = false) {
     (self.host, self.port, self.requiresTLS, certificateName) = (host, port, requiresTLS, nil)
   }
 
-  /// Parses an address. Credentials belong into `NATSConfiguration.authentication`; an address that contains them is refused.
+  /// Parses an address. Credentials belong in `NATSConfiguration.authentication`; an address that contains
+  /// them is refused.
   ///
   /// - Throws: `NATSError.invalidConfiguration`.
   package init(_ text: String) throws(NATSError) {
@@ -27,7 +28,8 @@ package struct NATSServerAddress: Sendable, Hashable, CustomStringConvertible {
     self = address
   }
 
-  /// nil if the text is not an address. An address learned from another server inherits that server's TLS requirement.
+  /// Nil if the text is not an address. An address learned from another server inherits that server's TLS
+  /// requirement.
   init?(_ text: String, toldBy teller: NATSServerAddress?) {
     var rest = text[...]
     var requiresTLS = teller?.requiresTLS ?? false
@@ -56,7 +58,7 @@ package struct NATSServerAddress: Sendable, Hashable, CustomStringConvertible {
 
   package var description: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 
-  /// Two addresses with the same host and port are the same server.
+  /// Compares host and port only: addresses that agree in both are the same server.
   package static func == (one: Self, other: Self) -> Bool { one.host == other.host && one.port == other.port }
 
   package func hash(into hasher: inout Hasher) {

@@ -2,7 +2,8 @@
 
 /// Checks subjects, and the names that become tokens of subjects.
 package enum NATSSubject {
-  /// The longest subject, pattern, queue group or name, in bytes. A control line of 4096 holds three of them.
+  /// The longest subject, pattern, queue group or name, in bytes. Three of them fit in a control line of 4096
+  /// bytes.
   package static let longest = 1024
 
   /// Checks a subject to publish to: tokens between dots, none of them empty or a wildcard.
@@ -12,7 +13,7 @@ package enum NATSSubject {
     }
   }
 
-  /// Checks a subject to subscribe to: `*` may stand for a token, `>` at the end for all that follow.
+  /// Checks a subject to subscribe to: `*` may replace a token, `>` at the end all tokens that follow.
   package static func checkPattern(_ pattern: String) throws(NATSError) {
     guard isValid(pattern), tokens(pattern).dropLast().allSatisfy({ $0 != ">" }) else {
       throw .invalidSubject(pattern)
@@ -24,7 +25,7 @@ package enum NATSSubject {
     guard isWord(queue) else { throw .invalidSubject(queue) }
   }
 
-  /// Whether `text` can be one token of any subject: letters, digits, `-` and `_`.
+  /// Returns whether `text` can be one token of any subject: letters, digits, `-` and `_`.
   package static func isToken(_ text: String) -> Bool {
     isWord(text)
       && text.utf8.allSatisfy { isAlphanumeric($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
@@ -35,7 +36,8 @@ package enum NATSSubject {
     guard isToken(name) else { throw .invalidName(name) }
   }
 
-  /// Checks a key of a bucket: letters, digits and `-_/=.`, no dot at either end and no two in a row.
+  /// Checks a key of a bucket: letters, digits and `-_/=.`, without a dot at either end and without
+  /// consecutive dots.
   package static func checkKey(_ key: String) throws(NATSError) {
     let extra = "-_/=.".utf8
     guard isValid(key), key.utf8.allSatisfy({ isAlphanumeric($0) || extra.contains($0) }) else {
@@ -51,7 +53,7 @@ package enum NATSSubject {
     isWord(subject) && tokens(subject).allSatisfy { !$0.isEmpty }
   }
 
-  /// Neither empty nor too long, without spaces and control characters.
+  /// Returns whether a text is neither empty nor too long, and has no spaces or control characters.
   private static func isWord(_ text: String) -> Bool {
     (1...longest).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
   }

@@ -1,4 +1,4 @@
-// What a server and a client tell each other first: INFO and CONNECT.
+// The first messages of server and client: INFO and CONNECT.
 internal import FoundationEssentials
 
 /// A server's INFO.
@@ -15,7 +15,7 @@ package struct ServerInfo: Equatable, Sendable {
   package let offersTLS: Bool
   /// The text that a client with an nkey signs.
   package let nonce: String?
-  /// HOST:PORT of all servers of the cluster.
+  /// HOST:PORT of every server of the cluster.
   package let connectURLs: [String]
   /// Whether the server is shutting down (lame duck mode).
   package let isLameDuck: Bool
@@ -82,7 +82,7 @@ struct ConnectOptions: Encodable {
     }
   }
 
-  /// As one line.
+  /// The JSON as one line.
   var json: String {
     get throws(NATSError) {
       let encoder = JSONEncoder()

@@ -1,7 +1,8 @@
-// Burns masks into a frame's samples. What lay behind a mask is gone afterwards.
+// Burns masks into a frame's samples. The samples behind a mask are lost.
 
 extension Frame {
-  /// Replaces the samples that `plan` hides: in place if this frame alone holds its memory, otherwise in a copy.
+  /// Replaces the samples that `plan` hides: in place if this frame alone holds its memory, otherwise in a
+  /// copy.
   ///
   /// `plan` must have been made for this frame's format.
   package consuming func masked(by plan: MaskPlan) -> Frame {
@@ -54,7 +55,7 @@ struct ComponentSamples {
 
   func position(_ row: Int, _ column: Int) -> Int { offset + row * bytesPerRow + column * step }
 
-  /// The sample's code at a byte position.
+  /// Returns the sample's code at a byte position.
   @inline(__always)
   func code(at position: Int, _ bytes: Span<UInt8>) -> Int {
     guard isWide else { return Int(bytes[position]) }

@@ -1,18 +1,19 @@
-// Mean values over the cells of a mask. `pixelate` and `blur` draw from these alone, never from the hidden samples.
+// Mean values over the cells of a mask. `pixelate` and `blur` draw from these alone, never from the hidden
+// samples.
 
 /// A grid over a mask's bounds, with the mean of the hidden samples in each cell.
 ///
-/// A cell of which the mask covers less than half gets the mean of the whole mask, because its own would reveal a few
-/// samples.
+/// A cell that the mask covers by less than half gets the mean of the whole mask, because its own mean would
+/// reveal a few samples.
 struct MaskCells {
   private let region: MaskRegion
   /// Cell edges, in samples: the start of each cell and the end of the last.
   private let columns: [Int]
   private let rows: [Int]
-  /// Row by row. Empty before `add`.
+  /// The mean of each cell, row by row; empty before `add`.
   private var means: [Double] = []
 
-  /// At most `columns` x `rows` cells, and never more than there are samples.
+  /// Creates a grid of at most `columns` x `rows` cells, and never more than there are samples.
   init(_ region: MaskRegion, columns: Int, rows: Int) {
     func edges(_ start: Int, _ length: Int, _ count: Int) -> [Int] {
       let count = max(min(count, length), 1)
@@ -57,7 +58,8 @@ struct MaskCells {
     }
   }
 
-  /// Draws quadratic B-splines through the cells (M. Unser, "Splines: a perfect fit", 1999); edge cells are repeated.
+  /// Draws quadratic B-splines through the cells (M. Unser, "Splines: a perfect fit", 1999); edge cells are
+  /// repeated.
   func drawSmooth(_ samples: ComponentSamples, _ bytes: inout MutableSpan<UInt8>) {
     let across = (region.bounds.x..<region.bounds.x + region.bounds.width).map {
       SplineTaps(at: $0, region.bounds.x, region.bounds.width, width)
@@ -114,7 +116,8 @@ private struct SplineTaps {
   let after: Int
   let weights: SIMD3<Double>
 
-  /// For sample `index` of the `length` samples from `start` on, which `count` cells cover.
+  /// Creates the taps of sample `index` among the `length` samples from `start` on, which `count` cells
+  /// cover.
   init(at index: Int, _ start: Int, _ length: Int, _ count: Int) {
     let position = (Double(index - start) + 0.5) * Double(count) / Double(length)
     at = min(Int(position), count - 1)

@@ -1,5 +1,5 @@
-// Masks resolved for one frame format: which samples of which planes they hide. Computed once, then used for every
-// frame.
+// Masks resolved for one frame format: which samples of which planes they hide. Computed once, then used for
+// every frame.
 
 /// The masking steps for frames of one format.
 package struct MaskPlan: Sendable, Hashable {
@@ -9,15 +9,15 @@ package struct MaskPlan: Sendable, Hashable {
   /// The work for one mask.
   struct Step: Sendable, Hashable {
     let effect: PlannedEffect
-    /// In pixels of the frame.
+    /// The hidden part, in pixels of the frame.
     let region: MaskRegion
-    /// In samples, for planes with each subsampling.
+    /// The hidden part in samples, for planes with each subsampling.
     let regions: [Subsampling: MaskRegion]
 
     func region(of subsampling: Subsampling) -> MaskRegion { regions[subsampling] ?? region }
   }
 
-  /// What a mask draws.
+  /// The drawing operation of a mask.
   enum PlannedEffect: Sendable, Hashable {
     /// One code for each of the format's components.
     case fill(codes: [Int])
@@ -39,9 +39,9 @@ package struct MaskPlan: Sendable, Hashable {
   ///   - masks: the parts to hide, in order: where two overlap, the later works on the result of the earlier.
   ///   - reference: the upright source size that the masks are given in.
   ///   - format: the format of the frames.
-  /// - Throws: `WordError` with key `mask` if a mask lies outside the reference, or if the frame's aspect ratio
-  ///   differs from it by more than 2 %, because positions are then unknown. For smaller differences the masks grow
-  ///   by the difference.
+  /// - Throws: `WordError` with key `mask` if a mask lies outside the reference, or if the frame's aspect
+  ///   ratio differs from it by more than 2 %, because positions are then unknown. For smaller differences
+  ///   the masks grow by the difference.
   package init(_ masks: [PrivacyMask], reference: Size, format: Frame.Format) throws(WordError) {
     try masks.check(in: reference)
     let seen = format.uprightSize
@@ -87,7 +87,7 @@ extension PixelFormat {
     }
   }
 
-  /// The codes of `components` for a colour.
+  /// Returns the codes of `components` for a colour.
   func codes(of color: RGBColor, _ description: ColorDescription) -> [Int] {
     let rgb = color.codes
     switch model {
@@ -105,7 +105,7 @@ extension PixelFormat {
 }
 
 extension ColorDescription {
-  /// Luma by H.273, 8.3, equation 38, for codes from 0 to 255.
+  /// Returns luma by H.273, 8.3, equation 38, for codes from 0 to 255.
   fileprivate func normalizedLuma(_ rgb: SIMD3<Double>) -> Double {
     let (red, blue) = (matrix.redWeight, matrix.blueWeight)
     return red * rgb.x + (1 - red - blue) * rgb.y + blue * rgb.z
@@ -116,7 +116,7 @@ extension ColorDescription {
     return Int((range == .full ? luma : 16 + luma * 219 / 255).rounded())
   }
 
-  /// The code of a chroma value of -127.5...127.5.
+  /// Returns the code of a chroma value of -127.5...127.5.
   fileprivate func chroma(_ chroma: Double) -> Int {
     min(max(Int((128 + (range == .full ? chroma : chroma * 224 / 255)).rounded()), 0), 255)
   }

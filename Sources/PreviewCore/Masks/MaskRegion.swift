@@ -24,8 +24,8 @@ struct MaskRegion: Sendable, Hashable {
     bounds = Rectangle(x: left, y: first.row, width: right - left, height: last.row + 1 - first.row)
   }
 
-  /// The frame pixels that share any area with a shape, which is in pixels of the upright source at `reference`. The
-  /// frame may be rotated, scaled, or decoded at a reduced size.
+  /// Creates the region of the frame pixels that share any area with a shape, which is in pixels of the
+  /// upright source at `reference`. The frame may be rotated, scaled, or decoded at a reduced size.
   init(_ shape: PrivacyMask.Shape, said reference: Size, in format: Frame.Format) {
     let stored = StoredMask(reference, format)
     switch shape {
@@ -49,7 +49,7 @@ struct MaskRegion: Sendable, Hashable {
     self.init(columns.isEmpty ? [] : rows.map { MaskSpan(row: $0, columns: columns) })
   }
 
-  /// The samples of a subsampled plane that stand for any of these pixels.
+  /// Returns the samples of a subsampled plane that cover any of these pixels.
   func subsampled(_ subsampling: Subsampling) -> MaskRegion {
     guard subsampling != .none else { return self }
     var result: [MaskSpan] = []
@@ -89,7 +89,7 @@ struct MaskRegion: Sendable, Hashable {
 }
 
 extension [Range<Int>] {
-  /// The same numbers, sorted, in as few ranges as possible.
+  /// The union of the ranges, sorted, in as few ranges as possible.
   var joinedWhereTheyMeet: [Range<Int>] {
     sorted { $0.lowerBound < $1.lowerBound }.reduce(into: []) { joined, range in
       if let last = joined.last, range.lowerBound <= last.upperBound {
@@ -133,9 +133,9 @@ struct StoredMask {
     ]
   }
 
-  /// How far an object may lie from its proportional position, in frame pixels along each axis. A source with a
-  /// slightly different aspect ratio may have stretched, cropped or padded its picture. Zero if the ratio is the
-  /// same.
+  /// How far an object may lie from its proportional position, in frame pixels along each axis. A source with
+  /// a slightly different aspect ratio may have stretched, cropped or padded its picture. Zero if the ratio
+  /// is the same.
   var slack: SIMD2<Int> {
     let (width, height) = (8 * denominator.width, 8 * denominator.height)
     // The difference of the two scales, times both denominators.
@@ -153,7 +153,7 @@ struct StoredMask {
     return outwards(edges.low.y, edges.high.y, numerator.height, denominator.height, size.height)
   }
 
-  /// A point's position in the planes, in pixels.
+  /// Returns a point's position in the planes, in pixels.
   func position(_ point: SIMD2<Int>) -> SIMD2<Double> {
     let stored = stored(point)
     return [
@@ -168,7 +168,7 @@ struct StoredMask {
     return (pointwiseMin(one, other), pointwiseMax(one, other))
   }
 
-  /// A point at the masks' reference size, in stored orientation.
+  /// Returns a point at the masks' reference size in stored orientation.
   private func stored(_ point: SIMD2<Int>) -> SIMD2<Int> {
     let point = point.clamped(
       lowerBound: SIMD2(repeating: -Self.farthest), upperBound: SIMD2(repeating: Self.farthest))
@@ -195,7 +195,7 @@ struct MaskOutline {
     let from: SIMD2<Double>
     let to: SIMD2<Double>
 
-    /// The edge's x at height `y`, which must lie between its ends.
+    /// Returns the edge's x at height `y`, which must lie between its ends.
     func x(at y: Double) -> Double {
       from.y == to.y ? from.x : from.x + (to.x - from.x) * ((y - from.y) / (to.y - from.y))
     }
@@ -209,10 +209,10 @@ struct MaskOutline {
     }
   }
 
-  /// The columns of a row whose pixels share any area with the polygon. Touching ranges are joined.
+  /// Returns the columns of a row whose pixels share any area with the polygon. Touching ranges are joined.
   ///
-  /// A pixel that an edge crosses is found through the edge. Any other pixel is wholly inside or outside; its centre
-  /// decides.
+  /// A pixel that an edge crosses is found through the edge. Any other pixel is wholly inside or outside; its
+  /// centre decides.
   func columns(ofRow row: Int, width: Int) -> [Range<Int>] {
     let (top, bottom) = (Double(row), Double(row + 1))
     var ranges: [Range<Int>] = []

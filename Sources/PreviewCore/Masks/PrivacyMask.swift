@@ -1,14 +1,15 @@
-// The parts of a source's picture to hide, what is drawn there instead, and the text form of both, which `--mask`,
-// configuration files and URLs share.
+// The parts of a source's picture to hide, what is drawn there instead, and the text form of both, which
+// `--mask`, configuration files and URLs share.
 
 /// One hidden part of a source's picture.
 ///
-/// A mask is burned into each frame's samples before any other step: no view, snapshot, scene or texture holds what
-/// it hides. `docs/semantics.md` defines the samples it covers, and what lossy cameras still reveal around its edges.
+/// A mask is burned into each frame's samples before any other step: no view, snapshot, scene or texture
+/// contains the hidden samples. `docs/semantics.md` defines the samples it covers, and what lossy cameras
+/// still reveal around its edges.
 public struct PrivacyMask: Sendable, Hashable {
   /// The hidden part.
   public var shape: Shape
-  /// What is drawn in its place.
+  /// The drawing that replaces the hidden part.
   public var effect: Effect
 
   /// Creates a mask, filled black by default.
@@ -19,21 +20,21 @@ public struct PrivacyMask: Sendable, Hashable {
 }
 
 extension PrivacyMask {
-  /// Where a mask lies, in pixels of the upright source at its reference size, from the top left corner.
+  /// The area of a mask, in pixels of the upright source at its reference size, from the top left corner.
   public enum Shape: Sendable, Hashable {
     /// Whole pixels. The part outside the picture is ignored.
     case rectangle(Rectangle)
-    /// The inside of a closed polygon by the non-zero rule: where the line crosses itself, the loops are inside too.
-    /// Coordinates lie between pixels: (0, 0) is the first pixel's top left corner. At least three points; they may lie
-    /// outside the picture. A polygon without area hides its bounding rectangle.
+    /// The inside of a closed polygon by the non-zero rule: where the line crosses itself, the loops are
+    /// inside too. Coordinates lie between pixels: (0, 0) is the first pixel's top left corner. At least
+    /// three points; they may lie outside the picture. A polygon without area hides its bounding rectangle.
     case polygon([SIMD2<Int>])
   }
 
-  /// What is drawn in place of the hidden part.
+  /// The drawing that replaces the hidden part.
   ///
-  /// `fill` reveals nothing. The others reveal mean colours of square cells: a cell's side is at least 8 pixels and at
-  /// least an eighth of the mask's shorter side, whatever is requested. Many frames of a moving subject reveal more
-  /// than one frame does.
+  /// `fill` reveals nothing. The other effects reveal the mean colours of square cells: a cell's side is at
+  /// least 8 pixels and at least an eighth of the mask's shorter side, whatever is requested. Many frames of
+  /// a moving subject reveal more than one frame does.
   public enum Effect: Sendable, Hashable {
     /// A solid colour.
     case fill(RGBColor)
@@ -48,8 +49,8 @@ extension [PrivacyMask] {
   /// Checks that each mask hides something of a source.
   ///
   /// - Parameter size: the upright source's size; both sides positive.
-  /// - Throws: `WordError` with key `mask`, naming the first mask that lies wholly outside or has fewer than three
-  ///   points.
+  /// - Throws: `WordError` with key `mask`, naming the first mask that lies wholly outside or has fewer than
+  ///   three points.
   package func check(in size: Size) throws(WordError) {
     let format = Frame.Format(.grey, size, color: .jfif)
     for mask in self {
@@ -69,8 +70,8 @@ extension PrivacyMask: CustomStringConvertible {
   private static let way = -farthest...farthest
 
   /// Parses a rectangle `WxH+X+Y` or `X,Y,W,H`, or a polygon `X,Y X,Y X,Y...`, optionally followed by
-  /// `:fill=#RRGGBB`, `:pixelate=N` or `:blur=N`, N in pixels. The default is a black fill. Without `=`, fill is
-  /// black and N is 1.
+  /// `:fill=#RRGGBB`, `:pixelate=N` or `:blur=N`, N in pixels. The default is a black fill. Without `=`, fill
+  /// is black and N is 1.
   ///
   /// - Throws: `WordError` with key `mask`.
   public init(parsing text: String) throws(WordError) {

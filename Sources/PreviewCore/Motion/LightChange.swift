@@ -1,6 +1,7 @@
-// By how much all of a picture has become brighter or darker. What moves is a minority of outliers.
+// Estimates by how much a whole picture has become brighter or darker. Moving objects are treated as a
+// minority of outliers.
 
-/// A change of the light: what was `x` is expected to be `gain * x + offset`.
+/// A global change of brightness: code `x` becomes `gain * x + offset`.
 struct LightChange: Sendable, Hashable {
   var gain: Float = 1
   var offset: Float = 0
@@ -10,13 +11,14 @@ struct LightChange: Sendable, Hashable {
   @inline(__always)
   func applied(to code: Float) -> Float { gain * code + offset }
 
-  /// Whether a picture can have changed so much without having become another one.
+  /// Whether the change is small enough to be a change of light, and not a different picture.
   var isPlausible: Bool { (0.4...2.5).contains(gain) && abs(offset) < 120 }
 
-  /// Fits the change from `usual` to `codes` in the cells `seen`.
+  /// Fits the change from the background `usual` to `codes` in the cells `seen`.
   ///
-  /// Of three guesses (none, the median difference, and a line through the medians of the darker and the brighter half:
-  /// Tukey's resistant line) the one that most cells agree with is refined by least squares over these cells.
+  /// There are three guesses: no change, the median difference, and a line through the medians of the darker
+  /// and the brighter half (Tukey's resistant line). The guess that explains most cells is refined twice, by
+  /// least squares over the cells that it explains.
   init(from usual: [Float], to codes: [UInt8], in seen: [Int]) {
     guard seen.count >= Self.fewest else { return }
     let difference = median(of: seen) { Float(codes[$0]) - usual[$0] }
@@ -45,7 +47,8 @@ struct LightChange: Sendable, Hashable {
   private static let leastContrast: Float = 16
   private static let tolerance: Float = 5
 
-  /// The cells that this change explains. Codes at the ends of the range may stand for any beyond.
+  /// Returns the cells that this change explains. Codes near 0 and 255 are left out, because they may be
+  /// clipped.
   private func agreeing(_ usual: [Float], _ codes: [UInt8], _ seen: [Int]) -> [Int] {
     seen.filter { cell in
       let code = codes[cell]
@@ -65,14 +68,14 @@ struct LightChange: Sendable, Hashable {
       xy += u * v
     }
     let variance = xx / count - (x / count) * (x / count)
-    // In a picture of one colour there is no telling a gain from an offset.
+    // In a nearly uniform picture, a gain cannot be distinguished from an offset.
     guard variance > Self.leastContrast else { return LightChange(gain: 1, offset: (y - x) / count) }
     let gain = (xy / count - (x / count) * (y / count)) / variance
     return LightChange(gain: gain, offset: around + y / count - gain * (around + x / count))
   }
 }
 
-/// The median of values of -256...511, to within one.
+/// Returns the median of values of -256...511, to within one; other values are clamped.
 func median(of cells: [Int], _ value: (Int) -> Float) -> Float {
   var counts = [Int](repeating: 0, count: 768)
   for cell in cells {

@@ -1,17 +1,19 @@
-// Whether a part of the picture has only become brighter or darker: a lamp, headlights, a shadow. Its edges stay where they were.
+// Detects that part of a picture has only become brighter or darker, as by a lamp, headlights or a shadow.
+// Its edges do not move.
 
-/// Compares a part of two pictures by its edges. Second differences along rows and columns leave out the light, also where it
-/// falls off evenly; what lies there correlates with what was there if it is the same.
+/// Compares part of two pictures by its edges. Second differences along rows and columns cancel the light,
+/// even where it falls off evenly. They correlate if the part still shows the same objects.
 struct LocalLight {
-  /// Cells that are lit must be so many, or they are too few to tell.
+  /// The fewest cells that can be judged.
   private static let fewest = 24
   private static let least: Float = 0.85
-  /// The least mean square of second differences that makes edges of what is seen, in codes, besides noise.
+  /// The lowest mean square of second differences, in codes, that counts as edges. Noise is added to it.
   private static let leastEdges: Float = 30
-  /// Of the part's cells, those that have neighbours in it must be so many.
+  /// The lowest number of second differences per cell. Each cell has up to two: along its row and its column.
   private static let leastShare: Float = 0.5
 
-  /// Whether `codes` show in `cells` what `expected` shows there, in another light. `noise` is the variance of a cell.
+  /// Returns whether `codes` show the same objects in `cells` as `expected` does, in different light. `noise`
+  /// is the variance of a cell.
   static func explains(_ cells: [Int], _ expected: [Float], _ codes: [UInt8], noise: Float) -> Bool {
     guard cells.count >= fewest else { return false }
     var isPart = [Bool](repeating: false, count: codes.count)

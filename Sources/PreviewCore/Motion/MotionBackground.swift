@@ -1,58 +1,62 @@
-// What a camera usually shows: the mean and deviation of each cell, learned from what it has shown.
+// The background of a camera: the mean and deviation of each cell, learned from its pictures.
 
-/// The usual picture. Brighter or darker light of all of it is taken out before cells are compared.
+/// A learned background. Global changes of brightness are removed before cells are compared.
 struct MotionBackground: Sendable {
-  /// The usual code of each cell. It may lie beyond a byte's range, where the light has become brighter or darker.
+  /// The mean code of each cell. It may exceed a byte's range after the light has become brighter or darker.
   private var mean: [Float] = []
-  /// The variance of the distance from it.
+  /// The variance of each cell about its mean.
   private var variance: [Float] = []
-  /// What each cell has held lately, and for how many seconds.
+  /// The code that each cell has lately held, and for how many seconds.
   private var held: [Float] = []
   private var heldFor: [Float] = []
-  /// How often each cell has changed between brighter and darker lately, and which it was last: from 1 or -1 to 0, as time passes.
+  /// The number of recent changes of each cell between brighter and darker than the mean, and its last side:
+  /// 1 or -1. Both decay to 0.
   private var swings: [Float] = []
   private var side: [Float] = []
-  /// How many pictures it was learned from, and over how many seconds; those are counted until it is settled.
+  /// The number of pictures that the background was learned from, and their duration in seconds, counted up
+  /// to `settles`.
   private var pictures = 0
   private var seconds: Float = 0
   private var last: CaptureInstant?
 
-  /// What a picture is, compared with the usual one.
+  /// The result of comparing a picture with the background.
   enum Difference: Sendable {
-    /// It is not known well enough yet.
+    /// The background is not known well enough yet.
     case unsettled
-    /// It is another picture altogether.
+    /// The picture as a whole differs from the background.
     case another
-    /// For each cell the distance from the usual code, in units of what it must exceed to count as moving; 0 where motion
+    /// The distance of each cell from the background, in units of the threshold for motion; 0 where motion
     /// does not count.
     case cells([Float])
   }
 
-  /// Seconds.
+  /// The time until the background is known, and the time constants of its mean and its variance, in seconds.
   private static let (settles, follows, getsUsedTo): (Float, Float, Float) = (2, 8, 10)
   private static let (staysFor, absorbs): (Float, Float) = (2, 1)
-  /// What swings to and fro becomes usual sooner, by this factor, after so many swings. Seconds that a swing counts.
+  /// The variance of swaying cells adapts faster by this factor, after this many changes of side. The last
+  /// number is the time constant by which changes decay, in seconds.
   private static let (swingsFaster, manySwings, swingLasts): (Float, Float, Float) = (5, 1.5, 3)
-  /// The share of a part's cells that have swung, of something that sways.
+  /// The share of a region's cells that must have changed sides for the region to be swaying.
   private static let swayingShare = 0.4
   private static let fewestPictures = 6
   private static let (leastVariance, mostVariance): (Float, Float) = (0.2, 100)
-  /// What is farther away, in limits, counts as this far: what passes once is no usual deviation.
+  /// The largest distance that enters the variance, in thresholds, so that passing objects hardly raise it.
   private static let farthest: Float = 1.5
   /// Longer gaps count as this long, in seconds.
   private static let longestGap: Float = 1
-  /// What cells outside of all zones must differ by for the light and for another picture to be told.
+  /// The smallest difference, in codes, that counts as a change of the whole picture, and as a change of a
+  /// cell outside all zones.
   private static let usualLeast: Float = 8
 
   private(set) var light = LightChange.none
 
-  /// Whether it is known well enough to tell motion.
+  /// Whether the background is known well enough to detect motion.
   var isSettled: Bool { pictures >= Self.fewestPictures && seconds >= Self.settles }
 
-  /// Forgets everything.
+  /// Forgets the background.
   mutating func forget() { self = MotionBackground() }
 
-  /// Compares a picture with the usual one, and learns from it.
+  /// Compares a picture with the background, and updates the background.
   mutating func compare(_ cells: MotionCells, in field: MotionField) -> Difference {
     let passed = last.map { Float(($0.duration(to: cells.time)) / .seconds(1)) } ?? 0
     last = cells.time
@@ -67,7 +71,7 @@ struct MotionBackground: Sendable {
     var blocks = [(seen: Int, other: Int)](repeating: (0, 0), count: Self.blockCount)
     var residuals = [Float](repeating: 0, count: MotionCells.count)
     var limits = residuals
-    // What was learned of a single cell in a short time may be too little.
+    // The variance of a single cell may be too low if it was learned in a short time.
     let typical = field.typical(variance)
     for cell in field.seen {
       let code = Float(cells.luma[cell])
@@ -89,7 +93,7 @@ struct MotionBackground: Sendable {
     return wasSettled ? .cells(differences) : .unsettled
   }
 
-  /// What a cell is expected to show in the light of the last picture.
+  /// Returns the code that a cell is expected to have in the light of the last picture.
   private func expected(_ cell: Int) -> Float { min(max(light.applied(to: mean[cell]), 0), 255) }
 
   private mutating func begin(_ luma: [UInt8]) {
@@ -116,8 +120,8 @@ struct MotionBackground: Sendable {
     for cell in field.seen {
       let (code, residual, limit) = (Float(luma[cell]), residuals[cell], limits[cell])
       let isOther = abs(residual) > limit
-      // The light's change is kept: the next picture is compared with this one's light.
-      // What is brighter than white may come back to it, but not from anywhere.
+      // Applies the change of light to the background, because the next picture is compared with this one's
+      // light. Means may exceed a byte's range, so that clipped cells can recover, but within limits.
       mean[cell] = min(max(light.applied(to: mean[cell]), -256), 511)
       held[cell] = min(max(light.applied(to: held[cell]), -256), 511)
       if abs(code - held[cell]) <= max(Self.leastHeld, 2 * variance[cell].squareRoot()) {
@@ -130,7 +134,7 @@ struct MotionBackground: Sendable {
       if !isOther {
         mean[cell] += follow * residual
       } else if heldFor[cell] >= Self.staysFor {
-        // What came and stays, as a parked car, becomes usual.
+        // An object that came and stays, such as a parked car, becomes background.
         mean[cell] += absorb * residual
         continue
       }
@@ -142,7 +146,7 @@ struct MotionBackground: Sendable {
   }
 
   private static let leastHeld: Float = 3
-  /// A side that is farther back is forgotten: a swing takes at most a second and a half.
+  /// A side that has decayed below this is ignored: a change of side takes at most about 1.5 seconds.
   private static let leastSide: Float = 0.6
 
   private mutating func swing(_ cell: Int, _ residual: Float, _ limit: Float, _ elapsed: Float) {
@@ -155,14 +159,15 @@ struct MotionBackground: Sendable {
     side[cell] = now
   }
 
-  /// Whether cells swing to and fro where they are, as leaves do.
+  /// Returns whether the cells sway in place, as leaves do.
   func sways(_ cells: [Int]) -> Bool {
     Double(cells.count { swings[$0] >= 0.5 }) >= Self.swayingShare * Double(cells.count)
   }
 
   // MARK: Light
 
-  /// Whether a part of the last picture, which `cells` were, is only lit otherwise. Then that is usual from now on.
+  /// Returns whether only the light has changed in a part of the last picture, whose cells are `cells`. If
+  /// so, the part becomes background.
   mutating func accepts(_ part: [Int], of cells: MotionCells, in field: MotionField) -> Bool {
     guard LocalLight.explains(part, mean, cells.luma, noise: field.typical(variance)) else { return false }
     for cell in part {
@@ -183,7 +188,8 @@ struct MotionBackground: Sendable {
     return row * blockRows / MotionCells.rows * blockColumns + column * blockColumns / MotionCells.columns
   }
 
-  /// Whether much has changed all over the picture: a person before the camera leaves some corners as they were.
+  /// Returns whether at least a fifth of the cells differs in at least 70 % of the blocks. A person in front
+  /// of the camera leaves some corners unchanged.
   private func isAnother(_ blocks: [(seen: Int, other: Int)]) -> Bool {
     let seen = blocks.filter { $0.seen > 0 }
     guard !seen.isEmpty else { return false }

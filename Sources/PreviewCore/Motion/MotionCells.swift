@@ -1,4 +1,4 @@
-// What motion is judged by: a picture's mean luma in 64 x 36 cells, at a time.
+// The input of motion detection: a picture's mean luma in 64 x 36 cells, and its capture time.
 
 /// The mean luma of each cell of a picture, top row first.
 package struct MotionCells: Sendable, Hashable {
@@ -8,7 +8,7 @@ package struct MotionCells: Sendable, Hashable {
 
   /// `count` codes, full range.
   package let luma: [UInt8]
-  /// When the picture was captured. It may jump, or be that of the picture before.
+  /// The capture time. It may jump, or equal the previous picture's.
   package let time: CaptureInstant
 
   /// Creates cells; nil unless there are `count` of them.
@@ -17,7 +17,8 @@ package struct MotionCells: Sendable, Hashable {
     (self.luma, self.time) = (luma, time)
   }
 
-  /// The first plane of a picture of one pixel a cell; nil if it has another size.
+  /// Creates cells from the first plane of a Y'CbCr picture with one pixel per cell; nil for any other
+  /// picture.
   package init?(_ picture: Picture, at time: CaptureInstant) {
     guard picture.size == Self.size, let plane = picture.planes.first, case .ycbcr = picture.format
     else { return nil }
@@ -40,13 +41,13 @@ package struct MotionBox: Sendable, Hashable {
 
   package init(columns: Range<Int>, rows: Range<Int>) { (self.columns, self.rows) = (columns, rows) }
 
-  /// The cell at an index.
+  /// Creates the box of the cell at an index.
   init(cell index: Int) {
     let (row, column) = index.quotientAndRemainder(dividingBy: MotionCells.columns)
     self.init(columns: column..<column + 1, rows: row..<row + 1)
   }
 
-  /// The smallest box around both.
+  /// Returns the smallest box around both.
   func union(_ other: MotionBox) -> MotionBox {
     func around(_ one: Range<Int>, _ other: Range<Int>) -> Range<Int> {
       min(one.lowerBound, other.lowerBound)..<max(one.upperBound, other.upperBound)
@@ -54,7 +55,7 @@ package struct MotionBox: Sendable, Hashable {
     return MotionBox(columns: around(columns, other.columns), rows: around(rows, other.rows))
   }
 
-  /// Whether the boxes are at most `distance` cells apart.
+  /// Returns whether the boxes are at most `distance` cells apart.
   func isNear(_ other: MotionBox, within distance: Int) -> Bool {
     func meet(_ one: Range<Int>, _ other: Range<Int>) -> Bool {
       one.lowerBound <= other.upperBound + distance && other.lowerBound <= one.upperBound + distance

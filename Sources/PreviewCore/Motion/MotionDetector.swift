@@ -1,16 +1,18 @@
-// Pictures' cells in, sightings of what moves out. It decides about one picture at a time; MotionEpisodes makes events.
+// Turns pictures' cells into sightings of motion, one picture at a time. `MotionEpisodes` turns sightings
+// into events.
 
-/// Something that moves in one picture.
+/// Motion in one picture.
 package struct MotionSighting: Sendable, Hashable {
   /// The part of the picture that moves most.
   package var box: MotionBox
-  /// 0...1: by how much it differs from what is usual. Just enough is 0; twice as much is 0.5, ten times as much 0.9.
+  /// By how much the cells exceed the threshold, 0...1: 0 is exactly the threshold, 0.5 twice as much, 0.9
+  /// ten times as much.
   package var score: Double
-  /// How many cells move there.
+  /// The number of moving cells in that part.
   package var cells: Int
   /// The names of the zones in which something moves.
   package var zones: [String]
-  /// Whether it swings to and fro, as leaves do.
+  /// Whether it sways in place, as leaves do.
   package var isSwaying: Bool
 
   package init(box: MotionBox, score: Double, cells: Int, zones: [String] = [], isSwaying: Bool = false) {
@@ -18,18 +20,19 @@ package struct MotionSighting: Sendable, Hashable {
     self.isSwaying = isSwaying
   }
 
-  /// Which of two sightings shows more.
+  /// The number of cells times the score, for comparing sightings.
   var weight: Double { Double(cells) * score }
 }
 
-/// Tells what moves before one camera. It has no clock: time comes with the cells.
+/// Detects motion in the pictures of one camera. It has no clock: times come with the cells.
 package struct MotionDetector: Sendable {
   package enum Finding: Sendable, Hashable {
-    /// What is usual is being learned: at the beginning, and after another picture.
+    /// The background is being learned: at the beginning, and after the whole picture has changed.
     case learning
     case quiet
     case moves(MotionSighting)
-    /// The whole picture has changed at once, as by a lamp or when the camera was moved. It is being learned.
+    /// The whole picture has changed at once, as by a lamp or a moved camera. The new background is being
+    /// learned.
     case sceneChanged
   }
 
@@ -37,23 +40,23 @@ package struct MotionDetector: Sendable {
   private let masks: [PrivacyMask]
   private var background = MotionBackground()
   private var field: MotionField?
-  /// For each cell the distance from what is usual, where 1 is enough; of the last picture.
+  /// The distance of each cell of the last picture from the background, in units of the threshold for motion.
   package private(set) var differences: [Float] = []
-  /// Whether it was told that the picture changed since it last was settled.
+  /// Whether `sceneChanged` was returned since the background was last settled.
   private var isChangeTold = false
 
   package init(_ settings: MotionSettings, masks: [PrivacyMask] = []) {
     (self.settings, self.masks) = (settings, masks)
   }
 
-  /// Judges by other settings from now on. What is usual stays known.
+  /// Uses other settings from now on. The learned background is kept.
   package mutating func change(_ settings: MotionSettings) {
     self.settings = settings
     field = nil
   }
 
-  /// Judges a picture. `reference` is the size that masks refer to; without it nothing is judged if there are masks,
-  /// because what they hide must not be told.
+  /// Detects motion in a picture. `reference` is the size that masks refer to. If there are masks but no
+  /// reference, the result is `learning`, because motion behind masks must not be reported.
   package mutating func take(_ cells: MotionCells, reference: Size? = nil) -> Finding {
     guard
       let field = field
@@ -84,7 +87,7 @@ package struct MotionDetector: Sendable {
     }
   }
 
-  /// The camera shows nothing, or something else: what is usual is learned anew.
+  /// Forgets the background, because the camera delivers no pictures, or different ones. It is learned again.
   package mutating func lost() {
     background.forget()
     (differences, isChangeTold) = ([], false)

@@ -1,28 +1,28 @@
-// Findings and outside triggers in, events out: when motion begins, and when it has ended.
+// Turns findings and external triggers into motion events with a beginning and an end.
 
-/// Something that moved for a while, or was said to move from outside.
+/// Motion over a period of time, detected in pictures or reported by an external trigger.
 package struct MotionEvent: Sendable, Hashable {
-  /// From 1, for each camera.
+  /// The event's number, counted from 1 for each camera.
   package let number: Int
-  /// When it was first seen.
+  /// The time of the first sighting or of the trigger.
   package let start: CaptureInstant
-  /// When it was last seen.
+  /// The time of the last sighting or trigger, or of the trigger's end.
   package internal(set) var end: CaptureInstant
-  /// The sighting that showed most so far; nil if it was only told from outside.
+  /// The clearest sighting so far; nil if only an external trigger reported the event.
   package internal(set) var best: MotionSighting?
-  /// When that was.
+  /// The time of the clearest sighting; without one, the event's start.
   package internal(set) var bestAt: CaptureInstant
-  /// All zones in which something moved, in the order of the first times.
+  /// All zones with motion, in the order in which they first had some.
   package internal(set) var zones: [String] = []
-  /// What an outside trigger called it; nil without one.
+  /// The label of an external trigger; nil without one.
   package internal(set) var label: String?
 }
 
-/// Whether something moves before one camera. It has no clock: time comes with what is found.
+/// Tracks whether something moves in front of one camera. It has no clock: times come with the findings.
 package struct MotionEpisodes: Sendable {
   package enum News: Sendable, Hashable {
     case started(MotionEvent)
-    /// The event has a better picture, or another label.
+    /// The event has a clearer sighting, or another label.
     case updated(MotionEvent)
     case ended(MotionEvent)
     case sceneChanged
@@ -30,24 +30,25 @@ package struct MotionEpisodes: Sendable {
 
   private var minimumDuration: Duration
   private var coolDown: Duration
-  /// The event that goes on; nil if nothing moves.
+  /// The current event; nil if nothing moves.
   package private(set) var current: MotionEvent?
-  /// The last one that has ended.
+  /// The last event that has ended.
   package private(set) var last: MotionEvent?
-  /// What has been seen in picture after picture up to the last one.
+  /// The sightings in consecutive pictures up to the last one.
   private var trail: Trail?
   private var heldUntil: CaptureInstant?
   private var number = 0
   /// The latest time known. Times that jump back don't make events longer.
   private var now = CaptureInstant.start
 
-  /// Something in consecutive pictures. One picture alone shows no motion: there are snowflakes, insects and lightning.
+  /// Motion in consecutive pictures. A single picture is not enough: it may show a snowflake, an insect or
+  /// lightning.
   private struct Trail: Sendable {
     var event: MotionEvent
     var box: MotionBox
     var sightings = 1
     private let first: MotionBox
-    /// All that the boxes cover, and the longest sides of one.
+    /// The union of all boxes, and the longest sides of any box.
     private var covered: MotionBox
     private var longest: SIMD2<Int>
 
@@ -63,7 +64,8 @@ package struct MotionEpisodes: Sendable {
       longest = pointwiseMax(longest, box.sides)
     }
 
-    /// Whether it stays where it was first seen. What comes into the picture grows; what sways does so too.
+    /// Returns whether it stays where it was first seen. The box of an object that enters the picture grows,
+    /// but so does the box of something that sways.
     func isInPlace(_ isSwaying: Bool) -> Bool {
       let sides = isSwaying ? longest : first.sides
       return 2 * covered.sides.x < 3 * sides.x && 2 * covered.sides.y < 3 * sides.y
@@ -71,25 +73,26 @@ package struct MotionEpisodes: Sendable {
   }
 
   private static let fewestSightings = 2
-  /// What stays in its place must be seen this long, and must not sway.
+  /// Motion in place must last this long to start an event, and must not sway.
   private static let longInPlace = Duration.milliseconds(800)
-  /// How far something may move, in cells a second and in its own lengths a second; and at least, in cells.
+  /// The greatest speed, in cells a second plus the object's own lengths a second, and the least reach, in
+  /// cells.
   private static let (fastest, fastestLengths, leastReach) = (30.0, 5.0, 4)
-  /// Pictures may come this much out of order; a longer jump back is another timeline.
+  /// Pictures may be out of order by this much; a longer jump back starts another timeline.
   private static let mostDisorder = Duration.seconds(1)
-  /// A longer gap between pictures ends an event: what happened meanwhile is not known.
+  /// A longer gap between pictures ends an event, because it is unknown what happened in between.
   private static let longestGap = Duration.seconds(10)
 
   package init(_ settings: MotionSettings) {
     (minimumDuration, coolDown) = (settings.minimumDuration, settings.coolDown)
   }
 
-  /// Judges by other settings from now on.
+  /// Uses other settings from now on.
   package mutating func change(_ settings: MotionSettings) {
     (minimumDuration, coolDown) = (settings.minimumDuration, settings.coolDown)
   }
 
-  /// Takes what was found in a picture that was captured at `time`.
+  /// Handles the finding of a picture that was captured at `time`.
   package mutating func take(_ finding: MotionDetector.Finding, at time: CaptureInstant) -> [News] {
     var news = passed(to: time, gap: Self.longestGap)
     switch finding {
@@ -102,7 +105,7 @@ package struct MotionEpisodes: Sendable {
     return news + endIfOver()
   }
 
-  /// Time has passed without a picture.
+  /// Advances the time without a picture.
   package mutating func passed(to time: CaptureInstant) -> [News] {
     passed(to: time, gap: nil) + endIfOver()
   }
@@ -143,7 +146,7 @@ package struct MotionEpisodes: Sendable {
   }
 
   private func reach(of box: MotionBox, from trail: Trail, to time: CaptureInstant) -> Int {
-    // Of a streak the shorter side: rain is no long thing that moves.
+    // The shorter side, so that streaks of rain do not count as long objects.
     let length = Double(min(box.columns.count, box.rows.count))
     let seconds = trail.event.end.duration(to: time) / .seconds(1)
     return max(Self.leastReach, Int((Self.fastest + Self.fastestLengths * length) * min(max(seconds, 0), 2)))
@@ -151,7 +154,7 @@ package struct MotionEpisodes: Sendable {
 
   // MARK: Triggers
 
-  /// Says from outside that something moves until `end`, such as a detector of persons or a switch of a door.
+  /// Reports motion until `end` for an external trigger, such as a person detector or a door switch.
   package mutating func trigger(_ label: String?, at time: CaptureInstant, until end: CaptureInstant)
     -> [News]
   {
@@ -169,7 +172,7 @@ package struct MotionEpisodes: Sendable {
     return isOther ? [.updated(event)] : []
   }
 
-  /// Ends what was said from outside. The event ends now, unless something still moves.
+  /// Ends the external trigger. Without sightings, the event ends now, otherwise after the cool-down.
   package mutating func release(at time: CaptureInstant) -> [News] {
     guard heldUntil != nil, var event = current else { return [] }
     heldUntil = nil
@@ -200,12 +203,12 @@ package struct MotionEpisodes: Sendable {
       current = event
       heldUntil = nil
     }
-    // What was only told from outside ends at once.
+    // An event without sightings ends at once.
     let wait = event.best == nil ? .zero : coolDown
     return event.end.duration(to: now) >= wait ? end() : []
   }
 
-  /// Ends what goes on: nobody watches any more.
+  /// Ends the current event, because the camera is no longer watched.
   package mutating func end() -> [News] {
     guard let event = current else { return [] }
     (current, last, heldUntil) = (nil, event, nil)
@@ -214,7 +217,7 @@ package struct MotionEpisodes: Sendable {
 }
 
 extension MotionEvent {
-  /// Whether the sighting shows clearly more than those before.
+  /// Adds a sighting. Returns whether it is clearly better than the best one so far.
   @discardableResult
   fileprivate mutating func add(_ sighting: MotionSighting, at time: CaptureInstant) -> Bool {
     end = max(end, time)

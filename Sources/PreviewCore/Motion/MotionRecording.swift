@@ -1,8 +1,8 @@
-// Cells as bytes: what a detector was shown, to be replayed elsewhere.
+// Recordings of a detector's input as bytes, for replaying it elsewhere.
 //
-// `GLPMOTION 1 64 36\n`, and for each picture the milliseconds since the one before (a zigzag LEB128 number; since the
-// timeline's start for the first) and its cells, each as the difference from the picture before, modulo 256. A 0 is followed by how many more
-// zeros follow, 0...255.
+// The format is `GLPMOTION 1 64 36\n`, then for each picture the milliseconds since the previous one (since
+// the timeline's start for the first) as a zigzag LEB128 number, and its cells as differences from the
+// previous picture, modulo 256. A 0 is followed by the number of further zeros, 0...255.
 
 /// Recorded cells.
 package struct MotionRecording: Sendable, Hashable {
@@ -25,9 +25,9 @@ package struct MotionRecording: Sendable, Hashable {
     return bytes
   }
 
-  /// Reads the bytes of a file. A picture that is cut off at the end is left out.
+  /// Reads a file's bytes. A picture that is cut off at the end is left out.
   ///
-  /// - Throws: `WordError` if it is no recording.
+  /// - Throws: `WordError` if the bytes are not a recording.
   package init(bytes: [UInt8]) throws(WordError) {
     guard bytes.starts(with: Self.header) else {
       throw WordError(
@@ -90,7 +90,7 @@ extension ArraySlice<UInt8> {
     return nil
   }
 
-  /// Whether there were enough.
+  /// Returns whether the differences were complete.
   fileprivate mutating func takeDifferences(onto luma: inout [UInt8]) -> Bool {
     var cell = 0
     while cell < luma.count {

@@ -1,19 +1,19 @@
-// Cells that differ, joined to regions that move together.
+// Joins neighbouring cells that differ from the background to regions of motion.
 
-/// Neighbouring cells that differ from what is usual.
+/// Neighbouring cells that differ from the background.
 struct MotionRegion: Sendable, Hashable {
   var box: MotionBox
-  /// How many cells differ enough.
+  /// The number of cells at or above the threshold for motion.
   var count: Int
-  /// By how much they differ, on average: 0 is just enough, 1 is far beyond.
+  /// The mean score of these cells: 0 is exactly the threshold, 1 far above it.
   var score: Double
-  /// The zones that they belong to, one bit each.
+  /// The zones that the cells belong to, one bit each.
   var zones: UInt64
-  /// All of them, with neighbours that differ less.
+  /// All cells, including neighbours that differ less.
   let cells: [Int]
 
-  /// Regions of enough cells that differ enough (by 1), the one with the largest sum of scores first. Neighbours
-  /// that differ half as much join them, diagonal ones included.
+  /// Returns the regions with enough cells at or above the threshold (1), the one with the largest sum of
+  /// scores first. Neighbouring cells at or above half the threshold join them, including diagonal ones.
   static func regions(in differences: [Float], _ field: MotionField) -> [MotionRegion] {
     var isFound = [Bool](repeating: false, count: differences.count)
     var regions: [MotionRegion] = []
@@ -36,8 +36,8 @@ struct MotionRegion: Sendable, Hashable {
       regions.append(region)
     }
     regions.sort { $0.weight > $1.weight }
-    // Where much moves everywhere, as in rain or snow, only what is far larger than the rest counts.
-    // Drops that are too small to count tell of rain too.
+    // If there are many regions, as in rain or snow, only those much larger than the rest count. Regions that
+    // are too small to count are part of the comparison.
     guard weights.count >= crowd else { return regions }
     let usual = max(
       weights.sorted()[weights.count * 3 / 4], regions.count >= crowd ? regions[regions.count / 2].weight : 0)
@@ -46,7 +46,7 @@ struct MotionRegion: Sendable, Hashable {
 
   private static let (crowd, outstanding) = (6, 4.0)
 
-  /// What the region of an event is chosen by.
+  /// The sum of scores. The region with the largest sum represents an event.
   var weight: Double { Double(count) * score }
 
   private static let half: Float = 0.5

@@ -1,20 +1,21 @@
-// What counts as motion of a camera.
+// The motion settings of a camera.
 
 package struct MotionSettings: Sendable, Hashable {
-  /// Where motion counts; none is everywhere.
+  /// The zones in which motion counts; if empty, it counts everywhere.
   package var zones: [MotionZone] = []
-  /// 1...100, of what no zone says otherwise. 25 more halve what a cell must differ by.
+  /// The sensitivity, 1...100, unless a zone has its own. Each 25 more halve the difference that a cell must
+  /// have.
   package var sensitivity = 50
-  /// The least area that moves together, in per cent of the picture.
+  /// The smallest area that must move together, in per cent of the picture.
   package var minimumSize = 0.15
-  /// How long it must move before an event begins.
+  /// The duration of motion before an event begins.
   package var minimumDuration = Duration.milliseconds(300)
-  /// How long nothing must move before an event ends.
+  /// The time without motion before an event ends.
   package var coolDown = Duration.seconds(5)
-  /// How many pictures a second are judged.
+  /// The number of pictures per second that are analysed.
   package var rate = 5.0
   package static let minimumSizes = 0.04...100.0
-  /// The most zones.
+  /// The largest number of zones.
   package static let mostZones = 64
 
   package init() {}
@@ -22,23 +23,23 @@ package struct MotionSettings: Sendable, Hashable {
   /// `minimumSize` in cells.
   var minimumCells: Int { Self.cells(ofSize: minimumSize) }
 
-  /// Per cent of the picture in cells.
+  /// Converts per cent of the picture to cells; at least 1.
   static func cells(ofSize percent: Double) -> Int {
     max(1, Int((percent / 100 * Double(MotionCells.count)).rounded()))
   }
 }
 
-/// Which cells count, and how little they must differ: settings and masks, resolved once.
+/// The cells that count, and their thresholds: settings and masks, resolved once.
 struct MotionField: Sendable {
-  /// The cells that no mask touches; the others take part in nothing.
+  /// The cells that no mask touches; masked cells are ignored.
   let seen: [Int]
-  /// The least difference of each cell, in codes; nil where no motion counts.
+  /// The smallest difference of each cell that counts as motion, in codes; nil where motion does not count.
   let least: [Float?]
-  /// By how much the usual deviation of each cell must be exceeded.
+  /// The multiple of its usual deviation that the difference of each cell must exceed.
   let multiple: [Float]
-  /// For each cell the zones that it belongs to, one bit each.
+  /// The zones of each cell, one bit each.
   let zones: [UInt64]
-  /// How many cells must move together in each zone, and where there are none.
+  /// The number of cells that must move together in each zone, and if there are no zones.
   let minimumCells: [Int]
   let minimumCellsWithoutZones: Int
 
@@ -66,7 +67,8 @@ struct MotionField: Sendable {
     multiple = sensitivities.map { Self.usualMultiple * ($0.map { scales[$0] } ?? 1).squareRoot() }
   }
 
-  /// The zones, of those of one bit each, in which `count` cells are enough; nil where they are too few.
+  /// Returns those of `zones`, one bit each, for which `count` cells are enough; nil if there are none. If
+  /// the camera has no zones, returns 0 if `count` cells are enough.
   func zones(_ zones: UInt64, enoughFor count: Int) -> UInt64? {
     guard !minimumCells.isEmpty else { return count >= minimumCellsWithoutZones ? 0 : nil }
     let enough = minimumCells.enumerated().reduce(UInt64(0)) { found, zone in
@@ -76,13 +78,13 @@ struct MotionField: Sendable {
     return enough == 0 ? nil : enough
   }
 
-  /// The median of the cells that are seen, of values below 100.
+  /// Returns the median over the unmasked cells of values below 100.
   func typical(_ values: [Float]) -> Float { median(of: seen) { values[$0] * 4 } / 4 }
 
   private static let usualLeast: Float = 6
   private static let usualMultiple: Float = 5
 
-  /// 1 at 50, 4 at 0, a quarter at 100.
+  /// Returns the factor of the thresholds: 1 at 50, 4 at 0, a quarter at 100.
   private static func scale(sensitivity: Int) -> Float {
     let (whole, part) = (100 - sensitivity).quotientAndRemainder(dividingBy: 25)
     // 2 to the power of `part` / 25, to within 1 %.
@@ -90,8 +92,8 @@ struct MotionField: Sendable {
     return Float(1 << whole) * (1 + x * (0.6565 + x * 0.3435)) / 4
   }
 
-  /// The cells that masks touch, and their neighbours: lossy cameras tell there what lies behind the mask's edge. Nil for a
-  /// reference size that is not known yet.
+  /// Returns the cells that masks touch, and their neighbours, where lossy cameras still reveal something of
+  /// the hidden part. Returns nil if there are masks, but their reference size is not known yet.
   static func hidden(by masks: [PrivacyMask], in reference: Size?) -> Set<Int>? {
     guard !masks.isEmpty else { return [] }
     guard let reference else { return nil }

@@ -1,14 +1,15 @@
-// Where motion counts, in fractions of the upright picture, and the text form of that.
+// The parts of the picture in which motion counts, in fractions of the upright picture, and their text form.
 
 /// A part of the picture in which motion counts.
 package struct MotionZone: Sendable, Hashable {
-  /// What events call it.
+  /// The name in events.
   package var name: String
-  /// The corners of a polygon, in fractions of the upright picture's width and height. By the non-zero rule, as masks.
+  /// The corners of a polygon, in fractions of the upright picture's width and height. Its inside follows the
+  /// non-zero rule, as for masks.
   package var corners: [SIMD2<Double>]
-  /// 1...100; nil for the camera's.
+  /// The sensitivity, 1...100; nil uses the camera's.
   package var sensitivity: Int?
-  /// The least area that moves together there, in per cent of the picture; nil for the camera's.
+  /// The smallest area that must move together there, in per cent of the picture; nil uses the camera's.
   package var minimumSize: Double?
 
   package init(
@@ -18,7 +19,7 @@ package struct MotionZone: Sendable, Hashable {
     self.minimumSize = minimumSize
   }
 
-  /// The indexes of the cells that share any area with it.
+  /// The indices of the cells that share any area with the zone.
   package var cells: [Int] {
     let size = SIMD2(Double(MotionCells.columns), Double(MotionCells.rows))
     let outline = MaskOutline(corners.map { $0 * size })
@@ -36,7 +37,7 @@ extension MotionZone: CustomStringConvertible {
   /// Parses `NAME=X,Y,WIDTH,HEIGHT` or `NAME=X,Y X,Y X,Y...`, optionally followed by `:sensitivity=N` and
   /// `:min-size=N`, in any order.
   ///
-  /// - Throws: `WordError`.
+  /// - Throws: `WordError` for a bad name, shape or option.
   package init(parsing text: String) throws(WordError) {
     guard let equals = text.firstIndex(of: "=") else {
       throw WordError("zone", "'\(text)' is not NAME=X,Y,WIDTH,HEIGHT")
@@ -94,7 +95,7 @@ extension MotionZone: CustomStringConvertible {
     return numbers
   }
 
-  /// A text that `init(parsing:)` reads.
+  /// The text that `init(parsing:)` reads.
   package var description: String {
     let corners = corners.map { "\($0.x),\($0.y)" }.joined(separator: " ")
     return "\(name)=\(corners)\(sensitivity.map { ":sensitivity=\($0)" } ?? "")"

@@ -21,26 +21,26 @@ public struct AffineTransform: Sendable, Hashable {
     (self.a, self.b, self.c, self.d, self.tx, self.ty) = (a, b, c, d, tx, ty)
   }
 
-  /// Maps each point to itself.
+  /// The transform that maps each point to itself.
   public static let identity = AffineTransform(a: 1, b: 0, c: 0, d: 1, tx: 0, ty: 0)
 
-  /// Moves by `x` pixels to the right and `y` down.
+  /// Returns a transform that moves by `x` pixels to the right and `y` pixels down.
   public static func translation(x: Double, y: Double) -> AffineTransform {
     AffineTransform(a: 1, b: 0, c: 0, d: 1, tx: x, ty: y)
   }
 
-  /// Scales about the origin; factors below 1 shrink.
+  /// Returns a transform that scales about the origin; factors below 1 shrink.
   public static func scale(x: Double, y: Double) -> AffineTransform {
     AffineTransform(a: x, b: 0, c: 0, d: y, tx: 0, ty: 0)
   }
 
-  /// Rotates clockwise about the origin.
+  /// Returns a transform that rotates clockwise about the origin.
   public static func rotation(degrees: Double) -> AffineTransform {
     let angle = degrees * .pi / 180
     return AffineTransform(a: cos(angle), b: sin(angle), c: -sin(angle), d: cos(angle), tx: 0, ty: 0)
   }
 
-  /// Applies `self`, then `next`.
+  /// Returns the transform that applies `self`, then `next`.
   public func followed(by next: AffineTransform) -> AffineTransform {
     AffineTransform(
       a: next.a * a + next.c * b, b: next.b * a + next.d * b,
@@ -58,7 +58,7 @@ public struct AffineTransform: Sendable, Hashable {
       tx: (c * ty - d * tx) / determinant, ty: (b * tx - a * ty) / determinant)
   }
 
-  /// The image of a point.
+  /// Returns the image of a point.
   package func callAsFunction(_ point: SIMD2<Double>) -> SIMD2<Double> {
     [a * point.x + c * point.y + tx, b * point.x + d * point.y + ty]
   }

@@ -1,9 +1,10 @@
-// When a frame was captured: a point in time, which is neither a duration nor a time of day.
+// The capture time of a frame: a point on a timeline, which is neither a duration nor a time of day.
 
 /// A point in time on the timeline of a source.
 ///
-/// The timeline of live sources is `CaptureClock`: it starts when the machine boots. A file or a pattern has a timeline
-/// of its own, which starts with its first frame. Instants of different timelines have nothing to do with each other.
+/// The timeline of live sources is `CaptureClock`: it starts when the machine boots. A file or a pattern has
+/// a timeline of its own, which starts with its first frame. Instants of different timelines cannot be
+/// compared.
 ///
 /// ```swift
 /// let age = CaptureClock.now - frame.timestamp
@@ -21,30 +22,30 @@ public struct CaptureInstant: InstantProtocol {
   /// Creates the instant that is `sinceStart` after the start of its timeline.
   public init(sinceStart: Duration) { self.sinceStart = sinceStart }
 
-  /// The instant that is `duration` later.
+  /// Returns the instant that is `duration` later.
   public func advanced(by duration: Duration) -> CaptureInstant {
     CaptureInstant(sinceStart: sinceStart + duration)
   }
 
-  /// The time from this instant to `other`; negative if `other` is earlier.
+  /// Returns the time from this instant to `other`; negative if `other` is earlier.
   public func duration(to other: CaptureInstant) -> Duration { other.sinceStart - sinceStart }
 
-  /// Whether `one` is earlier.
+  /// Returns whether `one` is earlier.
   public static func < (one: CaptureInstant, other: CaptureInstant) -> Bool {
     one.sinceStart < other.sinceStart
   }
 
-  /// The instant that is `duration` later.
+  /// Returns the instant that is `duration` later.
   public static func + (instant: CaptureInstant, duration: Duration) -> CaptureInstant {
     instant.advanced(by: duration)
   }
 
-  /// The instant that is `duration` earlier.
+  /// Returns the instant that is `duration` earlier.
   public static func - (instant: CaptureInstant, duration: Duration) -> CaptureInstant {
     CaptureInstant(sinceStart: instant.sinceStart - duration)
   }
 
-  /// The time from `earlier` to `later`.
+  /// Returns the time from `earlier` to `later`.
   public static func - (later: CaptureInstant, earlier: CaptureInstant) -> Duration {
     earlier.duration(to: later)
   }

@@ -1,8 +1,9 @@
-// Colour conversions: the matrices and ranges of the standards combined into one affine map of codes, computed once
-// in double precision for both renderers; and sRGB's transfer function.
+// Colour conversions: the matrices and ranges of the standards combined into one affine map of codes,
+// computed once in double precision for both renderers; and sRGB's transfer function.
 internal import Glibc
 
-/// `output = red * x + green * y + blue * z + offset` on codes from 0 to 255; the matrix is stored by columns.
+/// `output = red * x + green * y + blue * z + offset` on codes from 0 to 255; the matrix is stored by
+/// columns.
 package struct ColorConversion: Sendable, Hashable {
   /// The contributions of the first, second and third input to the three outputs.
   package let columns: [SIMD3<Double>]
@@ -24,7 +25,7 @@ package struct ColorConversion: Sendable, Hashable {
 
   package static let identity = ColorConversion(rows: [1, 0, 0], [0, 1, 0], [0, 0, 1])
 
-  /// From Y'CbCr codes to R'G'B' codes (H.273 8.3, equations 41 to 46 inverted).
+  /// Creates a conversion from Y'CbCr codes to R'G'B' codes (H.273 8.3, equations 41 to 46 inverted).
   package init(rgbFrom color: ColorDescription) {
     let (red, blue) = (color.matrix.redWeight, color.matrix.blueWeight)
     let green = 1 - red - blue
@@ -46,7 +47,7 @@ package struct ColorConversion: Sendable, Hashable {
       offset: [0, 128, 128])
   }()
 
-  /// From R'G'B' codes to BT.601's Y'CbCr codes of a range.
+  /// Returns a conversion from R'G'B' codes to BT.601's Y'CbCr codes of a range.
   package static func ycbcrFromRGB(_ range: ColorDescription.QuantizationRange) -> ColorConversion {
     range == .full ? jfifFromRGB : limitedFromRGB
   }
@@ -54,7 +55,8 @@ package struct ColorConversion: Sendable, Hashable {
   private static let limitedFromRGB =
     quantizing(.limited).after(.normalizing(.full)).after(jfifFromRGB)
 
-  /// From another Y'CbCr to BT.601's of `range`. If the matrix is BT.601's already, there is no detour through R'G'B'.
+  /// Creates a conversion from any Y'CbCr to BT.601's of `range`. If the matrix is already BT.601's, R'G'B'
+  /// is not involved.
   package init(ycbcr range: ColorDescription.QuantizationRange = .full, from color: ColorDescription) {
     guard color.matrix != .bt601 else {
       self =
@@ -68,7 +70,7 @@ package struct ColorConversion: Sendable, Hashable {
     self.init(columns: columns, offset: exact.offset)
   }
 
-  /// From codes to luma 0...255 and chroma -127.5...127.5.
+  /// Returns a conversion from codes to luma 0...255 and chroma -127.5...127.5.
   private static func normalizing(_ range: ColorDescription.QuantizationRange) -> ColorConversion {
     let luma = 255 / range.lumaSteps
     let chroma = 255 / range.chromaSteps
@@ -77,14 +79,14 @@ package struct ColorConversion: Sendable, Hashable {
       offset: [-range.black * luma, -128 * chroma, -128 * chroma])
   }
 
-  /// The way back.
+  /// Returns the inverse of `normalizing`.
   private static func quantizing(_ range: ColorDescription.QuantizationRange) -> ColorConversion {
     ColorConversion(
       rows: [range.lumaSteps / 255, 0, 0], [0, range.chromaSteps / 255, 0], [0, 0, range.chromaSteps / 255],
       offset: [range.black, 128, 128])
   }
 
-  /// Applies `first`, then `self`.
+  /// Returns the conversion that applies `first`, then `self`.
   func after(_ first: ColorConversion) -> ColorConversion {
     ColorConversion(columns: first.columns.map { self($0) - offset }, offset: self(first.offset))
   }
@@ -95,10 +97,10 @@ package struct ColorConversion: Sendable, Hashable {
     return linear + offset
   }
 
-  /// Whether any output in `rows` depends on the second or third input.
+  /// Returns whether any output in `rows` depends on the second or third input.
   func needsChroma(rows: Range<Int>) -> Bool { rows.contains { columns[1][$0] != 0 || columns[2][$0] != 0 } }
 
-  /// Whether any output in `rows` depends on the first input.
+  /// Returns whether any output in `rows` depends on the first input.
   func needsLuma(rows: Range<Int>) -> Bool { rows.contains { columns[0][$0] != 0 } }
 }
 
@@ -109,8 +111,8 @@ extension ColorDescription.QuantizationRange {
   fileprivate var chromaSteps: Double { self == .full ? 255 : 224 }
 }
 
-/// sRGB's transfer function on 0...1. Y'CbCr values outside R'G'B' continue along the curve above 1 and along the
-/// straight part below 0.
+/// sRGB's transfer function on 0...1. Y'CbCr values outside R'G'B' continue along the curve above 1 and along
+/// the straight part below 0.
 package enum TransferFunction {
   package static func linear(_ encoded: Double) -> Double {
     encoded <= 0.04045 ? encoded / 12.92 : pow((encoded + 0.055) / 1.055, 2.4)

@@ -1,5 +1,5 @@
-// The meaning of a Y'CbCr frame's codes: matrix, range and chroma siting, and the defaults for sources that do not
-// say.
+// The meaning of a Y'CbCr frame's codes: matrix, range and chroma siting, and the defaults for sources that
+// do not specify them.
 
 /// The meaning of a frame's samples.
 public struct ColorDescription: Sendable, Hashable {
@@ -20,8 +20,8 @@ public struct ColorDescription: Sendable, Hashable {
   /// JFIF (ITU-T T.871, 6 and 7): BT.601, full range, centred.
   public static let jfif = ColorDescription(matrix: .bt601, range: .full, siting: .centred)
 
-  /// Fills in what a source of `size` leaves open (nil): limited range, and libplacebo's rule for the matrix
-  /// (`pl_color_system_guess_ycbcr`): BT.709 from 1280 columns or above 576 lines, otherwise BT.601.
+  /// Creates a description of a source of `size`. Nil selects limited range, and for the matrix libplacebo's
+  /// rule (`pl_color_system_guess_ycbcr`): BT.709 from 1280 columns or above 576 lines, otherwise BT.601.
   package init(guessedFor size: Size, matrix: Matrix?, range: QuantizationRange?, siting: ChromaSiting) {
     let isHighDefinition = size.width >= 1280 || size.height > 576
     self.init(
@@ -70,7 +70,8 @@ extension ColorDescription {
     case full
   }
 
-  /// The horizontal position of chroma samples among the luma samples that share them. Vertically they are centred.
+  /// The horizontal position of chroma samples among the luma samples that share them. Vertically they are
+  /// centred.
   public enum ChromaSiting: String, Sendable, Hashable, CaseIterable {
     /// Half-way between the luma samples: JPEG, Y4M's 420jpeg.
     case centred
@@ -78,7 +79,7 @@ extension ColorDescription {
     case left
   }
 
-  /// Values set by the user. They take precedence over what the source says and over guesses.
+  /// Values set by the user. They take precedence over the source's values and over defaults.
   public struct Override: Sendable, Hashable {
     /// The matrix to use; nil to keep the source's.
     public let matrix: Matrix?
@@ -91,7 +92,7 @@ extension ColorDescription {
       self.range = range
     }
 
-    /// `color` with the overridden values replaced.
+    /// Returns `color` with the overridden values replaced.
     package func applied(to color: ColorDescription) -> ColorDescription {
       ColorDescription(matrix: matrix ?? color.matrix, range: range ?? color.range, siting: color.siting)
     }

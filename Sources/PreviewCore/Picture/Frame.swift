@@ -1,6 +1,6 @@
-// A camera's picture in memory, before it is uploaded to the GPU.
+// A camera's frame in memory, before it is uploaded to the GPU.
 
-/// One picture of a source.
+/// One frame of a source.
 public struct Frame: Sendable {
   /// The position of one plane in a frame's bytes.
   public struct Plane: Sendable, Hashable {
@@ -24,9 +24,9 @@ public struct Frame: Sendable {
   public let planes: [Plane]
   /// The number of the frame in its source, from 0. A gap means dropped frames.
   public let sequence: Int
-  /// When it was captured. The frames of a file tell their position in it: the first has `.start`.
+  /// The capture time. For frames of a file, it is the position in the file; the first frame has `.start`.
   public let timestamp: CaptureInstant
-  /// The ICC profile that came with the picture; it is copied into encodings of it.
+  /// The ICC profile of the picture, which is copied into its encodings.
   public let iccProfile: [UInt8]?
 
   /// Creates a frame over `bytes`.
@@ -41,7 +41,7 @@ public struct Frame: Sendable {
       iccProfile: iccProfile)
   }
 
-  /// Creates a frame over memory that may be lent.
+  /// Creates a frame over memory that may be borrowed from a pool.
   package init(
     _ format: Format, storage: FrameBytes, planes: [Plane], sequence: Int = 0,
     timestamp: CaptureInstant = .start, iccProfile: [UInt8]? = nil
@@ -88,7 +88,7 @@ public struct Frame: Sendable {
       iccProfile: iccProfile)
   }
 
-  /// Creates an unpadded frame over memory that may be lent.
+  /// Creates an unpadded frame over memory that may be borrowed from a pool.
   package init(
     tight format: Format, storage: FrameBytes, sequence: Int = 0, timestamp: CaptureInstant = .start,
     iccProfile: [UInt8]? = nil
@@ -106,14 +106,14 @@ public struct Frame: Sendable {
       iccProfile: iccProfile)
   }
 
-  /// Rejects sizes made up by a file, before anything is computed from them.
+  /// Rejects impossible sizes, as in corrupt files, before anything is computed from them.
   private static func check(_ format: Format) throws(LayoutError) {
     guard format.pixelFormat.tightByteCount(of: format.size) != nil else {
       throw LayoutError("no memory holds a \(format.size) \(format.pixelFormat) frame")
     }
   }
 
-  /// The same picture with another number, timestamp or colour meaning.
+  /// Returns a copy with another number, timestamp or colour description.
   package func with(
     sequence: Int? = nil, timestamp: CaptureInstant? = nil,
     color: ColorDescription.Override = ColorDescription.Override()
@@ -123,12 +123,12 @@ public struct Frame: Sendable {
       timestamp: timestamp ?? self.timestamp)
   }
 
-  /// The same frame of another format with the same layout.
+  /// Returns a copy with another pixel format of the same layout.
   package func with(pixelFormat: PixelFormat) -> Frame {
     Frame(self, format: format.with(pixelFormat), sequence: sequence, timestamp: timestamp)
   }
 
-  /// The same frame over other memory with the same layout.
+  /// Returns a copy over other memory with the same layout.
   func with(storage: FrameBytes) -> Frame {
     Frame(self, storage: storage, format: format, sequence: sequence, timestamp: timestamp)
   }
@@ -152,11 +152,11 @@ extension Frame {
     public let pixelFormat: PixelFormat
     /// The stored size of the planes, in pixels.
     public let size: Size
-    /// The size that views refer to, in stored orientation; crops are in its pixels. It differs from `size` only if the
-    /// picture was decoded at a reduced size.
+    /// The size that views refer to, in stored orientation; crops are in its pixels. It differs from `size`
+    /// only if the picture was decoded at a reduced size.
     package let referenceSize: Size
-    /// The decoding scale in eighths, 1...8: position x of the reference is exactly `x * eighths / 8` of the planes.
-    /// `size` is `referenceSize` at this scale, rounded up.
+    /// The decoding scale in eighths, 1...8: position x of the reference is exactly `x * eighths / 8` of the
+    /// planes. `size` is `referenceSize` at this scale, rounded up.
     package let eighths: Int
     /// The meaning of the samples.
     public let color: ColorDescription
@@ -168,7 +168,8 @@ extension Frame {
       self.init(pixelFormat, size, color: color, orientation: .upright)
     }
 
-    /// Creates a format. Both sides of `referenceSize` must be positive. At 8 eighths the planes have that size.
+    /// Creates a format. Both sides of `referenceSize` must be positive. At 8 eighths the planes have that
+    /// size.
     package init(
       _ pixelFormat: PixelFormat, _ referenceSize: Size, color: ColorDescription,
       orientation: Orientation = .upright, eighths: Int = 8
@@ -183,14 +184,14 @@ extension Frame {
       self.orientation = orientation
     }
 
-    /// The size as seen, with the orientation applied; crops of views are in its pixels.
+    /// The upright size, after the orientation is applied; crops of views are in its pixels.
     public var uprightSize: Size { orientation.seen(referenceSize) }
 
     func with(_ pixelFormat: PixelFormat) -> Format {
       Format(pixelFormat, referenceSize, color: color, orientation: orientation, eighths: eighths)
     }
 
-    /// The same format with the user's overrides applied.
+    /// Returns the format with the user's overrides applied.
     package func overriding(_ override: ColorDescription.Override) -> Format {
       Format(
         pixelFormat, referenceSize, color: override.applied(to: color), orientation: orientation,
@@ -200,15 +201,15 @@ extension Frame {
 
   /// The error for a frame whose description does not match its memory.
   public struct LayoutError: Error, Hashable, CustomStringConvertible {
-    /// What does not match.
+    /// A description of the mismatch.
     public let description: String
 
     init(_ description: String) { self.description = description }
   }
 }
 
-/// Identifies the picture that a frame shows: equal for frames with the same samples, format and layout, whatever
-/// their number and time.
+/// Identifies the picture that a frame shows: equal for frames with the same samples, format and layout,
+/// regardless of their number and time.
 ///
 /// It is unique while it is held. Two frames made separately differ, even if their bytes are equal.
 package struct FrameIdentity: Sendable, Hashable {

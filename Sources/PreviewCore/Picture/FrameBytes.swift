@@ -1,6 +1,6 @@
-// A frame's samples in memory: an array, or lent memory that returns to its owner.
+// A frame's samples in memory: an array, or memory borrowed from a pool.
 
-/// Memory lent to a frame. It can be lent again once no frame holds it.
+/// Memory that a frame borrows from a pool. It can be reused once no frame holds it.
 package protocol LentMemory: AnyObject, Sendable {
   var byteCount: Int { get }
 
@@ -31,7 +31,7 @@ package struct FrameBytes: Sendable {
 
   package init(_ array: [UInt8]) { storage = .array(array) }
 
-  /// Wraps lent memory, which must not be written any more.
+  /// Wraps borrowed memory, which must not be written any more.
   package init(_ memory: some LentMemory) { storage = .lent(memory) }
 
   package var count: Int {
@@ -41,7 +41,7 @@ package struct FrameBytes: Sendable {
     }
   }
 
-  /// The lent memory; nil if the bytes are an array.
+  /// The borrowed memory; nil if the bytes are an array.
   package var memory: (any LentMemory)? {
     if case .lent(let memory) = storage { memory } else { nil }
   }

@@ -19,9 +19,9 @@ public struct Size: Sendable, Hashable, CustomStringConvertible {
   /// Width and height exchanged.
   package var transposed: Size { Size(width: height, height: width) }
 
-  /// Each side times `eighths` / 8, rounded up: the size of a JPEG decoded at this scale.
+  /// Returns each side times `eighths` / 8, rounded up: the size of a JPEG decoded at this scale.
   package func scaled(toEighths eighths: Int) -> Size {
-    // Written so that a size made up by a file cannot overflow.
+    // Written so that a bogus size from a file cannot overflow.
     func scaled(_ side: Int) -> Int { side / 8 * eighths + (side % 8 * eighths + 7) / 8 }
     return Size(width: scaled(width), height: scaled(height))
   }
@@ -35,15 +35,15 @@ public struct Size: Sendable, Hashable, CustomStringConvertible {
   /// `WxH`.
   public var description: String { "\(width)x\(height)" }
 
-  /// Why a picture of this size is refused; nil if it has at most `maximumPixels`.
+  /// Returns the reason to refuse a picture of this size; nil if it has at most `maximumPixels`.
   package func refusal(maximumPixels: Int) -> String? {
     guard pixelCount > maximumPixels else { return nil }
     let limit = (Double(maximumPixels) / 1_000_000).shortText
     return "\(self) is over the limit of \(limit) megapixels (--max-megapixels raises it)"
   }
 
-  /// Whether the aspect ratios differ by at most 2 %, so that both sizes can show the same picture, like 1920x1080
-  /// and 1920x1088.
+  /// Returns whether the aspect ratios differ by at most 2 %, so that both sizes can show the same picture,
+  /// like 1920x1080 and 1920x1088.
   package func hasShape(of other: Size) -> Bool {
     let (one, two) = (width * other.height, height * other.width)
     return abs(one - two) <= two / 50
@@ -76,7 +76,7 @@ public struct Rectangle: Sendable, Hashable, CustomStringConvertible {
   /// The number of rows.
   public var height: Int { size.height }
 
-  /// Whether it is not empty and lies wholly inside a picture of `size`.
+  /// Returns whether it is not empty and lies wholly inside a picture of `size`.
   package func isInside(_ size: Size) -> Bool {
     x >= 0 && y >= 0 && width > 0 && height > 0 && width <= size.width && height <= size.height
       && x <= size.width - width && y <= size.height - height
@@ -84,7 +84,7 @@ public struct Rectangle: Sendable, Hashable, CustomStringConvertible {
 
   package var isEmpty: Bool { width <= 0 || height <= 0 }
 
-  /// The common part; of zero size if there is none.
+  /// Returns the common part; of zero size if there is none.
   package func intersection(_ other: Rectangle) -> Rectangle {
     let (left, top) = (max(x, other.x), max(y, other.y))
     let right = max(left, min(x + width, other.x + other.width))
@@ -96,10 +96,10 @@ public struct Rectangle: Sendable, Hashable, CustomStringConvertible {
   public var description: String { "\(size)+\(x)+\(y)" }
 }
 
-/// How a picture as seen lies in the stored picture: one of the eight symmetries of a rectangle.
+/// The relation of a picture as seen to the picture as stored: one of the eight symmetries of a rectangle.
 ///
-/// With `swapsAxes`, a seen row is a stored column. Flips are along the *stored* axes: with `flipsX`, the stored
-/// column 0 is seen last.
+/// With `swapsAxes`, a seen row is a stored column. Flips are along the *stored* axes: with `flipsX`, the
+/// stored column 0 is seen last.
 package struct Orientation: Sendable, Hashable {
   /// Whether seen rows are stored columns.
   package let swapsAxes: Bool
@@ -136,7 +136,7 @@ package struct Orientation: Sendable, Hashable {
     }
   }
 
-  /// A clockwise rotation: after 90 degrees the left edge is at the top.
+  /// Creates a clockwise rotation: after 90 degrees the left edge is at the top.
   package init(_ rotation: Rotation) {
     switch rotation {
     case .none: self.init()
@@ -155,19 +155,20 @@ package struct Orientation: Sendable, Hashable {
   /// The EXIF number, 1...8.
   package var exif: Int { (Orientation.allCases.firstIndex(of: self) ?? 0) + 1 }
 
-  /// The orientation of a picture seen through `self` and then through `next`.
+  /// Returns the orientation of a picture seen through `self` and then through `next`.
   package func followed(by next: Orientation) -> Orientation {
-    // `next` flips along the axes of our seen picture; where we swap, those are the other stored axes.
+    // `next` flips along the axes of the picture that `self` shows; if `self` swaps axes, those are the other
+    // stored axes.
     Orientation(
       swapsAxes: swapsAxes != next.swapsAxes,
       flipsX: flipsX != (swapsAxes ? next.flipsY : next.flipsX),
       flipsY: flipsY != (swapsAxes ? next.flipsX : next.flipsY))
   }
 
-  /// The size as seen of a picture of stored `size`.
+  /// Returns the size as seen of a picture of stored `size`.
   package func seen(_ size: Size) -> Size { swapsAxes ? size.transposed : size }
 
-  /// The position of a seen rectangle in the stored picture of size `stored`.
+  /// Returns the position of a seen rectangle in the stored picture of size `stored`.
   package func stored(_ seen: Rectangle, in stored: Size) -> Rectangle {
     let (x, y, width, height) =
       swapsAxes ? (seen.y, seen.x, seen.height, seen.width) : (seen.x, seen.y, seen.width, seen.height)

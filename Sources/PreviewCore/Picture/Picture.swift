@@ -18,7 +18,7 @@ public struct Picture: Sendable, Equatable {
     }
   }
 
-  /// In pixels.
+  /// The size in pixels.
   public let size: Size
   /// The layout of `bytes`.
   public let format: Format
@@ -35,7 +35,7 @@ public struct Picture: Sendable, Equatable {
     static func == (one: Companion, other: Companion) -> Bool { true }
   }
 
-  /// The same picture, keeping `object` alive, such as the record of its accounted memory.
+  /// Returns a copy that also keeps `object` alive, such as a memory reservation.
   package func holding(_ object: any AnyObject & Sendable) -> Picture {
     var picture = self
     picture.companion.object = object
@@ -73,13 +73,14 @@ extension Picture {
   public enum Format: Sendable, Hashable, CustomStringConvertible {
     /// One plane of R, G, B, A bytes; A is 255.
     case rgba
-    /// Three byte planes Y', Cb, Cr: BT.601, chroma centred. Full range is JFIF's; limited range is for video.
+    /// Three byte planes Y', Cb, Cr: BT.601, chroma centred. Full range is JFIF's; limited range is for
+    /// video.
     case ycbcr(ChromaSubsampling, ColorDescription.QuantizationRange = .full)
 
-    /// What video encoders take.
+    /// The format that video encoders take.
     package static let video = Format.ycbcr(.yuv420, .limited)
 
-    /// Those that encoders and files take.
+    /// The formats that encoders and files take.
     package static let allCases: [Format] =
       [.rgba] + ChromaSubsampling.allCases.map { .ycbcr($0) } + [.video]
 
@@ -92,7 +93,7 @@ extension Picture {
       }
     }
 
-    /// The size of each plane of a picture of `size`.
+    /// Returns the size of each plane of a picture of `size`.
     package func planeSizes(of size: Size) -> [Size] {
       switch self {
       case .rgba: [size]
@@ -125,14 +126,16 @@ extension Picture {
   }
 }
 
-/// R', G', B' and straight (not premultiplied) alpha. Bitmaps compare by identity, so that a renderer can find an
-/// uploaded texture without comparing bytes.
+/// R', G', B' and straight (not premultiplied) alpha. Bitmaps compare by identity, so that a renderer can
+/// find an uploaded texture without comparing bytes.
 package final class Bitmap: Sendable, Hashable {
-  /// In pixels.
+  /// The size in pixels.
   package let size: Size
   /// R, G, B, A; `width * 4` bytes a row, top row first.
   package let bytes: [UInt8]
 
+  /// Creates a bitmap.
+  ///
   /// - Throws: `Frame.LayoutError` if there are not `width * height * 4` bytes, or a side is not positive.
   package init(size: Size, bytes: [UInt8]) throws(Frame.LayoutError) {
     guard size.width > 0, size.height > 0, size.pixelCount < .max / 4, bytes.count == size.pixelCount * 4
@@ -143,7 +146,7 @@ package final class Bitmap: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// Whether both are the same object.
+  /// Returns whether both are the same object.
   package static func == (one: Bitmap, other: Bitmap) -> Bool { one === other }
 
   /// Hashes the object's identity.

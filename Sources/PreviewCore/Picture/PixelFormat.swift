@@ -1,5 +1,5 @@
-// Frame formats: their planes, what a texel of each plane holds, and where the components' samples are. This is the
-// only file that treats formats by name.
+// Frame formats: their planes, what a texel of each plane holds, and where the components' samples are. This
+// is the only file that treats formats by name.
 
 /// The memory layout of a frame's samples.
 public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
@@ -80,7 +80,7 @@ package struct Subsampling: Sendable, Hashable {
 
   package static let none = Subsampling(x: 1, y: 1)
 
-  /// The plane size for a picture of `size`. Sides round up, so that odd edges have samples.
+  /// Returns the plane size for a picture of `size`. Sides round up, so that odd edges have samples.
   package func planeSize(of size: Size) -> Size {
     Size(width: (size.width - 1) / x + 1, height: (size.height - 1) / y + 1)
   }
@@ -138,12 +138,12 @@ extension PixelFormat {
   /// Whether samples have sixteen bits.
   package var isWide: Bool { planes.contains { $0.texel == .four16 } }
 
-  /// Whether pixels have an alpha.
+  /// Whether pixels have an alpha channel.
   package var isTransparent: Bool {
     if case .rgb(_, _, _, .some) = model { true } else { false }
   }
 
-  /// The same without the alpha; nil if there is none, and for 16 bits.
+  /// The format without its alpha channel; nil if it has none, or has 16 bits.
   package var opaque: PixelFormat? {
     switch self {
     case .rgba: .rgbx
@@ -229,7 +229,7 @@ extension PixelFormat {
   /// The largest code of a channel: 255 or 65535.
   package var maximumCode: Int { self == .rgba64 ? 65535 : 255 }
 
-  /// Bytes of an unpadded frame of `size`; nil if that overflows an `Int`.
+  /// Returns the bytes of an unpadded frame of `size`; nil if that overflows an `Int`.
   package func tightByteCount(of size: Size) -> Int? {
     // 16 bytes: a row of the widest texels, rounded up to a pair.
     guard size.width < Int.max / 16 else { return nil }

@@ -1,11 +1,11 @@
-// Boxes that can be summed sixteen bytes of a row at a time, by a program for their ratio and alignment.
+// Box filters that are summed sixteen bytes of a row at a time, by a program for their ratio and alignment.
 
 /// The boxes of one signal, the same for all groups of outputs.
 package struct BoxGeometry: Sendable, Hashable {
   package let signal: PackedSignal
   package let columns: WordColumns
   package let rows: WordRows
-  /// The texels of sixteen bytes that a group of outputs reads of a row.
+  /// The number of sixteen-byte texels of a row that a group of outputs reads.
   package let texels: Int
   /// The bits of a byte's position in its texel that differ from group to group.
   package let shifts: Int
@@ -15,7 +15,7 @@ package struct BoxGeometry: Sendable, Hashable {
   /// The most texels that a fragment may read.
   private static let maximumTexels = 17
 
-  /// Nil if the boxes do not repeat, or are too wide or too high.
+  /// Creates the geometry; nil if the boxes do not repeat, or are too wide or too high.
   init?(_ signal: PackedSignal, outputsPerGroup: Int) {
     guard signal.isWhole,
       let columns = WordColumns(signal.columns, outputsPerGroup: outputsPerGroup),
@@ -35,17 +35,17 @@ package struct BoxGeometry: Sendable, Hashable {
     firstBytes = signal.components.map { $0.first + first }
   }
 
-  /// The groups whose boxes lie inside the crop, for all rows: rows beyond it are clamped anyway.
+  /// Returns the groups whose boxes lie inside the crop, for all rows: rows beyond it are clamped anyway.
   package func interior(rows: Int) -> Rectangle {
     Rectangle(x: columns.interior.lowerBound, y: 0, width: columns.interior.count, height: rows)
   }
 }
 
 extension Drawing {
-  /// The outputs that a fragment makes where boxes repeat evenly.
+  /// The number of outputs that a fragment computes where boxes repeat evenly.
   package var outputsPerGroup: Int { output == .pixels ? 8 : 16 }
 
-  /// Its boxes; nil unless they repeat evenly.
+  /// The boxes of its signals; nil unless they repeat evenly.
   var boxes: [BoxGeometry]? {
     guard lightCrop == nil, behind == nil else { return nil }
     var boxes: [BoxGeometry] = []

@@ -1,4 +1,5 @@
-// Plans compositions: from layers to the passes that draw each of them. Works on values only and reads no pixels.
+// Plans compositions: from layers to the passes that draw each of them. Works on values only and reads no
+// pixels.
 
 extension RenderPlanner {
   /// Plans a picture of several frames.
@@ -8,10 +9,10 @@ extension RenderPlanner {
   ///   - composition: the layers to draw.
   ///   - name: the picture's name.
   ///   - format: the sample format of the picture.
-  /// - Returns: the plan. Invisible layers are omitted, and frames that no remaining layer reads are not among its
-  ///   sources.
-  /// - Throws: `WordError`, which names the layer (counted from 0) that can't be drawn, or the size that is too
-  ///   large.
+  /// - Returns: the plan. Invisible layers are omitted, and frames that no remaining layer reads are not
+  ///   among its sources.
+  /// - Throws: `WordError`, which names the layer (counted from 0) that can't be drawn, or the size that is
+  ///   too large.
   package func plan(
     _ formats: [Frame.Format?], _ composition: Composition, name: String = "scene", as format: Picture.Format
   ) throws(WordError) -> ScenePlan {
@@ -42,7 +43,8 @@ private struct LayerPlanner {
   let formats: [Frame.Format?]
   let target: Size
 
-  /// The planned layers of one layer: none if it is invisible, two if a view has something around it.
+  /// Returns the planned layers of one layer: none if it is invisible, two if something is drawn around a
+  /// view.
   func planned(_ layer: Layer) throws(WordError) -> [PlannedLayer] {
     try layer.check()
     guard let site = LayerSite(layer), layer.opacity > 0, !bounds(of: site, site.whole).isEmpty else {
@@ -126,23 +128,24 @@ private struct LayerPlanner {
       opacity: layer.opacity, adjustment: layer.adjustment)
   }
 
-  /// The pixels of the picture that a part of a site may touch.
+  /// Returns the pixels of the picture that a part of a site may touch.
   private func bounds(of site: LayerSite, _ part: Rectangle) -> Rectangle {
     site.bounds(of: part).intersection(Rectangle(all: target))
   }
 }
 
-/// The position and size at which a layer is drawn. Its content is made at this size, so that it need not be scaled.
+/// The position and size at which a layer is drawn. Its content is made at this size, so that it need not be
+/// scaled.
 private struct LayerSite {
-  /// In the layer's own pixels.
+  /// The drawn size, in the layer's own pixels.
   let size: Size
   /// The layer's own pixels per pixel of its frame.
   let scale: Double
-  /// From the layer's own pixels to the composition.
+  /// The transform from the layer's own pixels to the composition.
   private let forward: AffineTransform
   private let backward: AffineTransform
 
-  /// Nil if the layer is scaled to nothing.
+  /// Creates the site; nil if the layer is scaled to nothing.
   init?(_ layer: Layer) {
     let (frame, transform) = (layer.frame, layer.transform)
     guard transform.inverse != nil else { return nil }
@@ -167,13 +170,13 @@ private struct LayerSite {
 
   var whole: Rectangle { Rectangle(all: size) }
 
-  /// The map from the composition to a part of the layer.
+  /// Returns the map from the composition to a part of the layer.
   func placement(of part: Rectangle) -> LayerPlacement {
     if let (x, y) = shift { return .aligned(x: x + part.x, y: y + part.y) }
     return .transformed(backward.followed(by: .translation(x: -Double(part.x), y: -Double(part.y))))
   }
 
-  /// The pixels, inside or outside the composition, that a part of the layer may touch.
+  /// Returns the pixels, inside or outside the composition, that a part of the layer may touch.
   func bounds(of part: Rectangle) -> Rectangle {
     if let (x, y) = shift {
       return Rectangle(x: x + part.x, y: y + part.y, width: part.width, height: part.height)
@@ -212,7 +215,7 @@ extension PlannedContent {
 }
 
 extension LayerShape {
-  /// The rounded rectangle inside `whole` that the shape is, and its corner radius.
+  /// Returns the rounded rectangle inside `whole` that the shape covers, and its corner radius.
   fileprivate func cut(_ whole: Rectangle, scale: Double) -> (Rectangle, radius: Double) {
     let shorter = min(whole.width, whole.height)
     switch self {
@@ -242,11 +245,14 @@ extension ViewConfiguration {
 }
 
 extension Blur {
-  /// The blur around a fitted picture: cells of a sixteenth of the shorter side, to look alike at every size.
+  /// Returns the blur around a fitted picture: cells of a sixteenth of the shorter side, to look alike at
+  /// every size.
   static func surround(of size: Size) -> Blur { Blur(cell: min(size.width, size.height) / 16) }
 }
 
 extension Layer {
+  /// Checks the layer.
+  ///
   /// - Throws: `WordError` for values that can't be drawn.
   fileprivate func check() throws(WordError) {
     let farthest = 1 << 24

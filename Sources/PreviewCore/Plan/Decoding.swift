@@ -1,14 +1,14 @@
-// The scale at which a JPEG is decoded: full size, or the smallest number of eighths that its views allow. It depends
-// only on the picture's format and the views.
+// The scale at which a JPEG is decoded: full size, or the smallest number of eighths that its views allow. It
+// depends only on the picture's format and the views.
 
 /// How much detail of a JPEG is decoded.
 package enum Decoding: Sendable, Hashable {
   /// All of it.
   case exact
-  /// The least that these views need to look almost the same; everything if there are no views.
+  /// As little as these views need to look almost the same; all of it if there are no views.
   ///
-  /// A picture is decoded at 1/8, 1/4 or 1/2 of its size if every plane of every view is afterwards still reduced by
-  /// at least this factor (`docs/semantics.md` gives the measurements behind it):
+  /// A picture is decoded at 1/8, 1/4 or 1/2 of its size if every plane of every view is afterwards still
+  /// reduced by at least this factor (`docs/semantics.md` gives the measurements behind it):
   ///
   /// | decoded at | `area` and `auto` | `bicubic`, `mitchell` and `lanczos` |
   /// |---|---|---|
@@ -16,11 +16,12 @@ package enum Decoding: Sendable, Hashable {
   /// | 1/4 | 5/2 | 3/2 |
   /// | 1/8 | 3 | 7/4 |
   ///
-  /// It also is if, for `area` and `auto`, each output sample consists of whole decoded samples. Full size is needed
-  /// by `nearest` and `bilinear`, which skip most samples, and by linear light, which averages unlike a decoder.
+  /// The scale is also used if, for `area` and `auto`, each output sample consists of whole decoded samples.
+  /// Full size is needed by `nearest` and `bilinear`, which skip most samples, and by linear light, whose
+  /// averages differ from a decoder's.
   case fast(for: [ViewRequest])
 
-  /// The scale at which to decode a picture: 1, 2, 4 or 8 eighths.
+  /// Returns the scale at which to decode a picture: 1, 2, 4 or 8 eighths.
   ///
   /// - Parameter full: the format at full size.
   /// - Returns: the smallest scale that all views allow; 8 if any view can't be drawn.
@@ -36,10 +37,10 @@ package enum Decoding: Sendable, Hashable {
 }
 
 extension Frame.Format {
-  /// The format of a JPEG decoded at this scale.
+  /// Returns the format of a JPEG decoded at this scale.
   ///
-  /// If chroma is halved along both axes, a decoder can scale chroma less than luma, so that all planes have one size
-  /// (libjpeg: `jpeg_calc_output_dimensions`).
+  /// If chroma is halved along both axes, a decoder can scale chroma less than luma, so that all planes have
+  /// one size (libjpeg: `jpeg_calc_output_dimensions`).
   package func decoded(toEighths eighths: Int) -> Frame.Format {
     Frame.Format(
       pixelFormat == .i420 && eighths < 8 ? .yuv444p : pixelFormat, referenceSize, color: color,
@@ -48,7 +49,7 @@ extension Frame.Format {
 }
 
 extension PlannedView {
-  /// Whether a view of the reduced picture is close to that of the full one.
+  /// Returns whether a view of the reduced picture is close to that of the full one.
   fileprivate func isNearlyTheSame(at eighths: Int) -> Bool {
     // A composition reads the frame only through its views.
     if let composition { return composition.views(of: 0).allSatisfy { $0.isNearlyTheSame(at: eighths) } }
@@ -67,8 +68,8 @@ extension SamplingMap {
     }
   }
 
-  /// Whether each box starts and ends between two source samples. At 1/2, 1/4 and 1/8 those are means of whole
-  /// pixels, so that only rounding is lost.
+  /// Whether each box starts and ends between two source samples. Samples decoded at 1/2, 1/4 and 1/8 are
+  /// means of whole pixels, so that only rounding is lost.
   private var isMadeOfWholeSamples: Bool {
     ratio % denominator == 0 && (position(of: 0) - ratio / 2) % denominator == 0
   }

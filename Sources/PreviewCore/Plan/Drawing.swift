@@ -1,8 +1,8 @@
-// The result of a box drawing as a value: equal ones are drawn once, however many views need them.
+// The description of a drawing as a value: equal drawings are made once, however many views need them.
 
-/// A plane, two planes, or pixels.
+/// A drawing of one plane, two planes, or pixels.
 package struct Drawing: Sendable, Hashable {
-  /// What a drawing writes.
+  /// The output of a drawing.
   package enum Output: String, Sendable, Hashable {
     /// One component.
     case plane
@@ -20,7 +20,8 @@ package struct Drawing: Sendable, Hashable {
   package let background: SIMD3<Double>
   /// The colour behind a transparent frame; nil if the frame is opaque.
   package let behind: RGBColor?
-  /// In linear light: the crop of stored pixels, within which chroma is brought to luma's grid. Otherwise nil.
+  /// In linear light: the crop of stored pixels, within which chroma is brought to luma's grid. Otherwise
+  /// nil.
   package let lightCrop: Rectangle?
 
   /// Whether one pass draws it: every output is made of at most two by two samples.
@@ -51,8 +52,8 @@ package struct Drawing: Sendable, Hashable {
   /// The approximate reduction of the first of two steps.
   private static let ratioOfFirstStep = 3.0
 
-  /// The first step of a large reduction; nil to read the frame itself. It depends only on the drawing, so that a
-  /// view looks the same whatever else is requested. Views with the same first step share it.
+  /// The first step of a large reduction; nil to read the frame itself. It depends only on the drawing, so
+  /// that a view looks the same whatever else is requested. Views with the same first step share it.
   var firstStep: FirstStep? {
     guard output != .pixels, signals.count == 1, lightCrop == nil else { return nil }
     func factor(_ ratio: Double) -> Int {
@@ -70,7 +71,7 @@ package struct Drawing: Sendable, Hashable {
     return FirstStep(drawing: drawing, factors: (x, y))
   }
 
-  /// The second step: this drawing of the first step's picture.
+  /// Returns the second step: this drawing, made from the first step's picture.
   func secondStep(shrinkingBy factors: (x: Int, y: Int)) -> Drawing {
     let picture = PackedSignal.picture(
       output == .plane ? .luma : .chroma, size: size, by: factors, flips: flips)
@@ -79,7 +80,7 @@ package struct Drawing: Sendable, Hashable {
       lightCrop: nil)
   }
 
-  /// The same drawing before its conversion.
+  /// The drawing without its conversion.
   var unconverted: Drawing {
     Drawing(
       signals: signals, size: size, conversion: .identity, output: output, background: .zero, behind: nil,
@@ -96,7 +97,7 @@ package struct Drawing: Sendable, Hashable {
     for signal in signals {
       switch signal.signal {
       case .rgb where signal.components[0].first > signal.components[2].first: return .reversed
-      // Those of separate planes are bound by name.
+      // Components in separate planes are bound by name.
       case .chroma
       where signal.components[0].plane == signal.components[1].plane
         && signal.components[0].first > signal.components[1].first:
@@ -107,18 +108,18 @@ package struct Drawing: Sendable, Hashable {
     return .asNamed
   }
 
-  /// How a signal's samples lie in sums of rows. Light has four a texel.
+  /// Returns the layout of a signal's samples in sums of rows. Sums of light have four samples a texel.
   package func layout(_ signal: PackedSignal) -> ColumnWeights.Layout {
     ColumnWeights.Layout(
       step: lightCrop != nil ? 2 : signal.half == nil ? signal.step : signal.step / 2)
   }
 
-  /// The texels of a signal's sums.
+  /// Returns the texels of a signal's sums.
   package func texels(_ signal: PackedSignal) -> Range<Int> {
     layout(signal).texels(of: signal.columns.source.samples)
   }
 
-  /// The sums of rows of a signal's planes, one or two, or of its light.
+  /// Returns the sums of rows of a signal's planes, one or two, or of its light.
   func sums(_ signal: PackedSignal, of picture: PlannedPlane?) -> [RowSums] {
     if let crop = lightCrop {
       return [

@@ -1,17 +1,17 @@
-// What a device draws of a frame, step by step: rows are added up, columns of the sums weighed, planes turned. Equal
-// drawings are made once, however many views need them.
+// The steps in which a device draws a frame: rows are summed, columns of the sums are weighted, planes are
+// rotated. Equal drawings are made once, however many views need them.
 
 /// The steps that draw all planes of some views of frames of one format.
 package struct DrawingPlan: Sendable, Hashable {
-  /// In an order in which each step finds what it reads.
+  /// The steps in an order in which each one follows those whose results it reads.
   package let steps: [DrawingStep]
-  /// Results are numbered from 0.
+  /// The number of results, which are numbered from 0.
   package let resultCount: Int
   package let views: [PlannedView]
   /// The planes of each view.
   package let planes: [[PlannedPlane]]
 
-  /// The steps that some of the views need.
+  /// Returns the steps that some of the views need.
   package func steps(for views: [Int]) -> [DrawingStep] {
     var needed = Set(views.flatMap { planes[$0].map(\.result) })
     var kept: [DrawingStep] = []
@@ -23,14 +23,15 @@ package struct DrawingPlan: Sendable, Hashable {
   }
 }
 
-/// The steps for frames of one format, and those for frames of it whose alpha hides nothing, where these cost less.
+/// The plan for frames of one format, and a cheaper plan for its frames whose alpha hides nothing, if there
+/// is one.
 package struct FrameDrawing: Sendable, Hashable {
   package let plan: DrawingPlan
   package let ofOpaque: DrawingPlan?
 }
 
 extension DrawingPlan {
-  /// Whether rows are added up that are blended over a background first: sums of opaque ones cost half as much.
+  /// Whether it sums rows that are first blended over a background: sums of opaque rows cost half as much.
   var blendsRows: Bool {
     steps.contains { step in
       if case .rows(let sums) = step.work { sums.behind != nil } else { false }
@@ -38,7 +39,7 @@ extension DrawingPlan {
   }
 }
 
-/// Where a step's result has a plane.
+/// A plane of a step's result.
 package struct PlannedPlane: Sendable, Hashable, CustomStringConvertible {
   /// The result's number.
   package let result: Int
@@ -50,17 +51,17 @@ package struct PlannedPlane: Sendable, Hashable, CustomStringConvertible {
   package var description: String { output == 0 ? "\(result)" : "\(result).\(output)" }
 }
 
-/// One step. It is left out where its result has already been drawn.
+/// One step. It is skipped if its result has already been drawn.
 package struct DrawingStep: Sendable, Hashable {
   package enum Work: Sendable, Hashable {
-    /// Adds up weighted rows.
+    /// Sums weighted rows.
     case rows(RowSums)
-    /// Weighs columns of sums, given for each signal by the numbers of its planes' results.
+    /// Weights columns of sums. For each signal, the numbers are the results that hold its planes' sums.
     case columns(Drawing, [[Int]])
-    /// Makes each output of at most two by two samples of the frame.
+    /// Computes each output from at most two by two samples of the frame.
     case samples(Drawing)
-    /// Sums boxes, sixteen bytes at a time. With `unconverted`, that result is the same drawing before its conversion.
-    /// `otherwise` draws the same, bit by bit, where there is no program for these boxes.
+    /// Sums boxes, sixteen bytes at a time. `unconverted` is the result that gets the same drawing before its
+    /// conversion. If there is no program for these boxes, `otherwise` draws the same, bit by bit.
     case boxes(Drawing, [BoxGeometry], unconverted: Int?, otherwise: [DrawingStep])
     /// Copies a plane, rotated or mirrored.
     case turn(Turning)
@@ -97,7 +98,7 @@ package struct RowSums: Sendable, Hashable {
 
   package let source: Source
   package let rows: SamplingMap
-  /// As in `PackedSignal`.
+  /// The bytes to sum, as in `PackedSignal.half`.
   package let half: Int?
   /// The texels of each row: eight samples each, or four of light.
   package let texels: Range<Int>
@@ -105,7 +106,7 @@ package struct RowSums: Sendable, Hashable {
   package let behind: RGBColor?
 }
 
-/// A copy of a plane.
+/// A rotated or mirrored copy of a plane.
 package struct Turning: Sendable, Hashable {
   package let plane: PlannedPlane
   package let drawing: Drawing

@@ -1,9 +1,10 @@
-// Plans the steps that draw views: which drawings their passes need, and what these have in common.
+// Plans the steps that draw views: finds the drawings that their passes need, and their common steps.
 
 extension DrawingPlan {
-  /// Plans views of frames whose samples lie as in `format`; nil if the frames lack a signal that a view needs.
+  /// Plans views of frames whose samples lie as in `format`; nil if the frames lack a signal that a view
+  /// needs.
   ///
-  /// `sumsWords` says whether boxes are summed sixteen bytes at a time where they repeat evenly.
+  /// If `sumsWords`, boxes that repeat evenly are summed sixteen bytes at a time.
   init?(_ views: [PlannedView], of format: PixelFormat, sumsWords: Bool) {
     var needed: [[PassDrawing]] = []
     for view in views {
@@ -20,12 +21,12 @@ extension DrawingPlan {
 /// The drawing that a pass needs.
 private struct PassDrawing {
   let drawing: Drawing
-  /// The pass's output among the drawing's.
+  /// The index of the pass's output among the drawing's.
   let output: Int
-  /// The orientation of the pass's output in the drawing. Unless upright, it is a copy.
+  /// The orientation of the pass's output in the drawing. Unless upright, the output is a rotated copy.
   let turn: Orientation
 
-  /// Nil if the frame lacks a signal.
+  /// Creates the drawing; nil if the frame lacks a signal.
   init?(_ pass: PlanePass, of view: PlannedView, _ format: PixelFormat) {
     guard let first = pass.inputs.first else { return nil }
     // A rotated output is drawn upright first, because another view may share that picture.
@@ -62,7 +63,7 @@ private struct DrawingPlanner {
   private var drawn: [Drawing: Int] = [:]
   private var turned: [Turning: Int] = [:]
   private var sums: [RowSums: Int] = [:]
-  /// The sums that are among `steps`, and not only in other steps' stead.
+  /// The sums that are steps of their own, not only part of another step's `otherwise`.
   private var certainSums: Set<Int> = []
   private var firstSteps: Set<Drawing> = []
   /// Requested drawings, by their unconverted form.
@@ -85,7 +86,7 @@ private struct DrawingPlanner {
     return PlannedPlane(result: result, output: 0)
   }
 
-  /// The first of two steps, if words can sum it.
+  /// Returns the first of two steps if it can be summed sixteen bytes at a time.
   private func firstStep(of drawing: Drawing) -> Drawing.FirstStep? {
     guard sumsWords, let first = drawing.firstStep, first.drawing.boxes != nil else { return nil }
     return first

@@ -1,16 +1,17 @@
-// Splits rectangles: a layer into the part that hides everything below and the part that is blended, and a drawing into
-// the groups of outputs whose boxes lie inside the crop and those whose boxes may reach over its edges.
+// Splits rectangles: a layer into the part that hides everything below and the part that is blended, and a
+// drawing into the groups of outputs whose boxes lie inside the crop and those whose boxes may reach over its
+// edges.
 
 /// The texels of a canvas, four pixels each, that a layer touches.
 package struct LayerParts: Sendable {
   package let layer: PlannedLayer
-  /// Where it hides what lies below, and no higher layer hides it.
+  /// The part that hides the layers below, and that no higher layer hides.
   package let interior: [Rectangle]
-  /// Where it is blended, and no higher layer hides it.
+  /// The part that is blended, and that no higher layer hides.
   package let edges: [Rectangle]
   private let whole: Rectangle
 
-  /// The parts of all layers, lowest first.
+  /// Returns the parts of all layers, lowest first.
   package static func parts(of composition: PlannedComposition) -> [LayerParts] {
     var parts: [LayerParts] = []
     var covers: [Rectangle] = []
@@ -32,17 +33,17 @@ package struct LayerParts: Sendable {
     edges = whole.strips(around: core).filter { !$0.isEmpty }.flatMap { $0.left(under: covers) }
   }
 
-  /// Whether both touch a common texel.
+  /// Returns whether both touch a common texel.
   package func overlaps(_ other: LayerParts) -> Bool { !whole.intersection(other.whole).isEmpty }
 }
 
 extension Rectangle {
-  /// `interior` and the strips around it, in drawing order, without empty ones.
+  /// Returns `interior` and the strips around it, in drawing order, without empty ones.
   package func parts(interior: Rectangle) -> [(part: Rectangle, isInterior: Bool)] {
     ([(interior, true)] + strips(around: interior).map { ($0, false) }).filter { !$0.0.isEmpty }
   }
 
-  /// The rest without `inner`: above, below, left and right of it.
+  /// Returns the strips above, below, left and right of `inner`.
   package func strips(around inner: Rectangle) -> [Rectangle] {
     guard inner.width > 0, inner.height > 0 else { return [self] }
     let (right, bottom) = (inner.x + inner.width, inner.y + inner.height)
@@ -54,7 +55,8 @@ extension Rectangle {
     ]
   }
 
-  /// The parts to draw under the covering rectangles. Those that cover little are ignored.
+  /// Returns the parts that the covering rectangles leave to draw. A rectangle that covers less than a
+  /// quarter of a part is ignored.
   fileprivate func left(under covers: [Rectangle]) -> [Rectangle] {
     covers.reduce([self]) { parts, cover in
       parts.flatMap { part -> [Rectangle] in
@@ -67,11 +69,11 @@ extension Rectangle {
 }
 
 extension PlannedLayer {
-  /// The texels whose pixels are all hidden by this layer; empty if there are none.
+  /// Returns the texels whose pixels are all hidden by this layer; empty if there are none.
   fileprivate func core(on canvas: Size) -> Rectangle {
     let opaque = opaquePart.intersection(bounds)
     let first = (opaque.x + 3) / 4
-    // The pixels after a row's last do not matter.
+    // Pixels beyond the end of a row do not matter.
     let end = opaque.x + opaque.width
     let last = end == canvas.width ? (end + 3) / 4 : end / 4
     guard !opaque.isEmpty, last > first else { return Rectangle(x: 0, y: 0, width: 0, height: 0) }
@@ -92,7 +94,7 @@ extension PlannedLayer {
     return Rectangle(x: x + part.x, y: y + part.y, width: part.width, height: part.height)
   }
 
-  /// The distance from the shape's edges at which neither border nor corners reach.
+  /// The distance from the shape's edges that neither the border nor the corners reach.
   private var inset: Int {
     let border = border?.width ?? 0
     let side = min(border.rounded(.up), 1e9)

@@ -1,21 +1,21 @@
 // The labels of a view as layers over its picture.
 
-/// What a frame's labels depend on.
+/// The inputs of a frame's labels.
 package struct Lettering: Sendable {
   /// When the frame was captured; nil leaves out labels that show it.
   package let time: WallClockTime?
   /// Draws the text; nil draws none.
   package let text: (any TextRenderer)?
 
-  /// The labels of frames captured at `time`.
+  /// Creates the inputs for labels of frames captured at `time`.
   package init(at time: WallClockTime?, _ text: (any TextRenderer)?) {
     self.time = time
     self.text = text
   }
 
-  /// The layers that draw a view's labels over its picture of frames of `format`.
+  /// Returns the layers that draw a view's labels over its picture of frames of `format`.
   ///
-  /// - Throws: `WordError` for a label that can't be drawn, or as `RenderPlanner.plan`.
+  /// - Throws: `WordError` for a label that can't be drawn, and the errors of `RenderPlanner.plan`.
   package func layers(
     of view: ViewConfiguration, _ format: Frame.Format, _ planner: RenderPlanner
   ) throws(WordError) -> [Layer] {

@@ -1,15 +1,15 @@
-// What a drawing of packed samples reads of each signal.
+// The samples that a drawing reads of each signal.
 
 /// One signal: the positions of its samples in stored rows.
 package struct PackedSignal: Sendable, Hashable {
   package let signal: Signal
   /// Stored samples from one sample of its first component to the next: 1, 2, 3 or 4.
   package let step: Int
-  /// R, G and B, or what they are made of in linear light; Y'; or Cb and Cr.
+  /// R, G and B, or in linear light the components that they are computed from; Y'; or Cb and Cr.
   package let components: [PackedComponent]
-  /// For the columns of the drawn picture; runs along the stored rows.
+  /// The map for the columns of the drawn picture, which runs along the stored rows.
   package let columns: SamplingMap
-  /// For the rows of the drawn picture; runs along the stored columns.
+  /// The map for the rows of the drawn picture, which runs along the stored columns.
   package let rows: SamplingMap
 }
 
@@ -18,17 +18,17 @@ package struct PackedComponent: Sendable, Hashable {
   package let plane: Int
   /// Stored samples from one of its samples to the next.
   package let step: Int
-  /// The stored sample that is its first, below the signal's step.
+  /// The position of its first stored sample; below the signal's step.
   package let first: Int
 }
 
 extension PackedSignal {
-  /// The second step of a large reduction: an intermediate plane, reduced by whole factors.
+  /// Returns the second step of a large reduction: an intermediate plane, reduced by whole factors.
   ///
-  /// Each box of the second step consists of whole boxes of the first. Rounding in the first step costs at most half
-  /// a code, and so does the mean. Converting colours afterwards less than doubles differences, so the result is within
-  /// one code of a one-step reduction. (A conversion before the mean might clamp, and the clamped part would be
-  /// missing from it.)
+  /// Each box of the second step consists of whole boxes of the first. Rounding in the first step costs at
+  /// most half a code, and so does the mean. Converting colours afterwards less than doubles differences, so
+  /// the result is within one code of a one-step reduction. (A conversion before the mean might clamp, and
+  /// the clamped part would be missing from it.)
   package static func picture(_ signal: Signal, size: Size, by factors: (x: Int, y: Int), flips: Orientation)
     -> PackedSignal
   {
@@ -44,7 +44,8 @@ extension PackedSignal {
       columns: map(size.width, factors.x, flips.flipsX), rows: map(size.height, factors.y, flips.flipsY))
   }
 
-  /// The forward recipe for `x` by `y` times as many outputs; nil if their boxes would not be parts of these.
+  /// Returns the forward signal for `x` by `y` times as many outputs; nil if their boxes would not be parts
+  /// of these boxes.
   package func refined(x: Int, y: Int) -> PackedSignal? {
     guard isRefinable, let columns = columns.refined(by: x), let rows = rows.refined(by: y) else {
       return nil
@@ -52,8 +53,8 @@ extension PackedSignal {
     return PackedSignal(signal: signal, step: step, components: components, columns: columns, rows: rows)
   }
 
-  /// The same as one component and two others, for shaders that know Y', Cb and Cr: only the pass's conversion knows the
-  /// meaning of three numbers.
+  /// The signal split into its first component and the two others, for shaders that handle Y', Cb and Cr.
+  /// Only the pass's conversion knows the meaning of the three numbers.
   package var apart: [PackedSignal] {
     guard signal == .rgb, components.count == 3 else { return [self] }
     func part(_ signal: Signal, _ components: ArraySlice<PackedComponent>) -> PackedSignal {
@@ -68,8 +69,8 @@ extension PackedSignal {
   /// Whether the picture covers all outputs.
   package var isWhole: Bool { columns.coversTarget && rows.coversTarget }
 
-  /// Which bytes of a packed row belong to it, of `Y0 Cb Y1 Cr` for example: every other one, from the first or from
-  /// the second; nil if all do. Its sums hold only these.
+  /// The bytes of a packed row that belong to the signal, for example in `Y0 Cb Y1 Cr`: every other one, from
+  /// the first (0) or the second (1); nil if all do. Its sums hold only these.
   package var half: Int? {
     guard step == 2 * components.count, signal != .rgb, isInOnePlane else { return nil }
     return components[0].first % 2
@@ -83,7 +84,7 @@ extension PackedSignal {
       && rows.kernel == .box
   }
 
-  /// Nil if the frame lacks the signal.
+  /// Creates the signal of an input; nil if the frame lacks it.
   init?(_ input: SignalInput, _ format: PixelFormat, isForward: Bool) {
     let components: [Component]
     switch (input.signal, format.model) {
@@ -128,7 +129,7 @@ extension SamplingMap {
       || (kernel != .nearest && isWholeEverywhere && output.start * 2 + output.length == output.target)
   }
 
-  /// The forward map of the same span with `factor` times as many samples; nil if that would enlarge.
+  /// Returns the forward map of the same span with `factor` times as many samples; nil if that would enlarge.
   fileprivate func refined(by factor: Int) -> SamplingMap? {
     let map = SamplingMap(
       output: PlacedSpan(
@@ -137,7 +138,7 @@ extension SamplingMap {
     return map.kernel == .box ? map : nil
   }
 
-  /// The same samples in stored order.
+  /// The map of the same samples in stored order.
   fileprivate var forward: SamplingMap {
     let filter: Filter =
       switch kernel {

@@ -7,7 +7,7 @@ package struct PlannedComposition: Sendable, Hashable {
   /// Lowest first, without invisible layers.
   package let layers: [PlannedLayer]
 
-  /// All views of frame `input`, without duplicates, in layer order.
+  /// Returns all views of frame `input`, without duplicates, in layer order.
   package func views(of input: Int) -> [PlannedView] {
     var seen: Set<PlannedView> = []
     return layers.compactMap { layer in
@@ -30,8 +30,8 @@ package struct PlannedLayer: Sendable, Hashable {
   package let placement: LayerPlacement
   /// The radius of the corners, in the layer's pixels.
   package let cornerRadius: Double
-  /// The part of the layer that is clipped to the shape, in its own pixels: everything, or the square around a
-  /// circle.
+  /// The part of the layer that is clipped to the shape, in its own pixels: everything, or the square around
+  /// a circle.
   package let shape: Rectangle
   /// Drawn along the inside of the shape's edge.
   package let border: Border?
@@ -39,7 +39,7 @@ package struct PlannedLayer: Sendable, Hashable {
   package let opacity: Double
   package let adjustment: ColorAdjustment
 
-  /// One line with content, position and changes, then the lines of the content's passes.
+  /// Returns one line with content, position and changes, then the lines of the content's passes.
   func lines(_ name: String) -> [String] {
     let (what, passes): (String, [String]) =
       switch content {
@@ -70,7 +70,7 @@ package enum LayerPlacement: Sendable, Hashable, CustomStringConvertible {
   /// Through this transform from composition to layer, interpolated bilinearly.
   case transformed(AffineTransform)
 
-  /// The layer position of a composition point; both in pixels from the top left corner.
+  /// Returns the layer position of a composition point; both in pixels from the top left corner.
   package func position(of point: SIMD2<Double>) -> SIMD2<Double> {
     switch self {
     case .aligned(let x, let y): point - SIMD2(Double(x), Double(y))
@@ -97,8 +97,8 @@ package struct GradientRamp: Sendable, Hashable {
   /// The change per pixel to the right and per pixel down.
   package let step: SIMD2<Double>
 
-  /// As in CSS: the line passes through the centre, and its ends are where the perpendiculars from the corners meet
-  /// it.
+  /// Creates the line as in CSS: it passes through the centre, and its ends are where the perpendiculars from
+  /// the corners meet it.
   package init(_ gradient: LinearGradient, over size: Size) {
     let turn = gradient.angle.remainder(dividingBy: 360) * .pi / 180
     let direction = SIMD2(sin(turn), -cos(turn))
@@ -107,7 +107,7 @@ package struct GradientRamp: Sendable, Hashable {
     first = 0.5 - (step.x * width + step.y * height) / 2
   }
 
-  /// The fraction along the line: 0 at its start, 1 at its end, continuing linearly beyond both.
+  /// Returns the fraction along the line: 0 at its start, 1 at its end, continuing linearly beyond both.
   package func part(at point: SIMD2<Double>) -> Double { first + step.x * point.x + step.y * point.y }
 }
 
@@ -124,11 +124,12 @@ package enum PlannedContent: Sendable, Hashable {
 
 /// A plan for one picture of several frames.
 package struct ScenePlan: Sendable, Hashable, CustomStringConvertible {
-  /// The frame formats, in order; nil for frames that nothing reads.
+  /// The frame formats, in order; nil for frames that are not read.
   package let sources: [Frame.Format?]
   /// The picture: `composition` is drawn first, and the passes convert it to the picture's planes.
   package let view: PlannedView
-  /// How a device draws the views of each frame; nil for the reference renderer, and for frames that nothing reads.
+  /// The steps in which a device draws the views of each frame; nil for the reference renderer, and for
+  /// frames that are not read.
   package let drawings: [FrameDrawing?]
 
   /// One line per frame that is read, per layer with its passes, and per pass of the picture.
@@ -139,6 +140,6 @@ package struct ScenePlan: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Frame.Format {
-  /// The format of a drawn composition, as the passes that convert it see it.
+  /// Creates the format of a drawn composition, as the passes that convert it see it.
   package init(composed size: Size) { self.init(.rgba, size, color: .jfif) }
 }

@@ -1,5 +1,5 @@
-// A render plan as a value: which signals of a frame are sampled where, how they are converted, and which plane of
-// which picture they go to. Its description has one line per pass.
+// A render plan as a value: which signals of a frame are sampled where, how they are converted, and which
+// plane of which picture they go to. Its description has one line per pass.
 
 /// Components that are sampled together.
 package enum Signal: String, Sendable, Hashable {
@@ -42,10 +42,10 @@ package struct PlanePass: Sendable, Hashable {
   package let size: Size
   /// `rgb`, `luma`, `chroma`, or `luma` and `chroma`.
   package let inputs: [SignalInput]
-  /// Map positions per output sample; their converted colours are averaged. More than 1 only where R'G'B' becomes
-  /// subsampled chroma.
+  /// The number of map positions per output sample, whose converted colours are averaged. More than 1 only
+  /// where R'G'B' becomes subsampled chroma.
   package let positionsPerSample: Subsampling
-  /// Columns and rows of the maps. Positions beyond them use the edge's.
+  /// The columns and rows of the maps. Positions beyond them use the edge's.
   package let positions: Size
   /// From the signals' codes, 0...255, to the output's. Signals that are not read count as 128.
   package let conversion: ColorConversion
@@ -66,8 +66,8 @@ package struct PlannedView: Sendable, Hashable {
   package let crop: Rectangle
   /// One pass for `rgba`; otherwise those of Y', Cb and Cr.
   package let passes: [PlanePass]
-  /// A composition that the passes read in place of the frame, drawn as R'G'B'A bytes of the view's size. Nil for
-  /// plain views, which read the frame itself.
+  /// A composition that the passes read in place of the frame, drawn as R'G'B'A bytes of the view's size. Nil
+  /// for plain views, which read the frame itself.
   package let composition: PlannedComposition?
 
   /// The bytes of its picture.
@@ -94,8 +94,8 @@ public struct RenderPlan: Sendable, Hashable {
   public let source: Frame.Format
   /// The pictures, in the order of the requests.
   package let views: [PlannedView]
-  /// How a device draws what they show of the frame; nil for the reference renderer. Views of a composition take the
-  /// place of the composition.
+  /// The steps in which a device draws the views; nil for the reference renderer. For a view with a
+  /// composition, they draw the composition's views.
   package let drawing: FrameDrawing?
 }
 
@@ -105,7 +105,7 @@ extension RenderPlan: CustomStringConvertible {
     (["frame \(source)"] + views.flatMap(\.lines)).joined(separator: "\n")
   }
 
-  /// The steps in which a device draws them, a line each; empty for the reference renderer.
+  /// The steps in which a device draws the views, one line each; empty for the reference renderer.
   public var steps: String { drawing?.plan.description ?? "" }
 }
 

@@ -9,7 +9,7 @@ package struct ViewRequest: Sendable, Hashable {
   /// Drawn over the view, in pixels of its picture, lowest first.
   package let overlay: [Layer]
 
-  /// Creates a request for `view` in `format`. Its labels are not drawn: `Lettering` makes layers of them.
+  /// Creates a request for `view` in `format`. Its labels are not drawn: `Lettering` turns them into layers.
   package init(_ view: ViewConfiguration, as format: Picture.Format, under overlay: [Layer] = []) {
     self.view = view
     self.format = format
@@ -40,7 +40,7 @@ package struct RenderPlanner: Sendable {
     return RenderPlan(source: format, views: views, drawing: drawing(of: drawn, format))
   }
 
-  /// Nil for the reference renderer.
+  /// Returns the drawing steps for views; nil for the reference renderer.
   func drawing(of views: [PlannedView], _ format: Frame.Format) -> FrameDrawing? {
     let sumsWords = tuning.boxes == .words
     guard tuning.boxes != .none,
@@ -65,15 +65,15 @@ package struct RenderPlanner: Sendable {
     ).view
   }
 
-  /// Whether Y'CbCr planes are made from a drawn R'G'B' picture, instead of reducing R'G'B' again for each plane.
-  /// Each pixel, and so each result, is off by at most half a code.
+  /// Returns whether Y'CbCr planes are made from a drawn R'G'B' picture, instead of reducing R'G'B' again for
+  /// each plane. Each pixel, and so each result, is off by at most half a code.
   private func isDrawnAsPixels(
     _ format: Frame.Format, _ view: ViewConfiguration, _ output: Picture.Format
   ) -> Bool {
     tuning.boxes != .none && (format.pixelFormat.isRGB || view.light == .linear) && output != .rgba
   }
 
-  /// The part of an upright frame that a view shows, and its position in the target.
+  /// Returns the part of an upright frame that a view shows, and its position in the target.
   ///
   /// - Throws: `WordError` if the crop is not inside the frame, or the size exceeds the limits.
   func placement(
@@ -91,8 +91,8 @@ package struct RenderPlanner: Sendable {
     return (crop, placement)
   }
 
-  /// The size of a view's pictures for frames of an upright `size`. A crop that is not inside the frame counts as the
-  /// whole frame.
+  /// Returns the size of a view's pictures for frames of an upright `size`. A crop that is not inside the
+  /// frame counts as the whole frame.
   ///
   /// - Throws: `WordError` if the size exceeds the limits.
   package func size(of view: ViewConfiguration, in size: Size) throws(WordError) -> Size {
@@ -131,7 +131,7 @@ package struct RenderPlanner: Sendable {
     throw WordError(key, "\(side) is not from 1 to \(Size.maximumSide) (view '\(view.name)')")
   }
 
-  /// Why a picture of this size is refused; nil if it is allowed.
+  /// Returns the reason to refuse a picture of this size; nil if it is allowed.
   func refusal(of size: Size) -> String? {
     guard max(size.width, size.height) <= tuning.maximumTargetSide else {
       return "\(size) is beyond this device's limit of \(tuning.maximumTargetSide) a side"
@@ -149,7 +149,8 @@ private struct ViewLayout {
   let view: ViewConfiguration
   let tuning: RenderTuning
 
-  /// Whether R'G'B' is filtered: the frame has no luma and chroma planes, or linear light needs all three components.
+  /// Whether R'G'B' is filtered: the frame has no luma and chroma planes, or linear light needs all three
+  /// components.
   private var isFilteredAsRGB: Bool { format.pixelFormat.isRGB || view.light == .linear }
 
   func planned(as picture: Picture.Format, _ composition: PlannedComposition? = nil) -> PlannedView {

@@ -4,10 +4,10 @@
 package struct RenderTuning: Sendable, Hashable {
   /// The longest side of a target, in pixels.
   package let maximumTargetSide: Int
-  /// How pictures are drawn.
+  /// Where shaders read a frame, and how many outputs a fragment computes.
   package let boxes: BoxPacking
-  /// The number of drawings of one kind, ratio and alignment before a program is compiled for them alone. Until then,
-  /// and where none pays, programs for all ratios draw the same picture.
+  /// The number of drawings of one kind, ratio and alignment before a program is compiled for them. Until
+  /// then, and where such a program does not pay off, generic programs draw the same picture.
   package var specialisesAfter: Int
   /// How samples are uploaded and pictures downloaded.
   package let transfer: FrameTransfer
@@ -38,22 +38,23 @@ package struct RenderTuning: Sendable, Hashable {
     maximumTargetSide: .max, boxes: .none)
 }
 
-/// Where shaders read a frame, and the number of outputs that one computes at once.
+/// Where shaders read a frame, and how many outputs a fragment computes.
 package enum BoxPacking: Sendable, Hashable {
   /// Nowhere: the reference renderer.
   case none
   /// In textures of four-byte texels; four outputs.
   case texels
-  /// In buffers; sixteen outputs, or eight pixels, where boxes repeat evenly, otherwise four. For software renderers.
+  /// In buffers; sixteen outputs, or eight pixels, where boxes repeat evenly, otherwise four. For software
+  /// renderers.
   case words
 }
 
 /// How samples reach a device and pictures return.
 package enum FrameTransfer: Sendable, Hashable {
-  /// Directly between memory and textures, one frame at a time. For software renderers, where a buffer in between
-  /// would only add a copy.
+  /// Directly between memory and textures, one frame at a time. For software renderers, where a buffer in
+  /// between would only add a copy.
   case direct
-  /// Through buffers that the device reads and writes while the CPU does other work. `framesInFlight`, at least 1, is
-  /// the number of frames under way at the same time.
+  /// Through buffers that the device reads and writes while the CPU does other work. `framesInFlight`, at
+  /// least 1, is the number of frames under way at the same time.
   case buffered(framesInFlight: Int)
 }

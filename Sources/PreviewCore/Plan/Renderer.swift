@@ -23,10 +23,10 @@ package protocol Renderer: Sendable {
   /// - Throws: `Failure` if the frames can't be drawn.
   func render(_ frames: [Frame?], _ plan: ScenePlan) async throws(Failure) -> Picture
 
-  /// Like `render(_:_:)`, and also measures the passes of all views with the device's timer queries.
+  /// Draws like `render(_:_:)`, and also measures the passes of all views with the device's timer queries.
   ///
-  /// - Returns: the pictures, and the time: nil if the renderer has no timer (the default) or the measurement was
-  ///   interrupted.
+  /// - Returns: the pictures, and the time: nil if the renderer has no timer (the default) or the measurement
+  ///   was interrupted.
   /// - Throws: `Failure` if the frame can't be drawn.
   func renderTimed(
     _ frame: Frame, _ plan: RenderPlan

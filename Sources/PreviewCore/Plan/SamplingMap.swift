@@ -1,5 +1,5 @@
-// Maps output samples to source positions along one axis. Exact: integers over a common denominator, so that no
-// driver, compiler or order of operations can move a tap.
+// Maps output samples to source positions along one axis. Exact: integers over a common denominator, so that
+// no driver, compiler or order of operations can move a tap.
 
 /// The kernel that a `Filter` uses along one axis.
 package enum Kernel: String, Sendable, Hashable {
@@ -118,10 +118,11 @@ package struct SamplingMap: Sendable, Hashable, CustomStringConvertible {
   /// Source samples per output sample, times `denominator`.
   var ratio: Int { 4 * output.step * window.length * source.scale.decoded }
 
-  /// The centre of output sample `index` in the source's plane (sample k covers k...k+1), times `denominator`.
+  /// Returns the centre of output sample `index` in the source's plane (sample k covers k...k+1), times
+  /// `denominator`.
   ///
-  /// Position x of the reference is luma position X = x * eighths / 8; that is chroma position X/s + (centred: 0;
-  /// left: 1/2 - 1/(2s)).
+  /// Position x of the reference is luma position X = x * eighths / 8; that is chroma position X/s +
+  /// (centred: 0; left: 1/2 - 1/(2s)).
   func position(of index: Int) -> Int {
     let twicePlaced = (2 * index + 1) * output.step - 2 * output.start
     // In pixels of the crop as seen, over 2 * output.length * window.denominator.
@@ -134,8 +135,8 @@ package struct SamplingMap: Sendable, Hashable, CustomStringConvertible {
       + (source.siting == .left ? (source.subsampling - 1) * pixel * reference : 0)
   }
 
-  /// The fraction of output sample `index` that the picture covers, 0...1; the rest is background. The part beyond
-  /// the target is ignored.
+  /// Returns the fraction of output sample `index` that the picture covers, 0...1; the rest is background.
+  /// The part beyond the target is ignored.
   func coverage(of index: Int) -> Double {
     let first = index * output.step
     let last = min(first + output.step, output.target)

@@ -4,8 +4,8 @@ internal import Glibc
 
 /// A fixed number of (index, weight) pairs per output sample along an axis.
 ///
-/// A sample's weights add up to 1. Indices lie inside the crop: taps beyond its edge are moved to the edge sample.
-/// Unused pairs repeat the last index with weight 0.
+/// A sample's weights add up to 1. Indices lie inside the crop: taps beyond its edge are moved to the edge
+/// sample. Unused pairs repeat the last index with weight 0.
 package struct TapTable: Sendable, Equatable {
   /// The number of output samples.
   package let sampleCount: Int
@@ -26,7 +26,7 @@ package struct TapTable: Sendable, Equatable {
     self.init(samples, coverage: TapTable.coverage(of: map))
   }
 
-  /// The fraction of each output sample that the picture covers, 0...1.
+  /// Returns the fraction of each output sample that the picture covers, 0...1.
   package static func coverage(of map: SamplingMap) -> [Double] {
     (0..<map.output.sampleCount).map(map.coverage(of:))
   }
@@ -57,7 +57,7 @@ private struct Tap {
 }
 
 extension SamplingMap {
-  /// The taps of one output sample in index order, merged at the crop's edges.
+  /// Returns the taps of one output sample in index order, merged at the crop's edges.
   fileprivate func taps(of index: Int) -> [Tap] {
     let position = position(of: index)
     switch kernel {
@@ -70,7 +70,7 @@ extension SamplingMap {
     }
   }
 
-  /// The sample that contains `position`, as seen; on a boundary, the one seen later.
+  /// Returns the sample that contains `position`, as seen; on a boundary, the one seen later.
   private func nearest(to position: Int) -> Int {
     source.isReversed
       ? -floorDivide(-position, by: denominator) - 1 : floorDivide(position, by: denominator)
@@ -95,8 +95,8 @@ extension SamplingMap {
     }
   }
 
-  /// Samples `kernel`, which is 0 beyond `radius`, and normalises the weights. A ratio above 1 widens the kernel, which
-  /// prevents aliasing.
+  /// Samples `kernel`, which is 0 beyond `radius`, and normalises the weights. A ratio above 1 widens the
+  /// kernel, which prevents aliasing.
   private func widened(around position: Int, radius: Double, _ kernel: (Double) -> Double) -> [Tap] {
     let centre = Double(position) / Double(denominator)
     let scale = max(1, Double(ratio) / Double(denominator))
@@ -125,9 +125,10 @@ extension SamplingMap {
   }
 }
 
-/// The cubics of D. Mitchell and A. Netravali ("Reconstruction Filters in Computer Graphics", SIGGRAPH 1988) for
-/// |x| < 2, else 0. With b = 0 they are the kernels of R. Keys ("Cubic Convolution Interpolation for Digital Image
-/// Processing", IEEE Trans. ASSP 29, 1981) for a = -c; c = 1/2 is the Catmull-Rom spline.
+/// Returns the cubics of D. Mitchell and A. Netravali ("Reconstruction Filters in Computer Graphics",
+/// SIGGRAPH 1988) for |x| < 2, else 0. With b = 0 they are the kernels of R. Keys ("Cubic Convolution
+/// Interpolation for Digital Image Processing", IEEE Trans. ASSP 29, 1981) for a = -c; c = 1/2 is the
+/// Catmull-Rom spline.
 private func cubic(_ x: Double, b: Double, c: Double) -> Double {
   let x = abs(x)
   guard x >= 1 else { return (((12 - 9 * b - 6 * c) * x + (12 * b + 6 * c - 18)) * x * x + 6 - 2 * b) / 6 }
@@ -135,7 +136,7 @@ private func cubic(_ x: Double, b: Double, c: Double) -> Double {
   return (((-b - 6 * c) * x + (6 * b + 30 * c)) * x * x - (12 * b + 48 * c) * x + 8 * b + 24 * c) / 6
 }
 
-/// The Lanczos kernel (C. Lanczos; Duchon 1979): sinc(x) sinc(x / 3) for |x| < 3, else 0.
+/// Returns the Lanczos kernel (C. Lanczos; Duchon 1979): sinc(x) sinc(x / 3) for |x| < 3, else 0.
 private func lanczos3(_ x: Double) -> Double {
   guard abs(x) < 3 else { return 0 }
   guard abs(x) > 1e-12 else { return 1 }

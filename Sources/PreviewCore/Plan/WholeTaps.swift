@@ -1,10 +1,10 @@
-// A map's weights as whole numbers, which shaders add up exactly, for drawing in two passes: sums of rows, then sums of
-// their columns.
+// A map's weights as whole numbers, which shaders add up exactly, for drawing in two passes: sums of rows,
+// then sums of their columns.
 
 /// The taps of a map with whole weights that add up to the same total for each output.
 ///
-/// Boxes and pairs of neighbours have few different fractions, so their weights are exact. Others are rounded to sixteen
-/// bits, in units so small that the sum of all errors stays far below half a code.
+/// Boxes and pairs of neighbours have few different fractions, so their weights are exact. Others are rounded
+/// to sixteen bits, in units so small that the sum of all errors stays far below half a code.
 package struct WholeTaps: Sendable, Equatable {
   package let table: TapTable
   /// One per tap of `table`; within sixteen bits.
@@ -17,7 +17,7 @@ package struct WholeTaps: Sendable, Equatable {
     let largest = table.weights.reduce(0) { max($0, abs($1)) }
     // One less than fits, because rounding may add it.
     let total = map.exactTotal ?? Int(Double(WholeTaps.largestWeight - 1) / max(largest, 1e-9))
-    // Sums up to each tap are rounded, so that all of an output's weights add up to the total, however many they are.
+    // Rounds the running sum instead of each weight, so that an output's weights always add up to the total.
     var weights: [Int] = []
     weights.reserveCapacity(table.weights.count)
     for first in stride(from: 0, to: table.weights.count, by: table.tapCount) {
@@ -35,12 +35,12 @@ package struct WholeTaps: Sendable, Equatable {
   fileprivate static let largestWeight = Int(Int16.max)
 }
 
-/// The taps of each output as a run of neighbouring samples with one weight, which are added up before they are weighed,
-/// and at least two single ones.
+/// The taps of each output, split into a run of neighbouring samples with equal weights, which are summed
+/// before they are weighted, and single taps.
 package struct TapRuns: Sendable, Equatable {
-  /// For each output: its run's first sample, how many there are, and their weight.
+  /// For each output, the run's first sample, length and weight.
   package let runs: [SIMD3<Int>]
-  /// Single taps of each output.
+  /// The number of single taps per output.
   package let singleCount: Int
   /// `singleCount` sample indices and weights for each output. Unused ones have the weight 0.
   package let singles: [SIMD2<Int>]
@@ -53,7 +53,7 @@ package struct TapRuns: Sendable, Equatable {
       let used = (first..<first + count).filter { taps.weights[$0] != 0 }
         .map { SIMD2(taps.table.indices[$0], taps.weights[$0]) }
       var run = TapRuns.longest(used)
-      // Shaders take at least one pair of single taps.
+      // Shaders read at least one pair of single taps.
       if run.count > 1, run.count == used.count { run = 1..<used.count - 1 }
       runs.append(run.isEmpty ? .zero : SIMD3(used[run.lowerBound].x, run.count, used[run.lowerBound].y))
       singles.append(Array(used[..<run.lowerBound] + used[run.upperBound...]))
@@ -67,7 +67,7 @@ package struct TapRuns: Sendable, Equatable {
     }
   }
 
-  /// The longest run of neighbours with one weight.
+  /// Returns the longest run of neighbours with equal weights.
   private static func longest(_ taps: [SIMD2<Int>]) -> Range<Int> {
     var (longest, start) = (0..<0, 0)
     for index in taps.indices.dropFirst() {
@@ -79,7 +79,7 @@ package struct TapRuns: Sendable, Equatable {
 }
 
 extension SamplingMap {
-  /// The least total for which all weights are whole; nil if there is none within sixteen bits.
+  /// The smallest total for which all weights are whole; nil if there is none within sixteen bits.
   fileprivate var exactTotal: Int? {
     let (whole, start): (Int, Int)
     switch kernel {
@@ -92,7 +92,7 @@ extension SamplingMap {
     return total <= WholeTaps.largestWeight ? total : nil
   }
 
-  /// How a sum of rows is stored in sixteen bits: its code times `scale` plus `offset`.
+  /// Returns how a sum of rows is stored in sixteen bits: its code times `scale` plus `offset`.
   ///
   /// Sums of few parts are stored exactly. Negative weights take sums beyond 0...255: by up to 70.5 codes for
   /// Lanczos (at a ratio of 1.04), 34.3 for bicubic, 17.9 for Mitchell.
@@ -104,25 +104,25 @@ extension SamplingMap {
 
 /// The second pass's weights along a row, for four outputs at a time.
 ///
-/// A record of four outputs is one texel of four words: the first texel of sums that they read, counted from the first
-/// that is summed, and the part of each
-/// that the picture covers; then their weights, for two samples a texel: word i holds those of output i, the first
-/// sample's in its lower half.
+/// A record of four outputs starts with one texel of four words: the first texel of sums that they read,
+/// counted from the first texel that is summed, and the fraction of each output that the picture covers.
+/// Their weights follow, for two samples a texel: word i holds those of output i, the first sample's in its
+/// lower half.
 package struct ColumnWeights: Sendable {
-  /// How samples lie in the sums of a stored row, in texels of eight.
+  /// The layout of samples in the sums of a stored row, in texels of eight samples.
   package struct Layout: Sendable, Hashable {
     /// Stored samples from one sample of a component to the next: 1, 2, 3 or 4.
     package let step: Int
 
     package init(step: Int) { self.step = step }
 
-    /// The fewest samples that are whole texels.
+    /// The smallest number of samples that fills whole texels.
     package var samplesPerWindow: Int { step == 3 ? 8 : 8 / step }
-    /// Their texels.
+    /// The number of texels that they fill.
     package var texelsPerWindow: Int { step == 3 ? 3 : 1 }
 
-    /// The texels of a stored row that hold these samples, an even first one and an even number: two are summed at a
-    /// time.
+    /// Returns the texels of a stored row that hold these samples. The first index and the count are even,
+    /// because two texels are summed at a time.
     package func texels(of samples: ClosedRange<Int>) -> Range<Int> {
       let first = samples.lowerBound / samplesPerWindow * texelsPerWindow
       let end = (samples.upperBound / samplesPerWindow + 1) * texelsPerWindow
@@ -130,7 +130,7 @@ package struct ColumnWeights: Sendable {
     }
   }
 
-  /// Windows that each four outputs read.
+  /// The number of windows that four outputs read.
   package let windowCount: Int
   /// Texels of four words from one record to the next.
   package let recordLength: Int
@@ -175,14 +175,14 @@ package struct ColumnWeights: Sendable {
   }
 }
 
-/// The weights of a map whose outputs are single samples, or lie between two: a word for each output, with the first
-/// sample in its lower 17 bits and the weight of the next above them.
+/// The weights of a map whose outputs are single samples, or lie between two: a word for each output, with
+/// the first sample in its lower 17 bits and the weight of the next above them.
 package struct NeighbourWeights: Sendable {
   package let words: [UInt32]
   /// The sum of an output's weights.
   package let total: Int
 
-  /// Whether a map's samples have a place in 17 bits.
+  /// Returns whether a map's sample indices fit into 17 bits.
   static func fit(_ map: SamplingMap) -> Bool { map.source.samples.upperBound < 1 << 17 }
 
   package init(_ map: SamplingMap) {
@@ -196,8 +196,9 @@ package struct NeighbourWeights: Sendable {
     }
   }
 
-  /// Whether each four outputs read at most sixteen bytes of a row, from that multiple of eight on where the lesser of their
-  /// ends lies. Samples are `step` bytes apart, and those of components begin at `firsts`.
+  /// Returns whether any four outputs read at most sixteen bytes of a row, starting at the multiple of eight
+  /// at or below the lower of their two ends. Samples are `step` bytes apart; those of components begin at
+  /// `firsts`.
   package func fitWindows(step: Int, firsts: [Int]) -> Bool {
     guard let least = firsts.min(), let most = firsts.max() else { return false }
     return stride(from: 0, to: words.count, by: 4).allSatisfy { start in

@@ -25,7 +25,7 @@ package struct WordColumns: Sendable, Hashable {
     guard map.kernel == .box, 16 * map.ratio % unit == 0, outputsPerGroup * map.ratio % unit == 0 else {
       return nil
     }
-    /// The start of an output's box, times `unit`.
+    /// Returns the start of an output's box, times `unit`.
     func boxStart(_ output: Int) -> Int { map.position(of: output) - map.ratio / 2 }
     let isReversed = map.source.isReversed
     let leftmost = boxStart(isReversed ? outputsPerGroup - 1 : 0)

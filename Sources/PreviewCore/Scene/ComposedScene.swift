@@ -1,6 +1,6 @@
 // A scene turned into layers, and the frames that they show.
 
-/// A still picture, such as an avatar. Compared by identity, so that its texture is kept.
+/// A still picture, such as an avatar. Compared by identity, so that its texture is reused.
 public final class StillImage: Sendable, Hashable {
   /// The picture.
   package let frame: Frame
@@ -8,7 +8,7 @@ public final class StillImage: Sendable, Hashable {
   /// Creates an image that shows `frame`.
   public init(_ frame: Frame) { self.frame = frame }
 
-  /// Whether both are the same object.
+  /// Returns whether both are the same object.
   public static func == (one: StillImage, other: StillImage) -> Bool { one === other }
 
   /// Hashes the object's identity.
@@ -17,7 +17,7 @@ public final class StillImage: Sendable, Hashable {
 
 /// The frame that a layer shows; the renderer's caller looks it up.
 package enum FrameReference: Sendable, Hashable {
-  /// The newest frame of a source that existed `delay` ago; if none did, the oldest kept.
+  /// The newest frame of a source that existed `delay` ago; if there is none, the oldest buffered frame.
   case source(String, delay: Duration = .zero)
   case image(StillImage)
 }
@@ -33,7 +33,7 @@ package struct ComposedScene: Sendable, Hashable {
     self.inputs = inputs
   }
 
-  /// The same scene with changed views; `change` receives each view and its input's index.
+  /// Returns the scene with changed views; `change` receives each view and its input's index.
   package func mapViews<Failure: Error>(
     _ change: (ViewConfiguration, Int) throws(Failure) -> ViewConfiguration
   ) throws(Failure) -> ComposedScene {
@@ -64,7 +64,7 @@ struct LayerStack {
   private(set) var inputs: [FrameReference] = []
   private var indices: [FrameReference: Int] = [:]
 
-  /// The input index of a frame; added if it is new.
+  /// Returns the input index of a frame, which is added if it is new.
   mutating func input(_ reference: FrameReference) -> Int {
     if let index = indices[reference] { return index }
     indices[reference] = inputs.count
@@ -100,8 +100,8 @@ struct LayerStack {
 }
 
 extension Rectangle {
-  /// Positions for items of these sizes in a centred vertical stack inside this rectangle. Items that do not fit are
-  /// dropped from the end.
+  /// Returns positions for items of these sizes in a centred vertical stack inside this rectangle. Items that
+  /// do not fit are dropped from the end.
   func column(_ sizes: [Size], spacing: Int) -> [Rectangle] {
     var sizes = sizes[...]
     func height(_ sizes: ArraySlice<Size>) -> Int {

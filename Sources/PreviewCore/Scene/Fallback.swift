@@ -1,4 +1,4 @@
-// What is shown in place of a source that gives no pictures, by its state.
+// The pictures shown in place of a source that delivers no frames, by its state.
 
 /// The picture to show in each state.
 public struct Fallback: Sendable, Hashable {
@@ -34,8 +34,9 @@ public struct Fallback: Sendable, Hashable {
 
   package static let standard = Fallback()
 
-  /// The picture to show in a state. Without a frame, `lastFrameDimmed` becomes a gradient with a camera while the source
-  /// is being opened, otherwise `noSignal`. A live source of which no frame can be shown counts as stalled.
+  /// Returns the picture to show in a state. Without a frame, `lastFrameDimmed` becomes a gradient with a
+  /// camera while the source is being opened, otherwise `noSignal`. A live source whose frames can't be shown
+  /// counts as stalled.
   package func picture(for state: SourceState, hasFrame: Bool) -> Picture {
     let isOpening = state == .opening || state == .idle
     let picture =
@@ -57,8 +58,8 @@ extension Fallback {
     case avatar(StillImage)
     /// A gradient, with an optional icon for what is missing.
     case gradient(LinearGradient = .dusk, icon: Icon? = nil)
-    /// The last frame, dimmed, with the reason. If there is none: a gradient with a camera icon while the source is
-    /// being opened, otherwise `noSignal`.
+    /// The last frame, dimmed, with the reason. If there is none: a gradient with a camera icon while the
+    /// source is being opened, otherwise `noSignal`.
     case lastFrameDimmed
     /// Dim bars with NO SIGNAL, the reason and the time since.
     case noSignal

@@ -68,9 +68,9 @@ struct FallbackDrawing {
     }
   }
 
-  // MARK: words
+  // MARK: text
 
-  /// One line about what happened. For a source that was switched off, only if a text is given.
+  /// One line about the outage. Nil for a source that is switched off without a reason.
   private var caption: Bitmap? {
     switch outage.state {
     case .off where outage.reason.isEmpty: nil
@@ -79,14 +79,14 @@ struct FallbackDrawing {
     }
   }
 
-  /// The time, with the day unless it is today.
+  /// The start of the outage, with the date unless it is today.
   private var since: String {
     let moment = time.at(outage.since)
     let isToday = Label.TimeFormat.day.text(of: moment) == Label.TimeFormat.day.text(of: time)
     return "since " + (isToday ? Label.TimeFormat.clock : .standard).text(of: moment)
   }
 
-  /// Nil if the area is too small for legible text.
+  /// Returns the text's bitmap; nil if the area is too small for legible text.
   private func bitmap(_ words: String, size: Int, weight: Label.Font.Weight = .regular) -> Bitmap? {
     let room = Size(width: area.frame.width - 4 * spacing, height: area.frame.height - 2 * spacing)
     guard shorterSide >= 48, room.width > 0, room.height > 0 else { return nil }
@@ -96,7 +96,7 @@ struct FallbackDrawing {
 }
 
 extension Outage {
-  /// The reason, for people.
+  /// The reason, as text for people.
   fileprivate var words: String {
     guard reason.isEmpty else { return reason }
     return switch state {
@@ -109,9 +109,10 @@ extension Outage {
 }
 
 extension Fallback {
-  /// The fallback picture for a view of a source that delivers no frames, at the view's size: its layers, and the
-  /// frames that they show. `source` refers to the last frame, if there is one, which was captured at `captured`: the view's
-  /// labels show that time, or none. Without `text`, no text is drawn.
+  /// Returns the fallback picture of a view whose source delivers no frames, at the view's size: its layers,
+  /// and the frames that they show. `source` refers to the last frame, if there is one, which was captured at
+  /// `captured`. Time labels show that time; if it is nil, they are left out. Without `text`, no text is
+  /// drawn.
   package func composed(
     size: Size, outage: Outage, of source: String, hasFrame: Bool, view: ViewConfiguration,
     capturedAt captured: WallClockTime? = nil, at time: WallClockTime, text: (any TextRenderer)?
@@ -129,8 +130,8 @@ extension Fallback {
   }
 }
 
-/// The pattern behind NO SIGNAL: colour bars, dim enough for text on them. A few pixels, to be scaled to any size with
-/// sharp edges.
+/// The pattern behind NO SIGNAL: colour bars, dim enough for text on them. A few pixels, to be scaled to any
+/// size with sharp edges.
 private enum NoSignalPattern {
   /// The columns' colours, light to dark.
   private static let bars: [RGBColor] = [

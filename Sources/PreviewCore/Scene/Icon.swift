@@ -2,7 +2,7 @@
 import Synchronization
 
 extension Fallback {
-  /// An icon that says what is missing.
+  /// An icon that shows what is missing.
   public enum Icon: String, Sendable, Hashable, CaseIterable {
     /// A microphone.
     case microphone
@@ -20,7 +20,8 @@ extension Fallback {
     /// The allowed sides, in pixels.
     package static let sides = 1...1024
 
-    /// The icon in a square of `side` pixels, clamped to 1...1024. Repeated calls usually return the identical bitmap.
+    /// Returns the icon in a square of `side` pixels, clamped to 1...1024. Repeated calls usually return the
+    /// identical bitmap.
     package func bitmap(side: Int, color: RGBColor = .white) -> Bitmap {
       let side = min(max(side, Icon.sides.lowerBound), Icon.sides.upperBound)
       return IconCache.shared.bitmap(IconDrawing(icon: self, side: side, color: color))
@@ -29,7 +30,8 @@ extension Fallback {
 }
 
 extension StillImage {
-  /// Creates a square picture of an icon on a plain colour, such as the avatar of somebody without a photograph.
+  /// Creates a square picture of an icon on a plain colour, such as an avatar for a person without a
+  /// photograph.
   ///
   /// - Parameters:
   ///   - icon: the icon.
@@ -80,7 +82,7 @@ private struct IconDrawing: Hashable {
 /// Recently used bitmaps, so that the same icon is the same object.
 private final class IconCache: Sendable {
   static let shared = IconCache()
-  /// Bytes of pixels kept, besides the last icon's.
+  /// The most pixels to cache, besides the last icon's.
   private static let limit = 4 << 20
 
   private let bitmaps = Mutex<[(drawing: IconDrawing, bitmap: Bitmap)]>([])
@@ -105,8 +107,8 @@ private final class IconCache: Sendable {
   }
 }
 
-/// A shape in a square of 24 x 24 units, y down, as a signed distance function: the distance to the edge, negative inside
-/// (Quilez, "2D distance functions").
+/// A shape in a square of 24 x 24 units, y down, as a signed distance function: the distance to the edge,
+/// negative inside (Quilez, "2D distance functions").
 private indirect enum IconShape {
   /// All points within `radius` of a line segment; a disc if both ends are the same.
   case capsule(SIMD2<Double>, SIMD2<Double>, radius: Double)
@@ -123,7 +125,7 @@ private indirect enum IconShape {
   /// The points in the first shape but not in the second.
   case difference(IconShape, IconShape)
 
-  /// The distance to the edge; negative inside.
+  /// Returns the distance to the edge; negative inside.
   func distance(_ point: SIMD2<Double>) -> Double {
     switch self {
     case .capsule(let start, let end, let radius):
@@ -160,7 +162,7 @@ private indirect enum IconShape {
     return length(point - start - line * along)
   }
 
-  /// The distance to the nearest side; inside if a ray to the right crosses an odd number of sides.
+  /// Returns the distance to the nearest side; inside if a ray to the right crosses an odd number of sides.
   private static func toPolygon(_ point: SIMD2<Double>, _ corners: [SIMD2<Double>]) -> Double {
     var distance = Double.infinity
     var isInside = false
@@ -206,7 +208,7 @@ extension Fallback.Icon {
     }
   }
 
-  /// A diagonal line across the icon, with a gap on its side.
+  /// Returns the icon with a diagonal line across it and a gap beside the line.
   private static func struckOut(_ icon: Fallback.Icon) -> IconShape {
     .union([
       .difference(icon.shape, .capsule([4, 3.4], [20.6, 20], radius: 2)),

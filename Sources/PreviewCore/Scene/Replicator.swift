@@ -1,7 +1,7 @@
 // Draws one tile many times with a step in between, like Core Animation's CAReplicatorLayer.
 
-/// Draws several instances of a tile. Instance 0 is the unchanged tile. Each further instance is drawn above the
-/// previous and changed once more.
+/// Draws several instances of a tile. Instance 0 is the unchanged tile. Each further instance is drawn above
+/// the previous and changed once more.
 public struct Replicator: Sendable, Hashable {
   /// The number of instances, 1...64.
   public var instanceCount: Int

@@ -1,8 +1,8 @@
 // Turns a scene into layers: the background, the tiles from lowest to highest, then the labels.
 
 extension Scene {
-  /// The scene's layers at a given time, and the frames that they show. `sources` are the states of the tiles'
-  /// sources, by name. Without `text`, no text is drawn.
+  /// Returns the scene's layers at a given time, and the frames that they show. `sources` are the states of
+  /// the tiles' sources, by name. Without `text`, no text is drawn.
   ///
   /// - Throws: `WordError` if the scene is invalid or a source does not exist.
   package func composed(
@@ -50,7 +50,7 @@ extension Scene {
 }
 
 extension Scene.Layout {
-  /// The radius for tiles without their own; nil if the layout has none.
+  /// Returns the radius for tiles without their own; nil if the layout has none.
   fileprivate func cornerRadius(of index: Int) -> Double? {
     if case .inset(let inset) = self, index > 0 { inset.cornerRadius } else { nil }
   }
@@ -109,7 +109,7 @@ private struct TileDrawing {
 }
 
 extension Layer {
-  /// The same layer with a further transform about `center`, instead of about the layer's own.
+  /// Returns the layer with a further transform about `center`, instead of about the layer's own centre.
   fileprivate func transformed(by further: AffineTransform, about center: SIMD2<Double>) -> Layer {
     guard further != .identity else { return self }
     let own = frame.center - center

@@ -1,10 +1,11 @@
-// Layouts of a scene's tiles: a grid, one large tile with a strip, pictures in a picture, or free placement.
+// Layouts of a scene's tiles: a grid, one large tile with a strip, inset pictures, or free placement.
 
 extension Scene {
   /// How a scene's tiles are arranged.
   public enum Layout: Sendable, Hashable {
-    /// Rows of tiles of one size, as in video calls. The number of columns is the one that makes tiles of the scene's
-    /// `tileAspect` largest. The last row is centred. Sides differ by a pixel where the picture does not divide evenly.
+    /// Rows of tiles of one size, as in video calls. The number of columns is the one that makes tiles of the
+    /// scene's `tileAspect` largest. The last row is centred. Sides differ by a pixel where the picture does
+    /// not divide evenly.
     case grid
     /// Tile `main` is large; the others form a strip at an edge.
     case spotlight(main: Int = 0, strip: Strip = Strip())
@@ -30,8 +31,8 @@ extension Scene {
 
     /// The edge that the strip lies at.
     public var edge: Edge
-    /// The strip's thickness as a fraction of the picture's width (left, right) or height (top, bottom); above 0, below
-    /// 1.
+    /// The strip's thickness as a fraction of the picture's width (left, right) or height (top, bottom);
+    /// above 0, below 1.
     public var share: Double
 
     /// Creates a strip. The default is a fifth of the picture, at the bottom.
@@ -41,7 +42,7 @@ extension Scene {
     }
   }
 
-  /// Small pictures inside a large one.
+  /// Small pictures inside a large one (picture in picture).
   public struct Inset: Sendable, Hashable {
     /// A corner of the picture.
     public enum Corner: String, Sendable, Hashable, CaseIterable {
@@ -55,11 +56,11 @@ extension Scene {
       case bottomRight
     }
 
-    /// The corner that they are stacked in.
+    /// The corner that the insets are stacked in.
     public var corner: Corner
-    /// Their width as a fraction of the picture's width; above 0, at most 1.
+    /// The width of an inset as a fraction of the picture's width; above 0, at most 1.
     public var share: Double
-    /// Pixels to the picture's edges. The distance between insets is the scene's gap.
+    /// Pixels from the insets to the picture's edges. The distance between insets is the scene's gap.
     public var margin: Int
     /// The corner radius of tiles without their own, in pixels.
     public var cornerRadius: Double
@@ -77,17 +78,19 @@ extension Scene {
 }
 
 extension Scene.Layout {
-  /// The tiles' rectangles in a picture.
+  /// Returns the tiles' rectangles in a picture.
   ///
   /// - Parameters:
-  ///   - tiles: 1 to 49 tiles. Only `free` reads them, for their rectangles; the other layouts use their number.
+  ///   - tiles: 1 to 49 tiles. Only `free` reads them, for their rectangles; the other layouts use their
+  ///     number.
   ///   - size: the picture's size.
   ///   - gap: pixels between tiles, and in grids and strips also to the edges.
-  ///   - tileAspect: the aspect ratio for which grids choose their columns, and which tiles in strips and insets
+  ///   - tileAspect: the aspect ratio for which grids choose their columns, and which tiles in strips and
+  ///     insets
   ///     have.
   /// - Returns: one rectangle per tile, in order, in whole pixels, rounded half up.
-  /// - Throws: `WordError` if there are no or too many tiles, a size is empty or beyond 65535, or the tiles do not
-  ///   fit.
+  /// - Throws: `WordError` if there are no or too many tiles, a size is empty or beyond 65535, or the tiles
+  ///   do not fit.
   public func rectangles(
     for tiles: [Tile], in size: Size, gap: Int = 0, tileAspect: Size = Size(width: 16, height: 9)
   ) throws(WordError) -> [Rectangle] {
@@ -132,7 +135,7 @@ extension Scene.Layout {
 }
 
 extension Tile {
-  /// The tile's name in errors; tiles count from 1.
+  /// Returns the tile's name in errors; tiles count from 1.
   func key(at index: Int) -> String { "tile \(index + 1) (\(source))" }
 }
 
@@ -163,15 +166,15 @@ private struct Room {
     }
   }
 
-  /// The number of columns that gives the largest tiles of the wanted shape; among equals, fewest rows, then fewest
-  /// columns. Nil if a tile would have no pixel.
+  /// Returns the number of columns that gives the largest tiles of the wanted shape; among equals, fewest
+  /// rows, then fewest columns. Nil if a tile would have no pixel.
   private func columns(for count: Int) -> Int? {
     var best: (columns: Int, rows: Int, width: Double)?
     for columns in 1...count {
       let rows = (count - 1) / columns + 1
       guard (size.width - gap) / columns > gap, (size.height - gap) / rows > gap else { continue }
-      // The width of the largest tile of the shape in a cell, times the shape's height. Numerators are below 2^33 and
-      // denominators below 50: fractions are equal exactly if their doubles are.
+      // The width of the largest tile of the shape in a cell, times the shape's height. Numerators are below
+      // 2^33 and denominators below 50: fractions are equal exactly if their doubles are.
       let width = min(
         Double((size.width - gap - columns * gap) * aspect.height) / Double(columns),
         Double((size.height - gap - rows * gap) * aspect.width) / Double(rows))
@@ -181,7 +184,7 @@ private struct Room {
     return best?.columns
   }
 
-  /// The start of each of `parts` equal parts of a length, and the end of the last.
+  /// Returns the start of each of `parts` equal parts of a length, and the end of the last.
   private func edges(of length: Int, parts: Int) -> [Int] {
     (0...parts).map { (2 * $0 * length + parts) / (2 * parts) }
   }
@@ -223,7 +226,8 @@ private struct Room {
     return tiles
   }
 
-  /// The start and length of each tile in a strip: of the wanted aspect ratio and centred, or narrower to fit.
+  /// Returns the start and length of each tile in a strip: of the wanted aspect ratio and centred, or
+  /// narrower to fit.
   private func spans(_ count: Int, _ side: Int, _ thickness: Int, _ isAcross: Bool) throws(WordError)
     -> [(position: Int, length: Int)]
   {

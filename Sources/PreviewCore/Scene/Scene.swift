@@ -1,5 +1,5 @@
-// Several sources in one picture, such as a call's grid, a speaker with a strip, or a picture in a picture; and the text
-// form, which is similar to a view's: `grid:size=1280x720,gap=8,radius=12,background=#101418`.
+// Several sources in one picture, such as a call's grid, a speaker with a strip, or a picture in a picture;
+// and the text form, which is similar to a view's: `grid:size=1280x720,gap=8,radius=12,background=#101418`.
 
 /// The layout and appearance of a picture of several sources.
 ///
@@ -11,13 +11,15 @@ public struct Scene: Sendable, Hashable {
   public var size: Size
   /// How the tiles are arranged.
   public var layout: Layout
-  /// 1 to 49 tiles, in layout order. Of tiles with the same `zIndex`, later ones are drawn above earlier ones.
+  /// 1 to 49 tiles, in layout order. Of tiles with the same `zIndex`, later ones are drawn above earlier
+  /// ones.
   public var tiles: [Tile]
-  /// Drawn below all tiles.
+  /// The background, drawn below all tiles.
   public var background: Background
   /// Pixels between tiles, and between tiles and the picture's edges.
   public var gap: Int
-  /// The aspect ratio for which grids maximise their tiles, and which tiles in strips and insets have. Default 16:9.
+  /// The aspect ratio for which grids maximise their tiles, and which tiles in strips and insets have.
+  /// Default 16:9.
   public var tileAspect: Size
   /// The corner radius of tiles without their own, in pixels; 0 is square corners.
   public var cornerRadius: Double
@@ -48,7 +50,7 @@ public struct Scene: Sendable, Hashable {
 }
 
 extension Scene {
-  /// What lies below all tiles.
+  /// The background below all tiles.
   public enum Background: Sendable, Hashable {
     /// A solid colour.
     case color(RGBColor)
@@ -65,21 +67,22 @@ extension Border {
 }
 
 extension Scene {
-  /// The accepted keys, of all layouts.
+  /// The accepted keys of all layouts.
   package static let keys = [
     "size", "gap", "radius", "aspect", "background", "main", "edge", "share", "corner", "margin",
   ]
 
   /// Parses `LAYOUT` or `LAYOUT:KEY=VALUE,KEY=VALUE...`. The caller adds tiles and labels.
   ///
-  /// A layout is `grid`, `spotlight`, `inset` or `free`. All accept `size=WxH` (default 1280x720), `gap=PIXELS` (0),
-  /// `radius=PIXELS` (0; insets 12), `aspect=W:H` (16:9), and `background=#RRGGBB`, `#RRGGBB-#RRGGBB` (a gradient
-  /// downwards) or `blur:SOURCE`. A spotlight also accepts `main=NUMBER` (a tile's index; 0),
-  /// `edge=top|right|bottom|left` (bottom) and `share=PART` (0.2). An inset accepts
-  /// `corner=topLeft|topRight|bottomLeft|bottomRight` (bottomRight), `share=PART` (0.25) and `margin=PIXELS` (16).
+  /// A layout is `grid`, `spotlight`, `inset` or `free`. All accept `size=WxH` (default 1280x720),
+  /// `gap=PIXELS` (0), `radius=PIXELS` (0; insets 12), `aspect=W:H` (16:9), and `background=#RRGGBB`,
+  /// `#RRGGBB-#RRGGBB` (a gradient downwards) or `blur:SOURCE`. A spotlight also accepts `main=NUMBER` (a
+  /// tile's index; 0), `edge=top|right|bottom|left` (bottom) and `share=PART` (0.2). An inset accepts
+  /// `corner=topLeft|topRight|bottomLeft|bottomRight` (bottomRight), `share=PART` (0.25) and `margin=PIXELS`
+  /// (16).
   ///
-  /// - Throws: `WordError` for an unknown layout, a key that is unknown, repeated or of another layout, or a bad
-  ///   value.
+  /// - Throws: `WordError` for an unknown layout, a key that is unknown, repeated or of another layout, or a
+  ///   bad value.
   public init(parsing text: String) throws(WordError) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let layouts: [Substring: Layout] = [

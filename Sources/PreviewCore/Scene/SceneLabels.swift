@@ -1,6 +1,6 @@
-// The labels that a word gives a scene.
+// Presets of labels for a scene.
 
-/// The labels that one word gives a scene.
+/// A preset of labels, selected by a parameter.
 package enum SceneLabels: String, Sendable, CaseIterable {
   case none
   /// The source's name, at the bottom left of each tile.

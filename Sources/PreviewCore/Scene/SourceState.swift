@@ -1,27 +1,27 @@
 // The states of a source. Cameras, events, metrics and HTTP headers use this one list.
 
-/// Whether a source gives pictures, and if not, why.
+/// Whether a source delivers frames, and if not, why.
 public enum SourceState: String, Sendable, Hashable, CaseIterable, Codable {
-  /// Closed: nothing reads it, or it has reached its end.
+  /// Closed: no one reads it, or it has ended.
   case idle
   /// Switched off by the program.
   case off
-  /// Being opened or reopened; there is no picture yet.
+  /// Being opened or reopened; no frame has arrived yet.
   case opening
-  /// Pictures arrive.
+  /// Frames arrive.
   case live
-  /// Open, but no picture has arrived for a while.
+  /// Open, but no frame has arrived for a while.
   case stalled
-  /// Disconnected, or it can't be opened; live sources are tried again.
+  /// Disconnected, or it can't be opened. Live sources are retried.
   case lost
 }
 
-/// A source that gives no pictures: its state, why, and since when.
+/// A source's lack of frames: its state, the reason, and the start.
 package struct Outage: Sendable, Hashable {
   package var state: SourceState
-  /// Why, in a few words, such as `no such device`; empty where the state says all.
+  /// The reason in a few words, such as `no such device`; empty if the state is enough.
   package var reason: String
-  /// In seconds since 1970.
+  /// The start of the outage, in seconds since 1970.
   package var since: Double
 
   package init(_ state: SourceState, reason: String = "", since: Double) {
@@ -33,7 +33,7 @@ package struct Outage: Sendable, Hashable {
 
 /// The state of a source when a scene is composed.
 package struct SourceAppearance: Sendable, Hashable {
-  /// Whether there is any frame of it, however old.
+  /// Whether it has any frame, however old.
   package var hasFrame: Bool
   /// Why it delivers no frames; nil while it is live. A live source without a frame is being opened.
   package var outage: Outage?

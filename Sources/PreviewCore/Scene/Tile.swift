@@ -11,22 +11,22 @@ public struct Tile: Sendable, Hashable {
   public var rectangle: Rectangle?
   /// Tiles with a higher value are drawn above those with a lower one.
   public var zIndex: Int
-  /// In pixels; nil uses the layout's, or else the scene's.
+  /// The corner radius in pixels; nil uses the layout's, or else the scene's.
   public var cornerRadius: Double?
-  /// Drawn along the inside of the tile's edge.
+  /// The border along the inside of the tile's edge.
   public var border: Border?
   /// Whether the tile has the scene's `speakingBorder` instead of `border`.
   public var isSpeaking: Bool
-  /// 0 (invisible) to 1 (opaque), applied to each of the tile's layers.
+  /// The opacity of each of the tile's layers, 0 (invisible) to 1 (opaque).
   public var opacity: Double
-  /// Drawn above the picture or its fallback.
+  /// The label above the picture or its fallback.
   public var label: Label?
   /// Draws the tile, without its label, several times.
   public var replicator: Replicator?
-  /// Shown while the source delivers no frames; nil uses the source's own.
+  /// The pictures shown while the source delivers no frames; nil uses the source's own.
   public var fallback: Fallback?
 
-  /// Creates a tile. By default all of `source` fills it.
+  /// Creates a tile. By default the whole source fills it.
   public init(
     _ source: String, view: ViewConfiguration = ViewConfiguration(), rectangle: Rectangle? = nil,
     zIndex: Int = 0, cornerRadius: Double? = nil, border: Border? = nil,
@@ -48,7 +48,7 @@ public struct Tile: Sendable, Hashable {
 }
 
 extension Tile {
-  /// Its view's labels and its own.
+  /// The labels of its view, and its own.
   package var labels: [Label] { view.labels + (label.map { [$0] } ?? []) }
 
   /// The accepted keys: a view's, except for its size, which the layout sets, and a tile's own.
@@ -59,9 +59,9 @@ extension Tile {
 
   /// Parses `SOURCE` or `SOURCE:KEY=VALUE,KEY=VALUE...`.
   ///
-  /// The view's keys are those of `ViewConfiguration`, including `background=blur`. The tile's are `at=WxH+X+Y`, its
-  /// rectangle in the layout `free`; `z=NUMBER`, its `zIndex` (0); `radius=PIXELS`; and `opacity=PART` from 0 to 1
-  /// (1).
+  /// The view's keys are those of `ViewConfiguration`, including `background=blur`. The tile's are
+  /// `at=WxH+X+Y`, its rectangle in the layout `free`; `z=NUMBER`, its `zIndex` (0); `radius=PIXELS`; and
+  /// `opacity=PART` from 0 to 1 (1).
   ///
   /// - Throws: `WordError` for a tile without a source, an unknown or repeated key, or a bad value.
   public init(parsing text: String) throws(WordError) {

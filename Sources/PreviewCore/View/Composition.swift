@@ -1,5 +1,5 @@
-// A picture made of layers: the common form of scenes, fallbacks, replicators and blurred backgrounds. Plain values;
-// the planner turns them into passes, which both renderers execute.
+// A picture made of layers: the common form of scenes, fallbacks, replicators and blurred backgrounds. Plain
+// values; the planner turns them into passes, which both renderers execute.
 
 /// A stack of layers in a picture of a given size, lowest first. Pixels that no layer covers are black.
 package struct Composition: Sendable, Hashable {
@@ -14,16 +14,16 @@ package struct Composition: Sendable, Hashable {
 
 /// One element of a composition and its position.
 ///
-/// A layer is drawn in its own pixels (those of `frame.size`), clipped to its shape, bordered, colour-adjusted,
-/// placed by `frame` and `transform`, and blended over the layers below by its opacity. Each blend is rounded to
-/// whole codes, halves up.
+/// A layer is drawn in its own pixels (those of `frame.size`), clipped to its shape, bordered,
+/// colour-adjusted, placed by `frame` and `transform`, and blended over the layers below by its opacity. Each
+/// blend is rounded to whole codes, halves up.
 package struct Layer: Sendable, Hashable {
   package var content: LayerContent
   /// Its rectangle in pixels of the composition; it may extend beyond it.
   package var frame: Rectangle
   /// The visible part. Default: all.
   package var shape: LayerShape
-  /// Drawn along the inside of the shape's edge.
+  /// The border along the inside of the shape's edge.
   package var border: Border?
   /// 0 (invisible) to 1 (opaque, the default).
   package var opacity: Double
@@ -49,11 +49,11 @@ package struct Layer: Sendable, Hashable {
 package enum LayerContent: Sendable, Hashable {
   case color(RGBColor)
   case gradient(LinearGradient)
-  /// A view of frame `input`, at the layer's size instead of the view's own. The bars that `fit` and `inside` leave
-  /// are filled with the view's `surround`, and clipped and bordered with it. If that is `.clear`, the layer is only
-  /// the placed picture.
+  /// A view of frame `input`, at the layer's size instead of the view's own. The bars that `fit` and `inside`
+  /// leave are filled with the view's `surround`, and clipped and bordered with it. If that is `.clear`, the
+  /// layer is only the placed picture.
   case view(input: Int, ViewConfiguration)
-  /// The same view, filling the layer, blurred.
+  /// A blurred view that fills the layer.
   case blurred(input: Int, ViewConfiguration, Blur)
   /// A picture made by the program, such as text or an icon. It must have the layer's size.
   case bitmap(Bitmap)
@@ -61,7 +61,8 @@ package enum LayerContent: Sendable, Hashable {
 
 /// The visible part of a layer.
 package enum LayerShape: Sendable, Hashable {
-  /// Everything, with corners rounded by this radius in pixels; at most half the shorter side. 0 is square corners.
+  /// Everything, with corners rounded by this radius in pixels; at most half the shorter side. 0 is square
+  /// corners.
   case rounded(Double)
   /// The largest circle around the centre.
   case circle
@@ -72,7 +73,7 @@ package enum LayerShape: Sendable, Hashable {
 
 /// A line along the inside of an edge.
 public struct Border: Sendable, Hashable {
-  /// In pixels; above 0.
+  /// The width in pixels; above 0.
   public var width: Double
   /// The line's colour.
   public var color: RGBColor
@@ -84,8 +85,8 @@ public struct Border: Sendable, Hashable {
   }
 }
 
-/// A linear gradient as in CSS `linear-gradient` (CSS Images 3, 3.1.1): its line passes through the centre and is
-/// long enough that the corners get the end colours. Encoded codes are interpolated.
+/// A linear gradient as in CSS `linear-gradient` (CSS Images 3, 3.1.1): its line passes through the centre
+/// and is long enough that the corners get the end colours. Encoded codes are interpolated.
 public struct LinearGradient: Sendable, Hashable {
   /// The colour at the line's start.
   public var start: RGBColor
@@ -104,9 +105,9 @@ public struct LinearGradient: Sendable, Hashable {
 
 /// The strength of a blur.
 ///
-/// A blurred view is rendered at one sample (the mean) per `cell` x `cell` pixels, counts rounded up, at least 1. It
-/// is then enlarged with quadratic B-splines (Unser 1999, "Splines: a perfect fit", order 2), repeating the edge
-/// samples.
+/// A blurred view is rendered at one sample (the mean) per `cell` x `cell` pixels, counts rounded up, at
+/// least 1. It is then enlarged with quadratic B-splines (Unser 1999, "Splines: a perfect fit", order 2),
+/// repeating the edge samples.
 package struct Blur: Sendable, Hashable {
   /// The side of a cell in pixels, 2...256.
   package var cell: Int
@@ -122,7 +123,7 @@ package struct ColorAdjustment: Sendable, Hashable {
   /// In codes, for R', G', B'.
   package var offset: SIMD3<Double>
 
-  /// The defaults change nothing.
+  /// Creates an adjustment. The defaults change nothing.
   package init(scale: SIMD3<Double> = [1, 1, 1], offset: SIMD3<Double> = [0, 0, 0]) {
     self.scale = scale
     self.offset = offset
@@ -130,12 +131,13 @@ package struct ColorAdjustment: Sendable, Hashable {
 
   package static let none = ColorAdjustment()
 
-  /// Scales all colours towards black: 0.4 keeps 40 %.
+  /// Returns an adjustment that scales all colours towards black: 0.4 keeps 40 %.
   package static func dimmed(to factor: Double) -> ColorAdjustment {
     ColorAdjustment(scale: SIMD3(repeating: factor))
   }
 
-  /// Applies `self`, then `next`; exact as long as codes stay within 0...255 in between.
+  /// Returns the adjustment that applies `self`, then `next`; exact as long as codes stay within 0...255 in
+  /// between.
   package func followed(by next: ColorAdjustment) -> ColorAdjustment {
     ColorAdjustment(scale: scale * next.scale, offset: offset * next.scale + next.offset)
   }

@@ -8,7 +8,7 @@ public enum ContentMode: String, Sendable, Hashable, CaseIterable {
   case fit
   /// Stretches to the target (scaleToFill, fill).
   case stretch
-  /// Fits without ever enlarging, and shrinks the target to the picture: no bars.
+  /// Scales to fit without enlarging, and shrinks the target to the picture, so that there are no bars.
   case inside
 }
 
@@ -21,7 +21,8 @@ package struct SourceWindow: Sendable, Hashable {
   /// At least 1.
   package let denominator: Int
 
-  /// `start / denominator` and `length / denominator`, reduced: equal windows compare equal.
+  /// Creates the window `start / denominator` and `length / denominator`, reduced, so that equal windows
+  /// compare equal.
   package init(start: Int, length: Int, denominator: Int) {
     let divisor = greatestCommonDivisor(greatestCommonDivisor(denominator, length), start)
     self.start = start / divisor
@@ -30,8 +31,8 @@ package struct SourceWindow: Sendable, Hashable {
   }
 }
 
-/// The result of a content mode: the target size, the rectangle of it that the picture covers, and the window of the
-/// crop (as seen, after rotation) that is scaled into that rectangle.
+/// The result of a content mode: the target size, the rectangle of it that the picture covers, and the window
+/// of the crop (as seen, after rotation) that is scaled into that rectangle.
 package struct Placement: Sendable, Hashable {
   package let target: Size
   /// In whole pixels, inside the target.
@@ -41,8 +42,8 @@ package struct Placement: Sendable, Hashable {
   /// The visible rows of the crop.
   package let windowY: SourceWindow
 
-  /// Places a crop, of this size after rotation, in a target. If only one side is given, the other follows from the
-  /// aspect ratio, rounded half up, at least 1. If neither is given, the target has the crop's size.
+  /// Places a crop, of this size after rotation, in a target. If only one side is given, the other follows
+  /// from the aspect ratio, rounded half up, at least 1. If neither is given, the target has the crop's size.
   package init(of crop: Size, width: Int?, height: Int?, mode: ContentMode) {
     let wholeX = SourceWindow(start: 0, length: crop.width, denominator: 1)
     let wholeY = SourceWindow(start: 0, length: crop.height, denominator: 1)
@@ -93,7 +94,7 @@ package struct Placement: Sendable, Hashable {
   /// The placed picture without the bars.
   var withoutBars: Placement { sampled(placed.size) }
 
-  /// The same part of the crop, scaled to a target of another size.
+  /// Returns the placement of the same part of the crop in a target of another size, without bars.
   func sampled(_ size: Size) -> Placement {
     Placement(target: size, placed: Rectangle(all: size), windowX: windowX, windowY: windowY)
   }
@@ -105,7 +106,7 @@ package struct Placement: Sendable, Hashable {
     self.windowY = windowY
   }
 
-  /// The largest size with `crop`'s aspect ratio inside `target`, rounded to whole pixels.
+  /// Returns the largest size with `crop`'s aspect ratio inside `target`, rounded to whole pixels.
   private static func fitted(_ crop: Size, into target: Size) -> Size {
     target.width * crop.height <= target.height * crop.width
       ? Size(
@@ -116,8 +117,8 @@ package struct Placement: Sendable, Hashable {
         height: target.height)
   }
 
-  /// The middle part of `length` that fills `span` target pixels, at the scale where `other` source pixels fill
-  /// `otherSpan`.
+  /// Returns the middle part of `length` that fills `span` target pixels, at the scale where `other` source
+  /// pixels fill `otherSpan`.
   private static func middle(of length: Int, spanning span: Int, atScaleOf otherSpan: Int, over other: Int)
     -> SourceWindow
   {
@@ -126,7 +127,7 @@ package struct Placement: Sendable, Hashable {
   }
 }
 
-/// `length * numerator / denominator`, rounded half up, at least 1.
+/// Returns `length * numerator / denominator`, rounded half up, at least 1.
 private func scaled(_ length: Int, by numerator: Int, over denominator: Int) -> Int {
   max(1, (2 * length * numerator + denominator) / (2 * denominator))
 }

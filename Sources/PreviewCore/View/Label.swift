@@ -2,7 +2,7 @@
 
 /// Text with an optional background. Lines beyond the maximum width end in an ellipsis.
 public struct Label: Sendable, Hashable {
-  /// What the label shows.
+  /// The content of a label.
   public enum Content: Sendable, Hashable {
     /// A fixed text; newlines begin new lines.
     case text(String)
@@ -10,19 +10,19 @@ public struct Label: Sendable, Hashable {
     case time(TimeFormat = .standard)
   }
 
-  /// What the label shows.
+  /// The text or time to show.
   public var content: Content
   /// The font.
   public var font: Font
   /// The text colour.
   public var color: RGBColor
-  /// Drawn behind the text; nil draws nothing.
+  /// The background behind the text; nil draws none.
   public var background: Background?
   /// The position in the tile or scene.
   public var position: Anchor
   /// The distance to the nearest edges of the tile, in pixels, measured from the background if there is one.
   public var margin: Int
-  /// The text's maximum width, in pixels; nil or a larger value is all the room between the margins.
+  /// The text's maximum width, in pixels; nil or a larger value uses the whole width between the margins.
   public var maximumWidth: Int?
 
   /// Creates a label. The defaults are white text at the bottom left.
@@ -62,9 +62,10 @@ extension Label {
       case bold = 700
     }
 
-    /// A family name known to fontconfig, or `sans`, `serif` or `monospace`. Missing glyphs come from other fonts.
+    /// A family name known to fontconfig, or `sans`, `serif` or `monospace`. Missing glyphs come from other
+    /// fonts.
     public var family: String
-    /// The em size in pixels, 4...512. Nil is a 24th of the shorter side of what the label is drawn in, at least 10.
+    /// The em size in pixels, 4...512. Nil is 1/24 of the shorter side of the tile or picture, at least 10.
     public var size: Int?
     /// The weight.
     public var weight: Weight
@@ -79,7 +80,7 @@ extension Label {
     /// The allowed sizes, in pixels.
     package static let sizes = 4...512
 
-    /// The font with a size, for text in `area`.
+    /// Returns the font with a size for text in `area`.
     fileprivate func sized(for area: Rectangle) -> Font {
       var font = self
       font.size = size ?? min(max(min(area.width, area.height) / 24, 10), Font.sizes.upperBound)
@@ -89,13 +90,13 @@ extension Label {
 
   /// The background of a label.
   public struct Background: Sendable, Hashable {
-    /// Its colour.
+    /// The colour.
     public var color: RGBColor
-    /// 0 (invisible) to 1 (opaque).
+    /// The opacity, 0 (invisible) to 1 (opaque).
     public var opacity: Double
-    /// Pixels to the left and right of the text; half as many, rounded up, above and below.
+    /// The padding in pixels to the left and right of the text; half as much, rounded up, above and below.
     public var padding: Int
-    /// In pixels; drawn as at most half the height.
+    /// The corner radius in pixels; drawn as at most half the height.
     public var cornerRadius: Double
 
     /// Creates a background. The default is a pill of half-transparent black.
@@ -130,9 +131,9 @@ extension Label {
     /// Bottom right corner.
     case bottomRight
 
-    /// The position of a rectangle of `size` in `area`, `margin` pixels from the edges that it is aligned with. When
-    /// centred, an odd pixel is left over at the right or bottom. In an area that is too small, it may extend beyond
-    /// it.
+    /// Returns the position of a rectangle of `size` in `area`, `margin` pixels from the edges that it is
+    /// aligned with. When centred, an odd pixel is left over at the right or bottom. In an area that is too
+    /// small, it may extend beyond it.
     package func place(_ size: Size, in area: Rectangle, margin: Int) -> Rectangle {
       let x =
         switch self {
@@ -152,7 +153,7 @@ extension Label {
 }
 
 extension Label {
-  /// The layers of the label over the content of `area`; none if there is no room or no text.
+  /// Returns the layers of the label over the content of `area`; none if there is no room or no text.
   func layers(
     in area: Rectangle, at time: WallClockTime, opacity: Double = 1, by renderer: (any TextRenderer)?
   ) -> [Layer] {
@@ -182,7 +183,9 @@ extension Label {
   /// Whether the text depends on the time.
   package var isTime: Bool { if case .time = content { true } else { false } }
 
-  /// - Throws: `WordError` of `key` for values that can't be drawn.
+  /// Checks the label.
+  ///
+  /// - Throws: `WordError`, whose key begins with `key`, for values that can't be drawn.
   func check(_ key: String) throws(WordError) {
     let length = Size.maximumSide
     if let size = font.size { try WordError.check(Double(size), in: 4...512, "\(key) size") }

@@ -7,7 +7,7 @@ package struct StyledText: Sendable, Hashable {
   package let font: Label.Font
   /// The text colour. Coloured glyphs, such as emoji, keep their own.
   package let color: RGBColor
-  /// The maximum size in pixels: longer lines end in an ellipsis, lines below it are cut off.
+  /// The maximum size in pixels: longer lines end in an ellipsis, and lines below it are cut off.
   package let maximumSize: Size
 
   /// The em size in pixels.
@@ -23,7 +23,8 @@ package struct StyledText: Sendable, Hashable {
 
 /// Draws text. Can be called from any thread.
 package protocol TextRenderer: Sendable {
-  /// The text's bitmap, as wide as its longest line and as high as its lines; nil if there is nothing to draw or
-  /// drawing fails. Equal texts return the identical bitmap while it is cached, so that its texture is reused.
+  /// Returns the text's bitmap, as wide as its longest line and as high as its lines; nil if there is nothing
+  /// to draw or drawing fails. Equal texts return the identical bitmap while it is cached, so that its
+  /// texture is reused.
   func bitmap(for text: StyledText) -> Bitmap?
 }

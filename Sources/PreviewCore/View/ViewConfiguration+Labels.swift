@@ -1,12 +1,12 @@
-// The labels that the words of a view give it: a text at the bottom left and the time at the top right.
+// The labels that a view's parameters add: a text at the bottom left and the time at the top right.
 
 extension ViewConfiguration {
-  /// The first label of a fixed text.
+  /// The text of the first label with a fixed text.
   package var labelText: String? {
     labels.lazy.compactMap { if case .text(let text) = $0.content { text } else { nil } }.first
   }
 
-  /// The first time label's format, as a word.
+  /// The format of the first time label, as a parameter's value.
   package var timeText: String? {
     labels.lazy.compactMap { if case .time(let format) = $0.content { format.word } else { nil } }.first
   }
@@ -19,7 +19,7 @@ extension ViewConfiguration {
 }
 
 extension Label {
-  /// The label that a word gives a view: on a dark pill, as large as suits the picture.
+  /// Creates a label from a view's parameter: on a dark pill, with a size that suits the picture.
   init(word content: Content, _ position: Anchor) {
     self.init(content, font: Font(size: nil), background: Background(), position: position)
   }
@@ -45,7 +45,7 @@ extension Label.TimeFormat {
     }
   }
 
-  /// As `init(parsing:)` takes it.
+  /// The text that `init(parsing:)` reads.
   fileprivate var word: String {
     switch self {
     case .standard: "local"

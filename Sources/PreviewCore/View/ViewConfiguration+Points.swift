@@ -1,11 +1,12 @@
-// Maps points between a view's picture and the source: to focus a camera where the user taps, or to draw a box around
-// an object detected in the source.
+// Maps points between a view's picture and the source: to focus a camera where the user taps, or to draw a
+// box around an object detected in the source.
 
 extension ViewConfiguration {
-  /// The point of the upright source that a view shows at a point of its picture.
+  /// Returns the point of the upright source that a view shows at a point of its picture.
   ///
   /// - Parameters:
-  ///   - point: in pixels of the picture; its top left corner is (0, 0), the centre of its first pixel (0.5, 0.5).
+  ///   - point: in pixels of the picture; its top left corner is (0, 0), the centre of its first pixel (0.5,
+  ///     0.5).
   ///   - size: the upright source's size, in whose pixels the crop is given.
   /// - Returns: the point in source pixels; nil if `point` lies outside the picture or in a bar beside it.
   /// - Throws: `WordError` if the crop is not inside the source.
@@ -14,8 +15,8 @@ extension ViewConfiguration {
     return placed.contains(point) ? map(point) : nil
   }
 
-  /// The point of a view's picture that shows a point of the upright source; nil if it is not visible. The inverse of
-  /// `sourcePoint`.
+  /// Returns the point of a view's picture that shows a point of the upright source; nil if it is not
+  /// visible. The inverse of `sourcePoint`.
   ///
   /// - Throws: `WordError` if the crop is not inside the source.
   public func picturePoint(of point: SIMD2<Double>, in size: Size) throws(WordError) -> SIMD2<Double>? {
@@ -25,7 +26,7 @@ extension ViewConfiguration {
     return seen
   }
 
-  /// The map from the picture to the source, and the pixels of the picture that show it.
+  /// Returns the map from the picture to the source, and the pixels of the picture that show it.
   private func map(in size: Size) throws(WordError) -> (AffineTransform, Rectangle) {
     let crop = try visiblePart(of: size)
     let turn = Orientation(rotation)
@@ -52,7 +53,7 @@ extension ViewConfiguration {
 }
 
 extension Rectangle {
-  /// Whether a point lies inside or on the edge, give or take `slack`.
+  /// Returns whether a point lies inside or on the edge, with a tolerance of `slack`.
   fileprivate func contains(_ point: SIMD2<Double>, slack: Double = 0) -> Bool {
     let (left, top) = (Double(x) - slack, Double(y) - slack)
     let (right, bottom) = (Double(x + width) + slack, Double(y + height) + slack)

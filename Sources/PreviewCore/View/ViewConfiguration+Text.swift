@@ -7,7 +7,7 @@ extension ViewConfiguration {
     "label", "time",
   ]
 
-  /// The keys that each alias sets.
+  /// The keys that each alias sets, for detecting keys that are given twice.
   package static let longForms = ["w": ["width"], "h": ["height"], "size": ["width", "height"]]
 
   /// Parses `NAME` or `NAME:KEY=VALUE,KEY=VALUE...`.
@@ -77,7 +77,7 @@ extension ViewConfiguration {
     }
   }
 
-  /// The error for an unknown key.
+  /// Returns the error for an unknown key.
   package static func unknown(_ key: String) -> WordError {
     WordError("view", "unknown key '\(key)' (there are \(keys.joined(separator: ", ")))")
   }
@@ -89,7 +89,7 @@ extension ViewConfiguration {
     return rotation
   }
 
-  /// `WxH`, `Wx` or `xH`.
+  /// Parses `WxH`, `Wx` or `xH`.
   private static func size(_ value: String) throws(WordError) -> (width: Int?, height: Int?) {
     let sides = value.split(separator: "x", omittingEmptySubsequences: false)
     guard sides.count == 2, !(sides[0].isEmpty && sides[1].isEmpty) else {

@@ -1,4 +1,5 @@
-// What a view shows of a source, and how: the values behind `--view`, configuration files and snapshot URLs.
+// The settings of a view: which part of a source it shows, and how. `--view`, configuration files and
+// snapshot URLs set them.
 
 /// A resampling filter, applied separately to each axis and plane.
 public enum Filter: String, Sendable, Hashable, CaseIterable {
@@ -8,13 +9,13 @@ public enum Filter: String, Sendable, Hashable, CaseIterable {
   case nearest
   /// Interpolates the two nearest samples along each axis, without antialiasing.
   case bilinear
-  /// The mean of the area that a target pixel covers, with partly covered edge samples weighted; bilinear along an
-  /// axis that grows.
+  /// The mean of the area that a target pixel covers, with partly covered edge samples weighted; bilinear
+  /// along an axis that grows.
   case area
   /// The Catmull-Rom spline (Keys 1981, a = -1/2), widened along an axis that shrinks.
   case bicubic
-  /// The cubic of Mitchell and Netravali (1988, B = C = 1/3), widened along an axis that shrinks. It rings less than
-  /// `bicubic` and `lanczos`, and is softer: it blurs slightly even at 1:1.
+  /// The cubic of Mitchell and Netravali (1988, B = C = 1/3), widened along an axis that shrinks. It rings
+  /// less than `bicubic` and `lanczos`, and is softer: it blurs slightly even at 1:1.
   case mitchell
   /// Lanczos with three lobes, widened along an axis that shrinks.
   case lanczos
@@ -30,13 +31,15 @@ public enum Filter: String, Sendable, Hashable, CaseIterable {
 
 /// One view of a source.
 ///
-/// The steps are applied in this order: make the source upright, crop, rotate, mirror, scale, place, draw labels.
+/// The steps are applied in this order: make the source upright, crop, rotate, mirror, scale, place, draw
+/// labels.
 public struct ViewConfiguration: Sendable, Hashable {
-  /// What fills the bars beside a fitted picture.
+  /// The filling of the bars beside a fitted picture.
   public enum Surround: Sendable, Hashable {
     /// The view's background.
     case background
-    /// Nothing: in a composition the layers below show through. In a picture of its own, the view's background.
+    /// Nothing: in a composition, the layers below show through. A picture of its own has the view's
+    /// background.
     case clear
     /// The picture itself, blurred, filling the target.
     case blur
@@ -44,27 +47,27 @@ public struct ViewConfiguration: Sendable, Hashable {
 
   /// The name that outputs and URLs use.
   public var name: String
-  /// In pixels of the upright source; nil is the whole source.
+  /// The visible part, in pixels of the upright source; nil is the whole source.
   public var crop: Rectangle?
-  /// Clockwise, after cropping.
+  /// The clockwise rotation, after cropping.
   public var rotation: Rotation
-  /// Applied after rotation.
+  /// The reflection, after rotation.
   public var mirroring: Mirroring
-  /// Of the target, in pixels; nil derives it from the height or the crop.
+  /// The width of the target, in pixels; nil derives it from the height or the crop.
   public var width: Int?
-  /// Of the target, in pixels; nil derives it from the width or the crop.
+  /// The height of the target, in pixels; nil derives it from the width or the crop.
   public var height: Int?
   /// How to resolve different aspect ratios of crop and target.
   public var contentMode: ContentMode
-  /// Fills the bars of a fitted target, and lies behind a transparent source.
+  /// The colour of the bars of a fitted target, and behind a transparent source.
   public var background: RGBColor
-  /// What fills the bars of a fitted target. Default: the background.
+  /// The filling of the bars of a fitted target. Default: the background.
   public var surround: Surround
   /// The resampling filter.
   public var filter: Filter
   /// The light in which samples are interpolated.
   public var light: Filter.Light
-  /// Drawn over the picture, lowest first. Times are those of the frame's capture. Default: none.
+  /// Labels over the picture, lowest first. Times are those of the frame's capture. Default: none.
   public var labels: [Label]
 
   /// Creates a view. The defaults show the whole source at its own size.
@@ -90,17 +93,17 @@ public struct ViewConfiguration: Sendable, Hashable {
 }
 
 extension ViewConfiguration {
-  /// Whether it shows only a part of the source.
+  /// Whether it is cropped.
   package var isCropped: Bool { crop != nil }
 
-  /// Whether it shows an upright source as it is: all of it, at its own size.
+  /// Whether it shows an upright source unchanged: all of it, at its own size.
   package var isWhole: Bool {
     // Mitchell's filter blurs at 1:1 too.
     crop == nil && rotation == .none && mirroring == .none && width == nil && height == nil
       && filter != .mitchell && labels.isEmpty
   }
 
-  /// The part of an upright source of `size` that the view shows.
+  /// Returns the part of an upright source of `size` that the view shows.
   ///
   /// - Throws: `WordError` if the crop is not inside the source.
   package func visiblePart(of size: Size) throws(WordError) -> Rectangle {
@@ -111,9 +114,9 @@ extension ViewConfiguration {
     return part
   }
 
-  /// The same view for a source whose upright size changed from `reference` to `size`. The crop was given at
-  /// `reference`; its edges are rounded inwards to whole pixels, so it shows only pixels wholly inside the old crop,
-  /// but always at least one. Sizes have positive sides.
+  /// Returns the view for a source whose upright size changed from `reference` to `size`. The crop was given
+  /// at `reference`; its edges are rounded inwards to whole pixels, so it shows only pixels wholly inside the
+  /// old crop, but always at least one. Sizes have positive sides.
   package func rescaled(from reference: Size, to size: Size) -> ViewConfiguration {
     guard let crop, size != reference else { return self }
     func span(_ start: Int, _ length: Int, _ old: Int, _ new: Int) -> (start: Int, length: Int) {

@@ -1,19 +1,19 @@
 // Formats wall-clock times for people, without the system's locale or calendar.
 
-/// A moment and its time zone.
+/// A wall-clock time and its time zone.
 package struct WallClockTime: Sendable, Hashable {
   /// Seconds since 1970-01-01 00:00:00 UTC, not counting leap seconds.
   package var secondsSince1970: Double
   /// Local time minus UTC, in seconds; 7200 is two hours east.
   package var secondsFromUTC: Int
 
-  /// Creates a moment; the default zone is UTC.
+  /// Creates a time; the default zone is UTC.
   package init(secondsSince1970: Double, secondsFromUTC: Int = 0) {
     self.secondsSince1970 = secondsSince1970
     self.secondsFromUTC = secondsFromUTC
   }
 
-  /// Another moment in the same time zone.
+  /// Returns another time in the same time zone.
   func at(_ secondsSince1970: Double) -> WallClockTime {
     WallClockTime(secondsSince1970: secondsSince1970, secondsFromUTC: secondsFromUTC)
   }
@@ -30,8 +30,8 @@ extension Label {
       case local
     }
 
-    /// Text with the directives of `strftime`: `%Y %m %d %H %M %S`, `%F` for `%Y-%m-%d`, `%T` for `%H:%M:%S`, `%z` for
-    /// `+0200`, and `%%`.
+    /// Text with the directives of `strftime`: `%Y %m %d %H %M %S`, `%F` for `%Y-%m-%d`, `%T` for `%H:%M:%S`,
+    /// `%z` for `+0200`, and `%%`.
     public let pattern: String
     /// The time zone to show.
     public let zone: Zone
@@ -40,12 +40,14 @@ extension Label {
     public static let standard = TimeFormat(checked: "%F %T", zone: .local)
     /// `2026-11-21`, local.
     static let day = TimeFormat(checked: "%F", zone: .local)
-    /// `2026-11-21T17:05:09`, UTC, as ISO 8601 has it.
+    /// `2026-11-21T17:05:09`, UTC, as in ISO 8601.
     public static let iso8601 = TimeFormat(checked: "%FT%T", zone: .utc)
     /// `17:05:09`, local.
     static let clock = TimeFormat(checked: "%T", zone: .local)
 
-    /// - Throws: `WordError` for directives that are not known.
+    /// Creates a format.
+    ///
+    /// - Throws: `WordError` for unknown directives.
     public init(_ pattern: String, zone: Zone = .local) throws(WordError) {
       self.init(checked: pattern, zone: zone)
       var isDirective = false
@@ -84,7 +86,7 @@ extension Label {
   }
 }
 
-/// A moment in the proleptic Gregorian calendar.
+/// A time in the proleptic Gregorian calendar.
 private struct CivilTime {
   let year: Int
   let month: Int
@@ -99,8 +101,8 @@ private struct CivilTime {
     let seconds = Int(min(max(local, years.lowerBound), years.upperBound).rounded(.down))
     let days = seconds >= 0 ? seconds / 86400 : (seconds - 86399) / 86400
     secondOfDay = seconds - days * 86400
-    // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days: years begin in March, so that
-    // leap days are their last. 719,468 days lie between 0000-03-01 and 1970-01-01.
+    // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days: years begin in March,
+    // so that leap days are their last. 719,468 days lie between 0000-03-01 and 1970-01-01.
     let shifted = days + 719_468
     let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
     let dayOfEra = shifted - era * 146_097

@@ -1,8 +1,9 @@
-// The grammar of typed values (numbers, flags, sizes, rectangles, enumerated words, lists of KEY=VALUE) and its error.
+// The grammar of typed values (numbers, flags, sizes, rectangles, enumerated values, lists of KEY=VALUE) and
+// its error.
 
 /// Parsers of typed values. `key` is the key that a thrown `WordError` names.
 package enum Words {
-  /// A decimal integer. A minus sign is accepted only if `bounds` contains negative numbers.
+  /// Parses a decimal integer. A minus sign is accepted only if `bounds` contains negative numbers.
   package static func whole(_ key: String, _ text: some StringProtocol, in bounds: ClosedRange<Int>)
     throws(WordError) -> Int
   {
@@ -17,7 +18,7 @@ package enum Words {
     return number
   }
 
-  /// A decimal number, such as `0.5`.
+  /// Parses a decimal number, such as `0.5`.
   package static func number(_ key: String, _ text: some StringProtocol, in bounds: ClosedRange<Double>)
     throws(WordError) -> Double
   {
@@ -28,7 +29,7 @@ package enum Words {
     return number
   }
 
-  /// `true`, `yes`, `on` or `1`; `false`, `no`, `off` or `0`.
+  /// Parses `true`, `yes`, `on` or `1`; `false`, `no`, `off` or `0`.
   package static func flag(_ key: String, _ text: some StringProtocol) throws(WordError) -> Bool {
     switch text.lowercased() {
     case "true", "yes", "on", "1": return true
@@ -37,7 +38,7 @@ package enum Words {
     }
   }
 
-  /// One of the raw values of `Word`.
+  /// Parses one of the raw values of `Word`.
   package static func word<Word: RawRepresentable & CaseIterable>(
     _ key: String, _ text: some StringProtocol, as: Word.Type = Word.self
   ) throws(WordError) -> Word where Word.RawValue == String {
@@ -47,7 +48,7 @@ package enum Words {
     return word
   }
 
-  /// `WxH`, or with another separator. Both sides are 1...`Size.maximumSide`.
+  /// Parses `WxH`, or with another separator. Both sides are 1...`Size.maximumSide`.
   package static func size(_ key: String, _ text: some StringProtocol, separator: Character = "x")
     throws(WordError) -> Size
   {
@@ -58,12 +59,12 @@ package enum Words {
     return Size(width: width, height: height)
   }
 
-  /// A width or height in pixels, 1...`Size.maximumSide`.
+  /// Parses a width or height in pixels, 1...`Size.maximumSide`.
   package static func side(_ key: String, _ text: some StringProtocol) throws(WordError) -> Int {
     try whole(key, text, in: 1...Size.maximumSide)
   }
 
-  /// `WxH+X+Y` or `X,Y,W,H`, in pixels. An empty rectangle is an error.
+  /// Parses `WxH+X+Y` or `X,Y,W,H`, in pixels. An empty rectangle is an error.
   package static func rectangle(_ key: String, _ text: some StringProtocol) throws(WordError) -> Rectangle {
     let isList = text.contains(",")
     let fields = text.split(omittingEmptySubsequences: false) { isList ? $0 == "," : $0 == "x" || $0 == "+" }
@@ -80,8 +81,9 @@ package enum Words {
     return rectangle
   }
 
-  /// Parses `KEY=VALUE,KEY=VALUE...`. A part without `=` continues the value before it, so that `crop=X,Y,W,H` works.
-  /// `subject` owns the keys, for messages: `view 'main'`. `twins` are, for each alias, the keys that it sets.
+  /// Parses `KEY=VALUE,KEY=VALUE...`. A part without `=` continues the value before it, so that
+  /// `crop=X,Y,W,H` works. `subject` names the owner of the keys in messages, such as `view 'main'`. `twins`
+  /// are, for each alias, the keys that it sets.
   ///
   /// - Throws: `WordError` if the first part has no `=`, or a key is given twice.
   package static func pairs(
@@ -106,7 +108,7 @@ package enum Words {
 }
 
 extension StringProtocol {
-  /// Without spaces and tabs at both ends.
+  /// The text without spaces and tabs at both ends.
   package var trimmed: String {
     var text = self[...]
     while let first = text.first, first == " " || first == "\t" { text = text.dropFirst() }
@@ -124,7 +126,7 @@ extension StringProtocol {
 public struct WordError: Error, Hashable, CustomStringConvertible {
   /// The key at fault, such as `size`, or the part, such as `tile 3 (door)`; empty if the caller names it.
   public let key: String
-  /// What is wrong with the value, and which values are allowed.
+  /// The problem with the value, and the accepted values.
   public let reason: String
 
   package init(_ key: String, _ reason: String) {
@@ -154,8 +156,8 @@ extension WordError {
 }
 
 extension String {
-  /// The text for a message, which may quote what somebody has sent: its beginning and its end, if it is longer than 1000
-  /// Unicode scalars.
+  /// The text for a message that may quote a client's input: only its beginning and end, if it is longer than
+  /// 1000 Unicode scalars.
   package var brief: String {
     guard utf8.count > 1000, unicodeScalars.count > 1000 else { return self }
     return String(unicodeScalars.prefix(500)) + " ... " + String(unicodeScalars.suffix(400))

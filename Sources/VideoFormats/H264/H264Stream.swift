@@ -1,26 +1,27 @@
-// Takes an encoder's byte stream apart (H.264, Annex B), and reads what a sequence parameter set says.
+// Splits an encoder's byte stream (H.264, Annex B), and parses sequence parameter sets.
 
 /// A picture of a byte stream.
 package struct H264Stream: Sendable, Hashable {
   static let startCode: [UInt8] = [0, 0, 0, 1]
 
-  /// The last sequence parameter set before the picture, if there is one.
+  /// The last sequence parameter set of the picture, if there is one.
   package private(set) var sps: [UInt8]?
-  /// The last picture parameter set, likewise.
+  /// The last picture parameter set of the picture, if there is one.
   package private(set) var pps: [UInt8]?
-  /// The slices, each behind its length in four bytes; empty if there is none.
+  /// The slices, each preceded by its length in four bytes; empty if there are none.
   package private(set) var slices: [UInt8] = []
-  /// Whether decoding can begin with it.
+  /// Whether it is a keyframe, at which decoding can begin.
   package private(set) var isKey = false
-  /// Why it is not understood by what is kept of it; nil if it is: its slices rest on earlier pictures alone (I and P), it has
-  /// at most one parameter set of each kind, and nothing says that it is to be turned.
+  /// The reason why the stream can't be passed through; nil if it can: its slices reference only earlier
+  /// pictures (I and P), it has at most one parameter set of each kind, and it has no display orientation.
   package private(set) var refusal: String?
 
-  /// Reads the NAL units of one picture. What is neither a slice nor a parameter set is left out: decoders need none of
-  /// it.
+  /// Reads the NAL units of one picture. Units other than slices and parameter sets are dropped, because
+  /// decoders do not need them.
   package init(_ bytes: [UInt8]) { self.init(bytes, Self.units(bytes)) }
 
-  /// The same of units that stand behind their lengths in `lengthBytes` bytes each, as in MP4. What is cut off is left out.
+  /// Reads units that are preceded by their lengths in `lengthBytes` bytes each, as in MP4. A truncated unit
+  /// is dropped, and sets `refusal`.
   init(_ bytes: [UInt8], lengthBytes: Int) {
     var (units, offset): ([Range<Int>], Int) = ([], 0)
     while offset + lengthBytes <= bytes.count {
@@ -56,7 +57,8 @@ package struct H264Stream: Sendable, Hashable {
 
   private mutating func refuse(_ reason: String) { refusal = refusal ?? reason }
 
-  /// Why a slice is none of I and P (7.4.3, table 7-6), or one of several partitions; nil if it is a whole I or P slice.
+  /// Returns why a slice is refused: it is neither an I nor a P slice (7.4.3, table 7-6), or one of several
+  /// partitions. Nil if it is a whole I or P slice.
   private static func refusal(of slice: ArraySlice<UInt8>) -> String? {
     guard let header = slice.first, [1, 5].contains(header & 31) else { return "its slices are partitioned" }
     var bits = BitReader(slice.dropFirst().prefix(12))
@@ -68,8 +70,8 @@ package struct H264Stream: Sendable, Hashable {
     }
   }
 
-  /// What the first slice says of the picture's place in the stream: `frame_num` (7.4.3), in so many bits, and whether others
-  /// rest on it. Nil if there is none.
+  /// Returns the `frame_num` of the first slice (7.4.3), which has `bitCount` bits, and whether the picture
+  /// is a reference for others. Nil if there is no slice, or it is cut short.
   func place(_ bitCount: Int) -> (number: Int, isReference: Bool)? {
     let slice = slices.dropFirst(4)
     guard let header = slice.first else { return nil }
@@ -78,7 +80,7 @@ package struct H264Stream: Sendable, Hashable {
     return bits.bits(bitCount).map { ($0, header & 0x60 != 0) }
   }
 
-  /// Whether supplemental information has a display orientation (7.3.2.3.1, D.1.27).
+  /// Returns whether supplemental enhancement information has a display orientation (7.3.2.3.1, D.1.27).
   private static func turns(_ unit: ArraySlice<UInt8>) -> Bool {
     var rest = BitReader.payload(unit.dropFirst())[...]
     func number() -> Int {
@@ -89,7 +91,7 @@ package struct H264Stream: Sendable, Hashable {
       }
       return value
     }
-    // The last byte ends the unit.
+    // The last byte holds the unit's trailing bits.
     while rest.count > 1 {
       let type = number()
       let length = number()
@@ -99,7 +101,7 @@ package struct H264Stream: Sendable, Hashable {
     return false
   }
 
-  /// The NAL units, none of them empty, without start codes and the zeros after them (B.1).
+  /// Returns the NAL units, none of them empty, without start codes and the zeros after them (B.1).
   package static func units(_ bytes: [UInt8]) -> [Range<Int>] {
     var units: [Range<Int>] = []
     var start: Int?
@@ -111,7 +113,7 @@ package struct H264Stream: Sendable, Hashable {
       if last > first { units.append(first..<last) }
     }
     while index + 2 < bytes.count {
-      // The third byte of a start code is 1; a larger one can be neither of its bytes.
+      // A start code is 0, 0, 1. If the third byte is above 1, no start code contains it.
       if bytes[index + 2] > 1 {
         index += 3
       } else if bytes[index + 2] == 1, bytes[index + 1] == 0, bytes[index] == 0 {
@@ -127,28 +129,29 @@ package struct H264Stream: Sendable, Hashable {
   }
 }
 
-/// What a sequence parameter set says (7.3.2.1.1).
+/// The values of a sequence parameter set (7.3.2.1.1).
 package struct SequenceParameters: Sendable, Hashable {
   /// The size of the picture, cropped.
   package let size: Size
-  /// 66 is baseline.
+  /// The profile; 66 is baseline.
   package let profile: UInt8
   /// Ten times the level.
   package let level: UInt8
-  /// The flags of constraints, the first one highest: 0xc0 makes baseline constrained.
+  /// The constraint flags, the first one in the highest bit: 0xc0 marks constrained baseline.
   package let constraints: UInt8
-  /// Whether its samples are of 4:2:0 and 8 bits.
+  /// Whether samples are 4:2:0 with 8 bits.
   let isUsual: Bool
   /// Whether its pictures are whole frames.
   let isProgressive: Bool
-  /// Whether pixels are as wide as they are high, or nothing is said of it.
+  /// Whether pixels are square, or their aspect ratio is not specified.
   let isSquare: Bool
-  /// How many pictures may be seen before ones that are decoded earlier; nil if nothing is said of it.
+  /// How many frames may be decoded before another frame but shown after it (`max_num_reorder_frames`); nil
+  /// if not specified.
   let reordered: Int?
-  /// How many bits `frame_num` has in slices; nil if it may leave numbers out.
+  /// The number of bits of `frame_num` in slices; nil if the numbers may have gaps.
   let frameNumberBits: Int?
 
-  /// Nil if it is not one, or makes no sense.
+  /// Parses a unit. Nil if it is not a sequence parameter set, is invalid, or has scaling lists.
   package init?(_ unit: [UInt8]) {
     guard unit.count > 4, unit[0] & 31 == 7 else { return nil }
     (profile, constraints, level) = (unit[1], unit[2], unit[3])
@@ -162,7 +165,7 @@ package struct SequenceParameters: Sendable, Hashable {
       guard let luma = bits.exponential(), let depth = bits.exponential() else { return nil }
       isUsual = format == 1 && luma == 0 && depth == 0
       bits.skip(1)
-      // Lists of scales would have to be read to get past them; no encoder of ours writes them.
+      // Scaling lists would have to be parsed to skip them; none of our encoders writes them.
       guard bits.next() == 0 else { return nil }
     }
     guard let frameNumber = bits.exponential(), let order = bits.exponential(), order <= 2 else { return nil }
@@ -201,7 +204,7 @@ package struct SequenceParameters: Sendable, Hashable {
 }
 
 extension BitReader {
-  /// What the usability information says of pixels and order (E.1.1).
+  /// Reads the pixel aspect ratio and the reordering from the video usability information (E.1.1).
   fileprivate mutating func usability() -> (isSquare: Bool, reordered: Int?) {
     var isSquare = true
     if next() == 1 {
@@ -243,14 +246,14 @@ extension BitReader {
   }
 }
 
-/// Bits of a NAL unit, highest first.
+/// Reads the bits of a NAL unit, highest first.
 private struct BitReader {
   private let bytes: [UInt8]
   private var position = 0
 
   init(_ unit: ArraySlice<UInt8>) { bytes = Self.payload(unit) }
 
-  /// A unit without the bytes that keep start codes out of it (7.4.1.1).
+  /// Returns a unit without its emulation prevention bytes (7.4.1.1).
   static func payload(_ unit: ArraySlice<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []
     var zeros = 0
@@ -273,7 +276,8 @@ private struct BitReader {
 
   mutating func skip(_ count: Int) { position += count }
 
-  /// An Exp-Golomb code, ue(v) (9.1); nil at the end, and above 2^24, which nothing here may be.
+  /// Reads an Exp-Golomb code, ue(v) (9.1); nil at the end, and from 2^25 - 1 on, which no value here may
+  /// reach.
   mutating func exponential() -> Int? {
     var zeros = 0
     while let bit = next(), bit == 0 { zeros += 1 }

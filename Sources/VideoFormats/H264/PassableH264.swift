@@ -1,42 +1,44 @@
-// Which pictures of a camera's own H.264 can be sent on as they came. It decides by their bytes alone.
+// Decides by their bytes alone which pictures of a camera's own H.264 can be passed through unchanged.
 
-/// Reads the packets of one connection, a picture each, and makes samples of them where that is possible.
+/// Turns the packets of one connection, one picture each, into samples where they can be passed through.
 package struct PassableH264: Sendable {
-  /// What becomes of a packet.
+  /// The decision about a packet.
   package enum Verdict: Sendable, Equatable {
-    /// It is sent on.
+    /// The packet is passed through.
     case sample(VideoSample)
-    /// It has no picture.
+    /// The packet has no picture.
     case nothing
-    /// It is not sent on: nothing it could rest on was, or the stream is none that can be.
+    /// The packet is not passed through: an earlier picture that it may depend on was not, or the stream
+    /// can't be.
     case decode
   }
 
-  /// Why the stream is not sent on at all; nil while it may be.
+  /// The reason why the stream is not passed through at all; nil while it may be.
   package private(set) var refusal: String?
   private let maximumPixels: Int
-  /// How many bytes the length before a unit has, as in MP4; nil for a byte stream.
+  /// The number of bytes of the length before a unit, as in MP4; nil for a byte stream.
   private var lengthBytes: Int?
   private var sps: [UInt8]?
   private var pps: [UInt8]?
   private var format: H264Format?
-  /// Of the format: how many bits numbers of pictures have; nil if they may have gaps.
+  /// The number of bits of `frame_num` in the format; nil if the numbers may have gaps.
   private var numberBits: Int?
-  /// The number of the last picture that others rest on.
+  /// The `frame_num` of the last reference picture.
   private var lastNumber = 0
-  /// Whether all pictures since a key picture were sent on.
+  /// Whether all pictures since a keyframe were passed through.
   private var isOpen = false
-  /// The stream's own time of the last picture.
+  /// The time of the last picture by the stream's own clock.
   private var last: Duration?
   private var lastTimestamp: CaptureInstant?
 
-  /// `header` is what the container says of the stream: parameter sets as a byte stream, or as MP4 has them (`avcC`).
+  /// Creates a reader. `header` is the container's description of the stream: parameter sets as a byte
+  /// stream, or as in MP4 (`avcC`).
   package init(header: [UInt8], maximumPixels: Int) {
     self.maximumPixels = maximumPixels
     read(header)
   }
 
-  /// The parameter sets, and how packets are written, change from the next packet on.
+  /// Reads a new header: the parameter sets and the packet format change from the next packet on.
   package mutating func read(_ header: [UInt8]) {
     guard header.first == 1 else { return take(H264Stream(header)) }
     // ISO/IEC 14496-15, 5.3.3.1.2.
@@ -62,10 +64,10 @@ package struct PassableH264: Sendable {
 
   private mutating func refuse(_ reason: String) { (refusal, isOpen) = (refusal ?? reason, false) }
 
-  /// Pictures are missing: none is sent on up to the next key picture.
+  /// Reports that pictures are missing: none is passed through until the next keyframe.
   package mutating func lose() { isOpen = false }
 
-  /// Decides about a packet: `says` is its time by the stream's own clock, and `timestamp` by ours.
+  /// Decides about a packet: `says` is its time by the stream's own clock, and `timestamp` by `CaptureClock`.
   package mutating func take(
     _ packet: [UInt8], says: Duration?, timestamp: CaptureInstant, isDamaged: Bool = false
   ) -> Verdict {
@@ -74,7 +76,7 @@ package struct PassableH264: Sendable {
       lengthBytes.map { H264Stream(packet, lengthBytes: $0) } ?? H264Stream(packet)
     take(stream)
     guard !stream.slices.isEmpty else { return isOpen ? .nothing : .decode }
-    // Where the sender's clock jumps, it does so by more.
+    // A larger jump back is a jump of the sender's clock, not reordering.
     if let says, let last, says < last, last - says < .seconds(1) { refuse("its pictures are not in order") }
     last = says ?? last
     if isDamaged { lose() } else if stream.isKey { begin() }
@@ -86,7 +88,7 @@ package struct PassableH264: Sendable {
       VideoSample(bytes: stream.slices, isKey: stream.isKey, timestamp: time, format: format))
   }
 
-  /// A key picture begins what is sent on, in the format that its parameter sets say.
+  /// Starts to pass pictures through at a keyframe, in the format of its parameter sets.
   private mutating func begin() {
     guard refusal == nil, let sps, let pps else { return lose() }
     if format?.sps != sps || format?.pps != pps {
@@ -100,7 +102,8 @@ package struct PassableH264: Sendable {
     isOpen = true
   }
 
-  /// Whether no picture is missing before this one: the numbers of those that others rest on have no gaps (7.4.3).
+  /// Returns whether no picture is missing before this one: the numbers of reference pictures have no gaps
+  /// (7.4.3).
   private mutating func follows(_ stream: H264Stream, _ bitCount: Int) -> Bool {
     guard let place = stream.place(bitCount) else { return false }
     let isNext = stream.isKey || [lastNumber, (lastNumber + 1) % (1 << bitCount)].contains(place.number)
@@ -108,7 +111,8 @@ package struct PassableH264: Sendable {
     return isNext
   }
 
-  /// Why a stream of these parameters would not be seen by everybody as our own renderer shows it; nil if it is.
+  /// Returns why some clients would not show a stream of these parameters as our own renderer does; nil if
+  /// all would.
   static func refusal(of parameters: SequenceParameters, _ maximumPixels: Int) -> String? {
     switch parameters {
     case _ where ![66, 77, 100].contains(parameters.profile) || !parameters.isUsual:

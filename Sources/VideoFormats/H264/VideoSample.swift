@@ -1,27 +1,27 @@
-// An encoded picture, with all that a decoder or a file wants to know of it.
+// An encoded picture, with everything that a decoder or a file needs to know about it.
 
-/// The parameters of an H.264 stream. Of our encoders it is constrained baseline, BT.601 in limited range; of a camera it is
-/// what the camera says.
+/// The parameters of an H.264 stream. Our encoders write constrained baseline, with BT.601 in limited range;
+/// a camera's own stream has the camera's parameters.
 public struct H264Format: Sendable, Hashable {
   /// The sequence parameter set, a NAL unit without start code.
   public let sps: [UInt8]
   /// The picture parameter set.
   public let pps: [UInt8]
-  /// The size of the picture. H.264 has only even ones of it: an odd side has one more column or row in the stream,
-  /// which repeats the last; MP4 files say so.
+  /// The size of the picture. Coded sizes are even: for an odd side, the stream has one more column or row,
+  /// which repeats the last one. MP4 files crop it.
   public let size: Size
-  /// The encoder; nil for a camera's own stream, which is passed on unchanged.
+  /// The encoder; nil for a camera's own stream, which is passed through unchanged.
   public let encoder: VideoConfiguration.Encoder?
 
-  /// The codec as browsers call it (RFC 6381): `avc1.42c01e`.
+  /// The codec string for browsers (RFC 6381): `avc1.42c01e`.
   public var codec: String {
     "avc1." + sps.dropFirst().prefix(3).map { UInt32($0).digits(2, radix: 16) }.joined()
   }
 
-  /// `video/mp4; codecs="avc1.42c01e"`.
+  /// The media type: `video/mp4; codecs="avc1.42c01e"`.
   public var mediaType: String { "video/mp4; codecs=\"\(codec)\"" }
 
-  /// The size in the stream.
+  /// The size in the stream, whose sides are even.
   var codedSize: Size { size.even }
 
   package init(sps: [UInt8], pps: [UInt8], size: Size, encoder: VideoConfiguration.Encoder?) {
@@ -30,20 +30,20 @@ public struct H264Format: Sendable, Hashable {
 }
 
 extension Size {
-  /// With odd sides one larger.
+  /// The size with odd sides rounded up to even ones.
   package var even: Size { Size(width: (width + 1) / 2 * 2, height: (height + 1) / 2 * 2) }
 }
 
 /// An encoded picture.
 public struct VideoSample: Sendable, Hashable {
-  /// Its slices, each behind its length in four bytes, as MP4 has them.
+  /// The slices, each preceded by its length in four bytes, as in MP4.
   public let bytes: [UInt8]
-  /// Whether decoding can begin with it.
+  /// Whether it is a keyframe, at which decoding can begin.
   public let isKey: Bool
-  /// When it was captured, by `CaptureClock`; later than the sample before.
+  /// The capture time by `CaptureClock`; later than the previous sample's.
   public let timestamp: CaptureInstant
-  /// The stream's parameters. Where they differ from those of the sample before, a new stream begins, with a key
-  /// picture.
+  /// The stream's parameters. If they differ from the previous sample's, a new stream begins with this
+  /// sample, which is a keyframe.
   public let format: H264Format
 
   package init(bytes: [UInt8], isKey: Bool, timestamp: CaptureInstant, format: H264Format) {
@@ -53,17 +53,17 @@ public struct VideoSample: Sendable, Hashable {
     self.format = format
   }
 
-  /// The same sample at another time.
+  /// Returns the sample at another time.
   package func at(_ time: CaptureInstant) -> VideoSample {
     VideoSample(bytes: bytes, isKey: isKey, timestamp: time, format: format)
   }
 
-  /// The same, at the earliest a millisecond after `time`.
+  /// Returns the sample at its own time, but at least a millisecond after `time`.
   package func later(than time: CaptureInstant) -> VideoSample {
     at(max(timestamp, time + .milliseconds(1)))
   }
 
-  /// The same as a byte stream (H.264's Annex B), with the parameter sets before a key picture.
+  /// The sample as a byte stream (H.264, Annex B). The parameter sets precede a keyframe.
   public var annexB: [UInt8] {
     var stream: [UInt8] = []
     stream.reserveCapacity(bytes.count + 64)

@@ -1,6 +1,6 @@
-// MP4 that begins anywhere and has no end: for browsers (Media Source Extensions), pipes and connections.
+// MP4 without a fixed beginning or end: for browsers (Media Source Extensions), pipes and connections.
 
-/// Puts samples into fragments of one picture each.
+/// Writes samples as MP4 fragments of one picture each.
 ///
 /// ```swift
 /// var mp4 = FragmentedMP4()
@@ -11,23 +11,23 @@ public struct FragmentedMP4: Sendable {
   private var hasChanged = false
   private var start: CaptureInstant?
   private var sequence: UInt32 = 0
-  /// The time between samples as far as it is known, in ticks.
+  /// The estimated time between samples, in ticks.
   private var interval = videoTimescale / 30
-  /// The last sample's time, and when its fragment begins and ends, in ticks.
+  /// The last sample's time, and the beginning and end of its fragment, in ticks.
   private var last: (time: Int, begin: Int, end: Int)?
 
   private let isFile: Bool
   private var note: [UInt8] = []
   private var beginning: CaptureInstant?
 
-  /// Creates a stream; its time begins with the first sample's.
+  /// Creates a stream whose time begins with its first sample.
   public init() { isFile = false }
 
   /// Creates a stream that players show from `time` on, although its first samples may be earlier.
   package init(beginningAt time: CaptureInstant) { (isFile, self.beginning) = (false, time) }
 
-  /// Creates a stream that is kept as a file: its beginning has room for its length, and a note of at most 200 bytes that players
-  /// skip (`MP4Recording`).
+  /// Creates a stream that is stored as a file. Its beginning reserves space for its length, and has a note
+  /// of at most 200 bytes that players skip (`MP4Recording`).
   package init(isFile: Bool, note: [UInt8] = []) { (self.isFile, self.note) = (isFile, note) }
 
   /// The ticks of 1/90000 s from the first sample to the end of the last.
@@ -36,13 +36,15 @@ public struct FragmentedMP4: Sendable {
   /// Whether a sample was appended.
   public var hasBegun: Bool { format != nil }
 
-  /// The fragment of a sample: about a hundred bytes more than the sample has. The first one, and each whose format
-  /// differs, has an initialization segment (`ftyp` and `moov`) before it, and must be a key picture. FFmpeg takes only
-  /// the first segment: from the second on, key pictures have the parameter sets in their samples too.
+  /// Returns the fragment of a sample, which has about a hundred bytes more than the sample. The first
+  /// fragment, and each whose format differs from the previous one, has an initialization segment (`ftyp` and
+  /// `moov`) before it, and its sample must be a keyframe. FFmpeg reads only the first segment: from the
+  /// second on, keyframes have the parameter sets in their samples too.
   ///
-  /// The duration that a fragment tells is the time since the sample before, since the next one is not known. Browsers
-  /// drop all pictures up to the next key picture after a gap of more than two durations (Media Source Extensions,
-  /// 3.5.8): the first sample after such a gap begins at the end of the one before, and lasts longer.
+  /// The duration of a fragment is the time since the previous sample, because the next one is not known.
+  /// After a gap of more than two durations, browsers drop all pictures up to the next keyframe (Media Source
+  /// Extensions, 3.5.8). The first sample after such a gap therefore begins at the end of the previous one,
+  /// and lasts longer.
   public mutating func append(_ sample: VideoSample) -> [UInt8] {
     var boxes = MP4Boxes()
     let start = start ?? sample.timestamp
@@ -63,7 +65,7 @@ public struct FragmentedMP4: Sendable {
     return boxes.bytes
   }
 
-  /// NAL units, each behind its length in four bytes.
+  /// Returns NAL units, each preceded by its length in four bytes.
   private static func units(_ units: [[UInt8]]) -> [UInt8] {
     var bytes: [UInt8] = []
     for unit in units {
@@ -73,18 +75,19 @@ public struct FragmentedMP4: Sendable {
     return bytes
   }
 
-  /// When the fragment of a sample begins and ends.
+  /// Returns when the fragment of a sample begins and ends.
   private mutating func span(of time: Int) -> (begin: Int, end: Int) {
     guard let last else { return (time, time + interval) }
     let gap = min(max(time - last.time, 1), 10 * videoTimescale)
     let isLate = time - last.begin > 2 * (last.end - last.begin)
-    // One long gap is no new rate.
+    // A single long gap may at most double the interval.
     interval = isLate ? min(gap, 2 * interval) : gap
     let begin = isLate ? last.end : max(time, last.begin + 1)
     return (begin, max(time, begin) + interval)
   }
 
-  /// The initialization segment of a format: no durations, by which players know that it is live.
+  /// Returns the initialization segment of a format. It has no durations, which marks a live stream for
+  /// players.
   public static func initialization(_ format: H264Format) -> [UInt8] {
     initialization(format, isFile: false, from: 0)
   }
@@ -118,7 +121,8 @@ public struct FragmentedMP4: Sendable {
         // Offsets count from the fragment's first byte.
         track.full("tfhd", flags: 0x020000) { $0.put(UInt32(1)) }
         track.full("tfdt", version: 1) { $0.put(UInt64(span.lowerBound)) }
-        // With an offset of the data, and of each sample its duration, size and flags: whether others rest on it.
+        // With the offset of the data, and each sample's duration, size and flags: whether it depends on
+        // other samples.
         track.full("trun", flags: 0x000701) {
           $0.put(UInt32(1))
           offset = $0.bytes.count

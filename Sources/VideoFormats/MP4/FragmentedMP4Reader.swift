@@ -1,25 +1,27 @@
-// Reads H.264 in fragments of MP4, as `FragmentedMP4` writes it: how nodes send one another video.
+// Reads H.264 in fragmented MP4, as `FragmentedMP4` writes it. Nodes send each other video in this form.
 
-/// Takes fragments of one track apart as they arrive, in pieces of any size. No I/O and no clock.
+/// Parses fragments of one track as they arrive, in pieces of any size. It does no I/O and has no clock.
 package struct FragmentedMP4Reader: Sendable {
   package enum Event: Sendable, Hashable {
-    /// A new stream begins: what its `avcC` box says, and the size to show if that is not the stream's own.
+    /// A new stream begins: the content of its `avcC` box, and the size to show if it differs from the
+    /// stream's own.
     case header([UInt8], shown: Size?)
-    /// The NAL units of a picture, and its time by the sender's clock; nil if the sender only tells that it comes late.
+    /// The NAL units of a picture, and its time by the sender's clock; nil after a gap, where the fragment
+    /// begins before the picture.
     case picture([UInt8], says: Duration?)
   }
 
-  /// Why nothing that follows can be read.
+  /// The reason why the rest of the stream can't be read.
   package struct Failure: Error, CustomStringConvertible {
     package let description: String
   }
 
-  /// Boxes other than pictures are small.
+  /// The largest size of boxes other than pictures.
   static let boxLimit = 64 << 10
 
   private let pictureLimit: Int
   private var held: [UInt8] = []
-  /// What the last `moof` says of the picture in the `mdat` that follows.
+  /// The time and size of the picture in the next `mdat`, from the last `moof`.
   private var next: (says: Duration?, byteCount: Int)?
   private var lastDuration: UInt32?
 
@@ -27,7 +29,7 @@ package struct FragmentedMP4Reader: Sendable {
 
   package var waitingByteCount: Int { held.count }
 
-  /// What `bytes` complete. After a failure, the stream is over.
+  /// Returns the events that `bytes` complete. After a failure, the stream is over.
   package mutating func take(_ bytes: ArraySlice<UInt8>) throws(Failure) -> [Event] {
     held += bytes
     var (events, begin): ([Event], Int) = ([], 0)
@@ -67,7 +69,7 @@ package struct FragmentedMP4Reader: Sendable {
     let tracks = MP4Box.all(in: movie).filter { $0.type == "trak" }
     guard tracks.count == 1,
       let entry = MP4Box.find("mdia/minf/stbl/stsd", in: tracks[0].content)?.dropFirst(8),
-      // The fields of a picture's sample entry (ISO/IEC 14496-12, 12.1.3).
+      // The fields of a visual sample entry (ISO/IEC 14496-12, 12.1.3) are skipped.
       let description = MP4Box.find("avc1", in: entry)?.dropFirst(78),
       let configuration = MP4Box.find("avcC", in: description)
     else { throw Failure(description: "it is not one track of H.264") }
@@ -77,7 +79,7 @@ package struct FragmentedMP4Reader: Sendable {
     return .header(Array(configuration), shown: shown)
   }
 
-  /// One picture a fragment, with the fields that `FragmentedMP4` sets.
+  /// Parses a fragment, which has one picture and the fields that `FragmentedMP4` sets.
   private mutating func fragment(_ moof: ArraySlice<UInt8>) throws(Failure) -> (Duration?, Int) {
     guard let track = MP4Box.find("traf", in: moof), let time = MP4Box.find("tfdt", in: track),
       let run = MP4Box.find("trun", in: track), time.count == 12, run.count == 24,
@@ -85,7 +87,7 @@ package struct FragmentedMP4Reader: Sendable {
     else { throw Failure(description: "a fragment is not one picture") }
     let duration = run.bigEndian(at: 12)
     defer { lastDuration = duration }
-    // A picture after a gap begins, for players, where the last one ends.
+    // After a gap, a fragment begins at the end of the previous one, not at its picture's time.
     let isLate = lastDuration.map { UInt64(duration) > 2 * UInt64($0) } ?? false
     let ticks = UInt64(time.bigEndian(at: 4)) << 32 | UInt64(time.bigEndian(at: 8))
     let isTime = !isLate && ticks < UInt64(videoTimescale) << 32

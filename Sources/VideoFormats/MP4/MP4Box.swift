@@ -1,12 +1,12 @@
-// Reads boxes of MP4 (ISO/IEC 14496-12, 4.2), of lengths of 32 bits.
+// Reads MP4 boxes (ISO/IEC 14496-12, 4.2) with 32-bit lengths.
 
-/// A box of MP4.
+/// An MP4 box.
 struct MP4Box {
   struct Head {
     let length: Int
     let type: String
 
-    /// The first eight bytes of a box.
+    /// Parses the first eight bytes of a box.
     init(_ bytes: ArraySlice<UInt8>) {
       length = Int(bytes.bigEndian(at: 0))
       type = String(decoding: bytes.dropFirst(4).prefix(4), as: UTF8.self)
@@ -16,7 +16,7 @@ struct MP4Box {
   let type: String
   let content: ArraySlice<UInt8>
 
-  /// The boxes one after another; what is cut short is left out.
+  /// Returns consecutive boxes; a truncated one is left out.
   static func all(in bytes: ArraySlice<UInt8>) -> [MP4Box] {
     var (rest, boxes): (ArraySlice<UInt8>, [MP4Box]) = (bytes, [])
     while rest.count >= 8 {
@@ -28,7 +28,7 @@ struct MP4Box {
     return boxes
   }
 
-  /// The content of the first box at a path.
+  /// Returns the content of the first box at a path; nil if there is none.
   static func find(_ path: String, in bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
     var content = bytes
     for type in path.split(separator: "/") {
@@ -40,7 +40,7 @@ struct MP4Box {
 }
 
 extension ArraySlice<UInt8> {
-  /// Four bytes at an offset; what is missing counts as zeros.
+  /// Returns the number in four bytes at an offset; missing bytes count as zeros.
   func bigEndian(at offset: Int) -> UInt32 {
     let bytes = dropFirst(offset).prefix(4)
     return bytes.reduce(0) { $0 << 8 | UInt32($1) } << UInt32(8 * (4 - bytes.count))

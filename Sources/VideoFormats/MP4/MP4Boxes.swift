@@ -1,6 +1,6 @@
-// Boxes of MP4 files (ISO/IEC 14496-12, and -15 for H.264) with one track of video.
+// Writes MP4 boxes (ISO/IEC 14496-12, and -15 for H.264) with one video track.
 
-/// Ticks a second of our tracks.
+/// Ticks per second in our tracks.
 let videoTimescale = 90_000
 
 /// Bytes that are written box by box.
@@ -15,7 +15,7 @@ struct MP4Boxes {
     set(UInt32(truncatingIfNeeded: bytes.count - start), at: start)
   }
 
-  /// A box with a version and flags.
+  /// Writes a box with a version and flags.
   mutating func full(
     _ type: String, version: UInt32 = 0, flags: UInt32 = 0, _ content: (inout MP4Boxes) -> Void
   ) {
@@ -32,16 +32,16 @@ struct MP4Boxes {
   mutating func put(_ values: UInt64...) { for value in values { bytes.append(bigEndian: value) } }
   mutating func zeros(_ count: Int) { bytes += [UInt8](repeating: 0, count: count) }
 
-  /// Replaces a value that was put before.
+  /// Replaces a value that was written before.
   mutating func set(_ value: UInt32, at offset: Int) {
     for index in 0..<4 { bytes[offset + index] = UInt8(truncatingIfNeeded: value >> UInt32(24 - 8 * index)) }
   }
 }
 
-// MARK: What files and fragments share
+// MARK: Shared by files and fragments
 
 extension MP4Boxes {
-  /// The beginning of a file; the brands are those of fragments and of H.264 in MP4.
+  /// Writes the beginning of a file, with the brands of fragments and of H.264 in MP4.
   mutating func fileType(_ brand: String) {
     box("ftyp") {
       $0.put(brand)
@@ -50,13 +50,13 @@ extension MP4Boxes {
     }
   }
 
-  /// The movie: one track of these formats, shown from `begin` ticks after its first sample on. `tables` writes the boxes of
-  /// the sample table after its descriptions, and `more` what follows the track.
+  /// Writes the movie: one track of these formats, shown from `begin` ticks after its first sample on.
+  /// `tables` writes the boxes of the sample table after its descriptions, and `more` those after the track.
   mutating func movie(
     _ formats: [H264Format], duration: UInt64, from begin: Int = 0, tables: (inout MP4Boxes) -> Void,
     more: (inout MP4Boxes) -> Void = { _ in }
   ) {
-    // Not the clean aperture's: players that know of none would stretch the picture.
+    // Not the clean aperture's size, because players that ignore it would stretch the picture.
     let size = formats.first?.codedSize ?? Size(width: 0, height: 0)
     let begin = min(max(begin, 0), Int(Int32.max))
     let shown = duration - min(UInt64(begin), duration)
@@ -80,7 +80,8 @@ extension MP4Boxes {
         }
         if begin > 0 {
           track.box("edts") { edits in
-            // One, up to the end, at normal speed (ISO/IEC 14496-12, 8.6.6); of fragments that has no known length.
+            // One edit up to the end, at normal speed (ISO/IEC 14496-12, 8.6.6); in fragments, its length is
+            // unknown.
             edits.full("elst") {
               $0.put(UInt32(1), UInt32(clamping: shown), UInt32(clamping: begin), 0x10000)
             }
@@ -97,7 +98,7 @@ extension MP4Boxes {
   ) {
     full("mdhd", version: 1) {
       $0.times(duration, timescale: true)
-      // No language.
+      // The language is undetermined.
       $0.put(UInt16(0x55c4), 0)
     }
     full("hdlr") {
@@ -125,14 +126,15 @@ extension MP4Boxes {
     }
   }
 
-  /// Created and modified at an unknown time; then the timescale, or the track's number.
+  /// Writes unknown times of creation and modification; then the timescale, or the track's number; then the
+  /// duration.
   private mutating func times(_ duration: UInt64, timescale: Bool) {
     zeros(16)
     if timescale { put(UInt32(videoTimescale)) } else { put(UInt32(1), 0) }
     put(duration)
   }
 
-  /// Pictures are shown as they are.
+  /// Writes the identity matrix: pictures are not transformed.
   private mutating func matrix() { put(UInt32(0x10000), 0, 0, 0, 0x10000, 0, 0, 0, 0x4000_0000) }
 
   private mutating func sampleEntry(_ format: H264Format) {
@@ -154,11 +156,11 @@ extension MP4Boxes {
         $0.put([1])
         $0.put(UInt16(truncatingIfNeeded: format.pps.count))
         $0.put(format.pps)
-        // High profiles say more (ISO/IEC 14496-15, 5.3.3.1.2): 4:2:0, 8 bits, no further sets.
+        // High profiles have further fields (ISO/IEC 14496-15, 5.3.3.1.2): 4:2:0, 8 bits, no further sets.
         if [100, 110, 122, 144].contains(format.sps.dropFirst().first) { $0.put([0xfd, 0xf8, 0xf8, 0]) }
       }
-      // As the stream says: BT.709's primaries, sRGB's curve, BT.601's matrix, limited range (H.273, tables 2 to 4). A
-      // camera's own stream speaks for itself.
+      // As in the stream: BT.709's primaries, sRGB's curve, BT.601's matrix, limited range (H.273, tables 2
+      // to 4). A camera's own stream carries its own description.
       if format.encoder != nil {
         entry.box("colr") {
           $0.put("nclx")
@@ -170,7 +172,8 @@ extension MP4Boxes {
     }
   }
 
-  /// The part of the picture to show, where one column or row was added at the end: the middle moves by half a pixel.
+  /// Writes the part of the picture to show, where a column or row was added at the end: the centre moves by
+  /// half a pixel.
   private mutating func cleanAperture(_ size: Size, of coded: Size) {
     box("clap") {
       $0.put(UInt32(size.width), 1, UInt32(size.height), 1)
@@ -182,7 +185,7 @@ extension MP4Boxes {
 }
 
 extension CaptureInstant {
-  /// Ticks of our tracks since `start`.
+  /// Returns the ticks since `start`.
   func ticks(since start: CaptureInstant) -> Int {
     Int(((self - start) / .seconds(1) * Double(videoTimescale)).rounded())
   }

@@ -1,26 +1,26 @@
-// Files of fragments: when one is finished, its length is written into the room at its beginning. One that was not is finished later,
-// up to its last whole fragment.
+// Fragmented files. When a file is finished, its length is written into the space reserved at its beginning.
+// A file that was not finished is finished later, up to its last whole fragment.
 
-/// What is known of a file that `FragmentedMP4(isFile: true)` began.
+/// The state of a file that `FragmentedMP4(isFile: true)` has begun.
 package struct MP4Recording: Sendable, Hashable {
-  /// The bytes up to the end of the last whole fragment.
+  /// The file's bytes up to the end of the last whole fragment.
   package let byteCount: Int
-  /// The ticks of 1/90000 s up to there.
+  /// The duration up to there, in ticks of 1/90000 s.
   package let length: Int
-  /// Where its length stands, or is to be written.
+  /// The offset of the box with the length, or of the space reserved for it.
   package let lengthOffset: Int
-  /// Whether its length is written.
+  /// Whether the length has been written.
   package let isFinished: Bool
-  /// What `FragmentedMP4` was given to note; empty without.
+  /// The note that was passed to `FragmentedMP4`; empty without one.
   package let note: [UInt8]
 
-  /// The bytes of a box with a length, without its own header.
+  /// The bytes of the box with the length, without its header.
   static let lengthBytes = 12
   private static let boxLimit = 64 << 10
 
-  /// Looks at a file of `size` bytes. `read` returns up to so many bytes from an offset on.
+  /// Inspects a file of `size` bytes. `read` returns at most `count` bytes from `offset` on.
   ///
-  /// - Returns: nil if it is no such file, or has no whole fragment.
+  /// - Returns: nil if it is not such a file, or if it is not finished and has no whole fragment.
   package init?(size: Int, read: (_ offset: Int, _ count: Int) -> [UInt8]) {
     var (offset, whole, length) = (0, 0, 0)
     var (room, end, note): (Int?, Int?, [UInt8]) = (nil, nil, [])
@@ -69,7 +69,7 @@ package struct MP4Recording: Sendable, Hashable {
     return read(offset + 8, head.length - 8)
   }
 
-  /// What is written at `lengthOffset` to finish a file.
+  /// Returns the bytes to write at `lengthOffset` to finish a file.
   package static func finish(length: Int) -> [UInt8] {
     var boxes = MP4Boxes()
     // A movie's length with its fragments (ISO/IEC 14496-12, 8.8.2).
@@ -77,7 +77,7 @@ package struct MP4Recording: Sendable, Hashable {
     return boxes.bytes
   }
 
-  /// Where the box with the length is, or the room for it.
+  /// Returns the offset of the box with the length, or of the space reserved for it.
   static func room(in movie: [UInt8]) -> Int? {
     guard let extends = MP4Box.find("mvex", in: movie[...]), let box = MP4Box.all(in: extends).first,
       ["free", "mehd"].contains(box.type), box.content.count == lengthBytes
@@ -85,7 +85,7 @@ package struct MP4Recording: Sendable, Hashable {
     return box.content.startIndex - 8
   }
 
-  /// Where the room is in a stream's first bytes.
+  /// Returns this offset in a stream's first bytes.
   package static func lengthOffset(inBeginning bytes: [UInt8]) -> Int? {
     guard let movie = MP4Box.all(in: bytes[...]).first(where: { $0.type == "moov" }) else { return nil }
     return room(in: Array(movie.content)).map { movie.content.startIndex + $0 }

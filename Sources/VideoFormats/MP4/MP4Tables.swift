@@ -1,15 +1,16 @@
-// The tables of an MP4 file: where each sample is, how long it is shown, where decoding can begin.
+// The sample tables of an MP4 file: where each sample is, how long it is shown, and where decoding can begin.
 
-/// Twelve bytes for each sample of a file.
+/// The sample tables of a file, which take twelve bytes per sample.
 package struct MP4Tables {
   private var formats: [H264Format] = []
-  /// Samples in a row of one format: the format's number, and their count and bytes. Each run is one chunk.
+  /// Consecutive samples of one format: the format's index, the number of samples, and their bytes. Each run
+  /// is one chunk.
   private var runs: [(format: Int, count: Int, bytes: Int)] = []
   private var sizes: [UInt32] = []
   private var durations: [UInt32] = []
   private var keys: [UInt32] = []
   private var last: CaptureInstant?
-  /// Of all samples but the last, whose duration is not known yet.
+  /// The duration of all samples but the last, whose duration is not known yet.
   private var duration = 0
   private var start: CaptureInstant?
 
@@ -21,7 +22,7 @@ package struct MP4Tables {
     let start = start ?? sample.timestamp
     self.start = start
     if last != nil {
-      // Counted from the start, so that what is rounded does not add up.
+      // Counted from the start, so that rounding errors do not add up.
       let ticks = UInt32(clamping: max(sample.timestamp.ticks(since: start) - duration, 1))
       durations.append(ticks)
       duration += Int(ticks)
@@ -36,12 +37,13 @@ package struct MP4Tables {
     runs[runs.count - 1].bytes += sample.bytes.count
   }
 
-  /// All of a file that stands before the samples. Players show it from `begin` on, if that is later than the first sample.
+  /// Returns everything that precedes the samples in a file. Players show it from `begin` on, if that is
+  /// later than the first sample.
   package func head(lastDuration: Duration?, beginningAt begin: CaptureInstant? = nil) -> [UInt8] {
     let skipped = start.flatMap { start in begin?.ticks(since: start) } ?? 0
     let length = lastDuration.map { UInt32(clamping: Int($0 / .seconds(1) * Double(videoTimescale))) }
     let durations = durations + [max(length ?? self.durations.last ?? UInt32(videoTimescale / 30), 1)]
-    // The offsets do not change its length.
+    // The offsets do not change the head's length.
     let head = head(durations, from: skipped, samplesAt: 0)
     return self.head(durations, from: skipped, samplesAt: head.count)
   }
@@ -73,7 +75,7 @@ package struct MP4Tables {
           }
         }
       })
-    // A length of 64 bits.
+    // A 64-bit length.
     boxes.put(UInt32(1))
     boxes.put("mdat")
     boxes.put(UInt64(16 + runs.reduce(0) { $0 + $1.bytes }))

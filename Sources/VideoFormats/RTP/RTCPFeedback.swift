@@ -1,16 +1,16 @@
-// What receivers of RTP say of what they got (RFC 3550, RFC 4585, RFC 5104).
+// Feedback of RTP receivers (RFC 3550, RFC 4585, RFC 5104).
 
 package enum RTCPFeedback: Sendable, Hashable {
-  /// Packets to be sent again.
+  /// The sequence numbers of packets to retransmit.
   case lost([UInt16])
-  /// How many packets of a source are missing since the beginning, by a receiver report; repetitions lower it.
+  /// The total number of missing packets of a source, from a receiver report; retransmissions lower it.
   case missing(Int, ssrc: UInt32)
   case keyRequest
   case goodbye
 
   private static let mostLost = 512
 
-  /// The feedback in a compound packet; what makes no sense ends it.
+  /// Returns the feedback in a compound packet. Parsing stops at invalid data.
   package static func all(in packet: [UInt8]) -> [RTCPFeedback] {
     var found: [RTCPFeedback] = []
     var offset = 0
@@ -44,7 +44,8 @@ package enum RTCPFeedback: Sendable, Hashable {
     return numbers
   }
 
-  /// Report blocks of 24 bytes: the source, the fraction, and the number with a sign in three bytes.
+  /// Parses report blocks of 24 bytes: the source, the fraction lost, and the number lost as a signed 24-bit
+  /// integer.
   private static func missing(_ blocks: ArraySlice<UInt8>, _ count: Int) -> [RTCPFeedback] {
     var found: [RTCPFeedback] = []
     var rest = blocks

@@ -1,4 +1,5 @@
-// A view's pictures as packets of RTP (RFC 6184), and the reports that go with them (RFC 3550).
+// Splits a view's pictures into RTP packets (RFC 6184), and writes the reports that accompany them (RFC
+// 3550).
 
 /// Numbers the packets of one stream, and counts them for its reports.
 package struct RTPPacketizer {
@@ -10,7 +11,7 @@ package struct RTPPacketizer {
   private let payloadType: UInt8
   private let ssrc: UInt32
   private let playoutDelay: UInt8?
-  /// That of the next packet.
+  /// The sequence number of the next packet.
   package private(set) var sequenceNumber = UInt16.random(in: 0..<1 << 15)
   private let firstTime = UInt32.random(in: .min ... .max)
   private var packets: UInt32 = 0
@@ -20,7 +21,7 @@ package struct RTPPacketizer {
     (self.payloadType, self.ssrc, self.playoutDelay) = (payloadType, ssrc, playoutDelay)
   }
 
-  /// The packets of a picture. The last one has the marker.
+  /// Returns the packets of a picture. The last one has the marker bit.
   package mutating func packets(of sample: VideoSample) -> [Packet] {
     let picture = RTPPicture(sample)
     let header = header(time: time(of: sample.timestamp))
@@ -36,17 +37,17 @@ package struct RTPPacketizer {
     }
   }
 
-  /// The header of a stream's packets at a time of RTP, without marker and sequence number.
+  /// Returns the header of a stream's packets at an RTP time, without marker and sequence number.
   package func header(time: UInt32) -> [UInt8] {
     var bytes: [UInt8] = [playoutDelay == nil ? 0x80 : 0x90, payloadType, 0, 0]
     bytes.append(integer: time)
     bytes.append(integer: ssrc)
-    // At once: no less and no more than 0 ms.
+    // The playout delay extension. At once: at least and at most 0 ms.
     if let playoutDelay { bytes += [0xBE, 0xDE, 0, 1, playoutDelay << 4 | 2, 0, 0, 0] }
     return bytes
   }
 
-  /// Counts packets that are sent; the number of the first of them.
+  /// Counts packets that are sent. Returns the sequence number of the first one.
   package mutating func take(_ run: RTPPicture.Run) -> UInt16 {
     defer { sequenceNumber &+= UInt16(truncatingIfNeeded: run.packets) }
     packets &+= UInt32(run.packets)
@@ -62,7 +63,8 @@ package struct RTPPacketizer {
 
   // MARK: Reports
 
-  /// What was sent, and the time of day of the stream's times; nil before the first packet.
+  /// Returns a sender report with what was sent, and the wall-clock time of the stream's timestamps; nil
+  /// before the first packet.
   package func senderReport(at now: CaptureInstant) -> [UInt8]? {
     guard packets > 0 else { return nil }
     var bytes: [UInt8] = [0x80, 200, 0, 6]
@@ -77,7 +79,7 @@ package struct RTPPacketizer {
     return bytes + description
   }
 
-  /// The name of the source (SDES), which every report has.
+  /// The name of the source (SDES), which follows every report.
   private var description: [UInt8] {
     let name = Array("glpreview".utf8)
     var bytes: [UInt8] = [0x81, 202, 0, 4]
@@ -87,7 +89,7 @@ package struct RTPPacketizer {
     return bytes
   }
 
-  /// Says that no more comes.
+  /// A packet that announces the end of the stream (BYE).
   package var goodbye: [UInt8] {
     var bytes: [UInt8] = [0x81, 203, 0, 1]
     bytes.append(integer: ssrc)

@@ -1,20 +1,21 @@
-// A picture as the payloads of RTP packets (RFC 6184): cut once, and sent to any number of clients.
+// A picture as the payloads of RTP packets (RFC 6184): split once, and sent to any number of clients.
 
-/// The payloads of a picture, one after another. Headers are each client's own.
+/// The payloads of a picture, one after another. Each client has headers of its own.
 package final class RTPPicture: Sendable {
-  /// Payloads of one length, of which the last may be shorter: what the kernel cuts into datagrams by itself.
+  /// Payloads of one length, of which the last may be shorter. The kernel can split them into datagrams
+  /// (`UDP_SEGMENT`).
   package struct Run: Sendable, Hashable {
-    /// Where the payloads begin.
+    /// The offset of the first payload.
     package let offset: Int
-    /// The bytes of all, and of each but the last.
+    /// The bytes of all payloads, and of each but the last.
     package let count, length: Int
-    /// Which payload of the picture is the first.
+    /// The index of the first payload in the picture.
     package let first: Int
     package var packets: Int { (count + length - 1) / length }
   }
 
   package let isKey: Bool
-  /// Whether it is passed on as it came, so that nobody makes a key picture when one is asked for.
+  /// Whether it is passed through from a camera, so that no encoder can make a keyframe on request.
   package let isPassed: Bool
   package let timestamp: CaptureInstant
   package let bytes: [UInt8]
@@ -22,10 +23,11 @@ package final class RTPPicture: Sendable {
   /// The number of payloads.
   package let count: Int
 
-  /// A packet with the largest header and what protects it is smaller than 1200 bytes, which every path carries.
+  /// The largest payload. With the largest header and encryption, a packet is smaller than 1200 bytes, which
+  /// every path carries.
   static let mostBytes = 1160
 
-  /// Parameter sets stand before a key picture's slices.
+  /// Splits a picture. The parameter sets precede a keyframe's slices.
   package init(_ sample: VideoSample) {
     (isKey, timestamp) = (sample.isKey, sample.timestamp)
     isPassed = sample.format.encoder == nil
@@ -45,7 +47,7 @@ package final class RTPPicture: Sendable {
     (bytes, runs, count) = (cutter.bytes, cutter.runs, cutter.count)
   }
 
-  /// At most `most` payloads from number `first` on that may go together; nil at the end.
+  /// Returns at most `most` payloads from index `first` on that can be sent together; nil at the end.
   package func run(from first: Int, atMost most: Int) -> Run? {
     guard most > 0, let run = runs.last(where: { $0.first <= first }), first < run.first + run.packets else {
       return nil
@@ -63,7 +65,7 @@ package final class RTPPicture: Sendable {
 
     init(capacity: Int) { bytes.reserveCapacity(capacity) }
 
-    /// A NAL unit, whole or in fragments of one length (FU-A).
+    /// Adds a NAL unit, whole or in fragments of one length (FU-A).
     mutating func add(_ unit: ArraySlice<UInt8>) {
       guard let header = unit.first else { return }
       guard unit.count > mostBytes else { return add([], unit) }

@@ -1,4 +1,5 @@
-// `glpreview bench`: measures the cost of each stage of a frame on this machine, and its ratio to a lower limit.
+// `glpreview bench`: measures the cost of each stage of a frame on this machine, and compares it with a lower
+// limit.
 import ArgumentParser
 import Bench
 import GLPreview
@@ -89,7 +90,7 @@ struct BenchCommand: AsyncParsableCommand {
 }
 
 extension BenchReport {
-  /// A report without measurements.
+  /// Creates a report without measurements.
   fileprivate init(on device: GPUDevice) {
     self.init(
       machine: Machine(), device: Device(device),

@@ -23,7 +23,7 @@ struct BenchResult: Codable {
     let of: String
     let wallMilliseconds: Double
     let cpuMilliseconds: Double
-    /// The limit's time divided by the stage's: 1 is as fast as possible.
+    /// The limit's time divided by the stage's. 1 is as fast as possible.
     let share: Double
   }
 
@@ -92,7 +92,8 @@ struct BenchReport: Codable {
     let system: String
     let kernel: String
 
-    /// This machine, as the kernel and distribution describe it; "unknown" where they do not.
+    /// Describes this machine from the kernel's and the distribution's data; "unknown" where these are
+    /// missing.
     init() {
       cpu = Self.value(of: "model name", in: "/proc/cpuinfo", separator: ":") ?? "unknown"
       cores = ProcessInfo.processInfo.activeProcessorCount
@@ -150,7 +151,7 @@ extension BenchReport {
 }
 
 extension BenchResult: CustomStringConvertible {
-  /// A title, a row per stage, the sum, and the overlapped run.
+  /// The title, a row per stage, the sum, and the overlapped run.
   var description: String {
     var rows = [["", "wall ms", "CPU ms", "MB", "rate", "limit ms", "of limit", ""]]
     for stage in stages {
@@ -180,7 +181,7 @@ extension BenchResult: CustomStringConvertible {
 }
 
 extension Double {
-  /// The number with this many decimals.
+  /// Formats the number with this many decimals.
   fileprivate func text(_ digits: Int) -> String {
     var power = 1
     for _ in 0..<digits { power *= 10 }

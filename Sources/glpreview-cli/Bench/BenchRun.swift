@@ -8,7 +8,7 @@ enum BenchLength {
   case frames(Int)
   case seconds(Double)
 
-  /// Whether `count` frames in `time` are enough. A number of seconds requires at least three frames.
+  /// Returns whether `count` frames in `time` are enough. A number of seconds requires at least three frames.
   func isReached(_ count: Int, _ time: Duration) -> Bool {
     switch self {
     case .frames(let frames): count >= frames
@@ -16,7 +16,7 @@ enum BenchLength {
     }
   }
 
-  /// The number of frames to measure if each takes `milliseconds`.
+  /// Returns the number of frames to measure if each takes `milliseconds`.
   func frames(of milliseconds: Double) -> Int {
     switch self {
     case .frames(let frames): frames
@@ -33,13 +33,13 @@ struct BenchRun {
   let file: String
   let renderer: GLRenderer
   let length: BenchLength
-  /// The pool that frames are allocated from.
+  /// The memory pool of the frames.
   private let memory = FramePool()
 
   /// Frames drawn before measuring, so that programs are compiled and textures created.
   private static let warmUp = 5
 
-  /// Measures the stages, then all of them together.
+  /// Measures the stages one by one, then all of them together.
   func result() async throws -> BenchResult {
     let stages = try await stages()
     let sum = stages.reduce(0) { $0 + $1.times.times.median.wall }
@@ -142,7 +142,7 @@ struct BenchRun {
 
   // MARK: All together
 
-  /// Runs the same file through `render`'s own overlapping stages.
+  /// Runs the same file through the overlapping stages of `render`.
   private func whole(frames count: Int) async throws -> (frames: Int, time: WorkTime) {
     _ = try await render(frames: min(count, 4))
     return (count, try await render(frames: count))

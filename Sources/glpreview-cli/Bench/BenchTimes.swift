@@ -23,13 +23,13 @@ enum BenchStage: String, CaseIterable {
   case read, decode, upload, passes, readback, encode
 }
 
-/// What a stage is compared with.
+/// The operation that a stage is compared with.
 enum BenchLimit: String {
   case memcpy
   case libjpeg = "libjpeg-turbo alone"
 }
 
-/// One stage of one work, for all frames.
+/// The times of one stage of one work, for all frames.
 struct StageTimes {
   private(set) var times: [WorkTime] = []
   /// The times of the comparison for the same bytes, measured right after each frame.
@@ -56,7 +56,8 @@ struct StageTimes {
 }
 
 extension [WorkTime] {
-  /// The medians in milliseconds; of an even count, the lower of the two middle values. Zero if there are none.
+  /// The medians in milliseconds. For an even count, the lower of the two middle values. Zero if there are
+  /// none.
   var median: (wall: Double, cpu: Double) { (median(\.wall), median(\.cpu)) }
 
   private func median(_ time: KeyPath<WorkTime, Duration>) -> Double {
@@ -65,7 +66,7 @@ extension [WorkTime] {
 }
 
 extension [Duration] {
-  /// The median; of an even count, the lower of the two middle values. Nil if there are none.
+  /// The median. For an even count, the lower of the two middle values. Nil if there are none.
   var median: Duration? { isEmpty ? nil : sorted()[(count - 1) / 2] }
 }
 

@@ -1,10 +1,10 @@
-// The works of `glpreview bench`: three typical uses of camera frames, and the generated frames, the same on every
-// machine.
+// The workloads of `glpreview bench`: three typical uses of camera frames, with generated frames that are
+// identical on every machine.
 import Conformance
 import FoundationEssentials
 import GLPreview
 
-/// One work, the same for every frame.
+/// One workload, identical for every frame.
 enum BenchWork: String, CaseIterable {
   /// A thumbnail of each frame of an MJPEG stream.
   case w1 = "W1"
@@ -24,7 +24,7 @@ enum BenchWork: String, CaseIterable {
     }
   }
 
-  /// One line about the work.
+  /// A title in one line.
   var title: String {
     switch self {
     case .w1: "1920x1080 JPEG (q90, 4:2:0) -> 640x360 -> JPEG (q80, 4:2:0)"
@@ -64,10 +64,10 @@ enum BenchWork: String, CaseIterable {
     ]
   }
 
-  /// Nil if pictures are not encoded.
+  /// The encoder; nil if pictures are not encoded.
   var encoder: PictureEncoder? { self == .w3 ? nil : PictureEncoder(.jpeg, quality: 80) }
 
-  /// How `render` reads the file of frames.
+  /// The options with which `render` reads the file of frames.
   var sourceOptions: SourceOptions {
     guard !isEncoded else { return SourceOptions() }
     return SourceOptions(
@@ -81,10 +81,10 @@ struct BenchInput {
   /// The number of different frames, which then repeat.
   let frameCount: Int
 
-  /// Creates an input of at most `count` frames; there are no more than `CameraScene.frameCount`.
+  /// Creates an input of at most `count` frames, and at most `CameraScene.frameCount`.
   init(atMost count: Int = .max) { frameCount = min(count, CameraScene.frameCount) }
 
-  /// The content of each frame's file: a JPEG, or the samples of a raw frame.
+  /// Returns the file content of each frame: a JPEG, or the samples of a raw frame.
   func frames(for work: BenchWork) throws -> [[UInt8]] {
     try (0..<frameCount).map { index in
       let frame = try scene.frame(index, work.format)
@@ -94,7 +94,7 @@ struct BenchInput {
     }
   }
 
-  /// Writes all frames of `work` into one file, like a camera recording: JPEGs or raw frames one after another.
+  /// Writes all frames of `work` into one file, like a camera recording: concatenated JPEGs or raw frames.
   func write(_ frames: [[UInt8]], of work: BenchWork, into folder: String) throws -> String {
     let path = "\(folder)/\(work.rawValue).\(work.isEncoded ? "mjpeg" : "nv12")"
     var bytes: [UInt8] = []
@@ -104,7 +104,8 @@ struct BenchInput {
     return path
   }
 
-  /// Writes the files of `--write-frames`, which `render` and similar programs read; JPEGs also one by one.
+  /// Writes the files of `--write-frames`, for `render` and similar programs. JPEGs are also written one by
+  /// one.
   func writeAll(_ works: [BenchWork], into folder: String) throws -> [String] {
     do {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -126,7 +127,7 @@ struct BenchInput {
   }
 }
 
-/// A temporary folder that exists while work is done in it.
+/// A temporary folder for the duration of some work.
 enum TemporaryFolder {
   /// Creates a folder, runs `work` in it, and deletes it with its content.
   static func with(_ work: (String) async throws -> Void) async throws {

@@ -1,11 +1,12 @@
-// The camera list for people: the formats of each camera, grouped if their sizes are the same, and the controls.
+// The camera list as text: the formats of each camera, grouped if their sizes are identical, and the
+// controls.
 import GLPreview
 
-/// Cameras, one below the other.
+/// A list of cameras.
 struct CameraList: CustomStringConvertible {
   let description: String
 
-  /// With `controls`, includes the cameras' controls.
+  /// If `controls` is true, includes the cameras' controls.
   init(_ cameras: [V4L2Camera], controls: Bool) {
     let blocks = cameras.map { camera in
       ([Self.heading(camera)] + Self.formats(camera) + (controls ? Self.controls(camera) : []))

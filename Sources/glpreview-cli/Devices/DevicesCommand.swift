@@ -54,7 +54,7 @@ struct DevicesCommand: AsyncParsableCommand {
   }
 }
 
-/// The device table for people; a `*` marks the default device.
+/// The device table as text. A `*` marks the default device.
 private struct DeviceTable: CustomStringConvertible {
   let description: String
 
@@ -97,7 +97,7 @@ private struct EncoderReport: Encodable {
     (name, works, reason) = (encoder.rawValue, failure == nil, failure?.description)
   }
 
-  /// The table for people; a `*` marks the one that encodes unless another is asked for.
+  /// Returns the table as text. A `*` marks the default encoder.
   static func table(_ encoders: [EncoderReport]) -> TextTable {
     let picked = encoders.first { $0.works }?.name
     return TextTable(

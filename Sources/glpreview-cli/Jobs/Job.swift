@@ -1,37 +1,37 @@
-// A job as it lies in the queue: JSON that says what `glpreview render` would be told.
+// A job as it is stored in the queue: JSON with the parameters of `glpreview render`.
 import ArgumentParser
 import FoundationEssentials
 import GLPreview
 import NATS
 import Synchronization
 
-/// Pictures to make of one source. Keys of the JSON that are not listed here are ignored.
+/// Pictures to draw from one source. Unknown JSON keys are ignored.
 struct Job: Codable, Equatable, Sendable {
-  /// The version of this description.
+  /// The version of the job format.
   static let version = 1
   static let mostBytes = 64 << 10
 
   var version = Self.version
   /// Unique in its batch; one token of a subject.
   var id: String
-  /// What belongs together; one token of a subject.
+  /// The name of the batch that the job belongs to; one token of a subject.
   var batch: String
   /// A path below the worker's folder of sources, or an address.
   var source: String
-  /// What {index} stands for.
+  /// The value of {index} in names.
   var index: Int?
   /// Options of `glpreview render` for views, input and encoding.
   var words: [String]?
-  /// Where pictures go (`JobDestination`).
+  /// The destination of the pictures (`JobDestination`).
   var to: String
-  /// How often it is tried (default: 5).
+  /// The number of attempts (default: 5).
   var attempts: Int?
 
   static let defaultAttempts = 5
 
   /// Parses JSON.
   ///
-  /// - Throws: `JobFailure` if it is no job that this version knows.
+  /// - Throws: `JobFailure` if it is not a job that this version supports.
   init(parsing bytes: [UInt8]) throws(JobFailure) {
     guard bytes.count <= Self.mostBytes else { throw JobFailure("the job is larger than 64 KiB") }
     do {
@@ -50,12 +50,12 @@ struct Job: Codable, Equatable, Sendable {
     (self.words, self.to, self.attempts) = (words, to, attempts)
   }
 
-  /// Whether `text` can name a job or a batch: it becomes a token of subjects.
+  /// Returns whether `text` can name a job or a batch, which become tokens of subjects.
   static func isName(_ text: String) -> Bool {
     NATSSubject.isToken(text) && text.utf8.count <= 100 && !text.hasPrefix("_")
   }
 
-  /// Checks what must hold of any job, whoever made it.
+  /// Checks the requirements of any job, regardless of its origin.
   func check() throws(JobFailure) {
     guard version == Self.version else {
       throw JobFailure("the job has version \(version); this worker knows \(Self.version)")
@@ -74,10 +74,10 @@ struct Job: Codable, Equatable, Sendable {
     else { throw JobFailure("words, attempts or index are beyond their limits") }
   }
 
-  /// The options in `words`.
+  /// Parses the options in `words`.
   func options() throws(JobFailure) -> JobOptions { try JobOptions.parsed(words ?? []) }
 
-  /// The key of its result.
+  /// The key of the job's result.
   var key: String { "\(batch).\(id)" }
 
   var json: [UInt8] {
@@ -85,7 +85,7 @@ struct Job: Codable, Equatable, Sendable {
   }
 }
 
-/// The options of `glpreview render` that jobs take.
+/// The options of `glpreview render` that jobs support.
 struct JobOptions: ParsableArguments {
   @OptionGroup(title: "View options") var viewOptions: ViewOptions
   @OptionGroup(title: "Input options") var inputOptions: InputOptions
@@ -97,10 +97,11 @@ struct JobOptions: ParsableArguments {
     }
   }
 
-  /// What was parsed last: parsing takes longer than drawing a small picture, and jobs of a batch have the same words.
+  /// Recently parsed options. Parsing takes longer than drawing a small picture, and all jobs of a batch have
+  /// the same arguments.
   private static let cache = Mutex<[[String]: JobOptions]>([:])
 
-  /// Parses words.
+  /// Parses command-line arguments.
   static func parsed(_ words: [String]) throws(JobFailure) -> JobOptions {
     if let options = cache.withLock({ $0[words] }) { return options }
     do {
@@ -111,7 +112,7 @@ struct JobOptions: ParsableArguments {
       }
       return options
     } catch {
-      // --help and its like would be answered with pages.
+      // The message for --help and similar options would be pages long.
       guard exitCode(for: error) != .success else {
         throw JobFailure("the words ask for help or a script, and jobs make pictures")
       }
@@ -119,11 +120,11 @@ struct JobOptions: ParsableArguments {
     }
   }
 
-  /// The same options as words.
+  /// The options as command-line arguments.
   var words: [String] { viewOptions.words + inputOptions.words + encodingOptions.words }
 }
 
-/// Why a job failed.
+/// The error of a failed job.
 struct JobFailure: Error, CustomStringConvertible {
   let description: String
   /// The exit status that `render` would have.
@@ -131,7 +132,7 @@ struct JobFailure: Error, CustomStringConvertible {
   /// Whether another attempt may succeed.
   let isTemporary: Bool
 
-  /// A failure that no retry mends.
+  /// Creates a failure that no retry can fix.
   init(_ description: String, status: Int32 = ExitStatus.usage) {
     (self.description, self.status, isTemporary) = (description.onOneLine.brief, status, false)
   }

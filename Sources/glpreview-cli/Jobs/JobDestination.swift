@@ -1,23 +1,23 @@
-// Where a job's pictures go.
+// The destinations of a job's pictures.
 import FoundationEssentials
 import GLPreview
 import NATS
 
 /// The destination in a job's `to`.
 enum JobDestination: Equatable, Sendable {
-  /// Files below the worker's folder; the pattern has {view} left.
+  /// Files below the worker's folder. {view} in the pattern is not replaced yet.
   case files(FileNamePattern, EncodedPicture.Format)
-  /// Objects that are PUT to a server.
+  /// Objects that are sent to a server by PUT.
   case objects(FileNamePattern, EncodedPicture.Format)
   /// Messages to a subject.
   case replies(String, EncodedPicture.Format)
 
   private static let subjectScheme = "reply:"
-  /// The most folders of a file's path.
+  /// The most folder levels in a file's path.
   private static let deepest = 32
 
-  /// Parses a job's destination: a path or an http:// or https:// address, in which {name}, {index} and {view} are replaced, or
-  /// `reply:SUBJECT`.
+  /// Parses a job's destination: a path or an http:// or https:// address, in which {name}, {index} and
+  /// {view} are replaced, or `reply:SUBJECT`.
   ///
   /// - Throws: `UsageError` or `WordError`.
   init(_ job: Job, _ options: JobOptions, views: [ViewConfiguration], prefix: String) throws {
@@ -61,7 +61,7 @@ enum JobDestination: Equatable, Sendable {
     }
   }
 
-  /// The names of a job's pictures, one a view; subjects are not unique.
+  /// Returns the names of a job's pictures, one for each view. Subjects are not unique.
   func names(_ views: [ViewConfiguration]) -> [String] {
     switch self {
     case .files(let pattern, _): views.map { pattern.name(view: $0.name, frame: 0) }
@@ -88,7 +88,8 @@ enum JobDestination: Equatable, Sendable {
     }
   }
 
-  /// Only subjects for replies: a worker may be permitted to publish to others that a job's author must not reach.
+  /// Checks that a subject is for replies. A worker may have permission to publish to other subjects, which a
+  /// job's author must not reach.
   private static func check(_ subject: String, _ prefix: String) throws {
     let isFor = ["_INBOX.", "\(prefix).replies."].contains { subject.hasPrefix($0) }
     guard isFor, (try? NATSSubject.check(subject)) != nil else {
@@ -103,7 +104,7 @@ enum JobDestination: Equatable, Sendable {
     return format
   }
 
-  /// The pattern of an address whose host is fixed.
+  /// Returns the pattern of an address whose host is fixed.
   private static func address(_ text: String) throws -> FileNamePattern {
     let host = text.drop { $0 != ":" }.dropFirst(3).prefix { !"/?#".contains($0) }
     guard !host.isEmpty, host.allSatisfy({ $0.isASCII && !"{}@\\ ".contains($0) }) else {
@@ -113,12 +114,12 @@ enum JobDestination: Equatable, Sendable {
   }
 }
 
-/// Host names that a worker may connect to: HOST, or HOST:PORT for this port only.
+/// The host names that a worker may connect to: HOST, or HOST:PORT for this port only.
 struct HostList: Equatable, Sendable {
   private let allowed: Set<String>
   private let allowsAll: Bool
 
-  /// `any` allows every host.
+  /// Creates a list; `any` allows every host.
   init(_ texts: [String]) {
     allowed = Set(texts.map { $0.lowercased() })
     allowsAll = allowed.contains("any")
@@ -127,17 +128,17 @@ struct HostList: Equatable, Sendable {
   /// Whether every host is allowed.
   var isOpen: Bool { allowsAll }
 
-  /// Whether the address is HTTP or HTTPS of an allowed host.
+  /// Returns whether an address is HTTP or HTTPS on an allowed host.
   func allows(_ address: String) -> Bool {
     guard let (host, port) = Self.server(of: address) else { return false }
-    // Another reader of addresses must not see another host.
+    // Another URL parser must not find a different host.
     guard let url = URL(string: address), let other = url.host?.lowercased(),
       other == host || "[\(other)]" == host
     else { return false }
     return allowsAll || allowed.contains(host) || allowed.contains("\(host):\(port)")
   }
 
-  /// The host, in lower case, and the port of an address; nil if anything about them is unusual.
+  /// Returns the host, in lower case, and the port of an address; nil if anything about them is unusual.
   private static func server(of address: String) -> (host: String, port: Int)? {
     guard JobDestination.isAddress(address) else { return nil }
     let isSecure = address.prefix(5).lowercased() == "https"
@@ -159,7 +160,7 @@ struct HostList: Equatable, Sendable {
 }
 
 extension Character {
-  /// Letters, digits, and what names and bracketed addresses have besides.
+  /// Whether it is a letter, a digit, or another character of host names and bracketed addresses.
   fileprivate var isHostCharacter: Bool { isASCII && (isLetter || isNumber || ".-_:[]".contains(self)) }
 }
 

@@ -1,4 +1,4 @@
-// The queue of jobs and their results, as streams and a bucket of JetStream.
+// The queue of jobs and their results, stored as JetStream streams and a bucket.
 import FoundationEssentials
 import GLPreview
 import NATS
@@ -7,7 +7,8 @@ import NATS
 ///
 /// - `PREFIX.jobs.todo.BATCH` has jobs, in the work queue PREFIX_JOBS. A message's id is its job's key.
 /// - The bucket `PREFIX-results` has the result of each job, which is created once.
-/// - `PREFIX.jobs.dead.BATCH` has jobs that were given up, in the stream PREFIX_DEAD, as they came, with the header Reason.
+/// - `PREFIX.jobs.dead.BATCH` has abandoned jobs, in the stream PREFIX_DEAD, unchanged and with the header
+///   Reason.
 struct JobQueue: Sendable {
   let client: NATSClient
   let jetStream: JetStream
@@ -15,9 +16,9 @@ struct JobQueue: Sendable {
   private let replicas: Int
 
   static let consumerName = "workers"
-  /// A job whose worker gave no sign of life for this long goes to another.
+  /// The time without a progress report from a worker after which its job is redelivered to another one.
   static let redeliveredAfter = Duration.seconds(10)
-  /// Equal jobs within this time are queued once.
+  /// The time within which equal jobs are queued only once.
   private static let duplicateWindow = Duration.seconds(3600)
   private static let resultsAge = Duration.seconds(7 * 86400)
 
@@ -31,12 +32,12 @@ struct JobQueue: Sendable {
   var jobsStream: String { "\(prefix.uppercased())_JOBS" }
   var deadStream: String { "\(prefix.uppercased())_DEAD" }
 
-  /// The results by the key of their jobs; `BATCH._` is the batch itself.
+  /// The results by the keys of their jobs. `BATCH._` is the batch itself.
   var results: KeyValue {
     get throws { try jetStream.bucket(bucketName) }
   }
 
-  /// Creates what is not there yet. What exists, perhaps with other limits, is left alone.
+  /// Creates missing streams and buckets. Existing ones are not changed, even if their limits differ.
   func prepare() async throws {
     var jobs = StreamConfiguration(name: jobsStream, subjects: ["\(prefix).jobs.todo.*"])
     (jobs.retention, jobs.discard, jobs.replicas) = (.workQueue, .new, replicas)
@@ -56,7 +57,7 @@ struct JobQueue: Sendable {
     do { try await create() } catch JetStreamError.nameInUse {}
   }
 
-  /// The consumer that all workers share.
+  /// Returns the consumer that all workers share.
   func consumer() async throws -> PullConsumer {
     var consumer = ConsumerConfiguration(name: Self.consumerName)
     consumer.acknowledgeWithin = Self.redeliveredAfter
@@ -72,7 +73,7 @@ struct JobQueue: Sendable {
     }
   }
 
-  /// Stores a job that is given up.
+  /// Stores an abandoned job.
   func bury(_ payload: [UInt8], key: String?, batch: String, because reason: String) async throws {
     let headers: NATSHeaders = ["Reason": String(reason.onOneLine.prefix(1000))]
     _ = try await retrying {
@@ -80,9 +81,9 @@ struct JobQueue: Sendable {
     }
   }
 
-  /// Calls JetStream until it answers: servers restart and elect leaders.
+  /// Calls JetStream until it succeeds, because servers restart and elect leaders.
   ///
-  /// - Throws: errors that don't pass; `CancellationError`.
+  /// - Throws: permanent errors; `CancellationError`.
   func retrying<Value: Sendable>(_ call: () async throws -> Value) async throws -> Value {
     var pause = Duration.milliseconds(100)
     while true {
@@ -110,11 +111,11 @@ extension JetStreamError {
   }
 }
 
-/// What became of a job.
+/// The result of a job.
 struct JobResult: Codable, Equatable, Sendable {
   enum State: String, Codable, Sendable { case done, failed }
 
-  /// A picture.
+  /// A delivered picture.
   struct Picture: Codable, Equatable, Sendable {
     let name: String
     let width: Int
@@ -132,7 +133,7 @@ struct JobResult: Codable, Equatable, Sendable {
   var status: Int32?
   var pictures: [Picture] = []
   let worker: String
-  /// How often it was delivered to a worker.
+  /// The number of deliveries to workers.
   let deliveries: Int
 
   init(
@@ -148,17 +149,17 @@ struct JobResult: Codable, Equatable, Sendable {
   }
 }
 
-/// A batch, under the key `BATCH._`.
+/// A batch, stored under the key `BATCH._`.
 struct BatchRecord: Codable, Equatable, Sendable {
   var version = 1
-  /// How many jobs were submitted last.
+  /// The number of jobs in the last submission.
   let jobs: Int
 
   static func key(_ batch: String) -> String { "\(batch)._" }
 }
 
 extension NATSOptions {
-  /// The queue that the options name.
+  /// Returns the queue that the options name.
   func queue(_ client: NATSClient) throws -> JobQueue {
     try JobQueue(client, prefix: prefix, replicas: replicas)
   }

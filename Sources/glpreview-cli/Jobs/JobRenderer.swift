@@ -1,25 +1,25 @@
-// Draws a job's pictures as `glpreview render` does, within what the worker permits.
+// Draws a job's pictures like `glpreview render`, within the worker's permissions.
 import FoundationEssentials
 import GLPreview
 
-/// What jobs may do here.
+/// The permissions and limits of jobs on this worker.
 struct JobPermissions: Sendable {
-  /// Where files are read; nil for nowhere.
+  /// The folder that files are read from; nil for none.
   let sources: RootFolder?
-  /// Where files are written; nil for nowhere.
+  /// The folder that files are written to; nil for none.
   let folder: RootFolder?
-  /// Servers that sources are read from.
+  /// The servers that sources may be read from.
   let readable: HostList
-  /// Servers that pictures are PUT to.
+  /// The servers that pictures may be sent to by PUT.
   let writable: HostList
   /// The most pixels of a source and of a picture.
   let maximumPixels: Int
-  /// The most pixels of all pictures of a job.
+  /// The most pixels of all pictures of a job together.
   let maximumPixelsOfJob: Int
-  /// How long rendering a job may take.
+  /// The time limit for rendering a job.
   let limit: Duration
 
-  /// The text for `SourceLocator` of a job's source.
+  /// Returns the text for `SourceLocator` of a job's source.
   ///
   /// - Throws: `SourceError` or `JobFailure` if this worker does not read it.
   func source(_ text: String) throws -> String {
@@ -44,11 +44,11 @@ struct JobPermissions: Sendable {
   }
 }
 
-/// Draws jobs on one renderer, which is opened again after an error of its device.
+/// Draws jobs on one renderer, which is reopened after an error of its device.
 struct JobRenderer: Sendable {
   private let budget: MemoryBudget
   private let memory: FramePool
-  /// One for each job at a time.
+  /// Limits the number of concurrent jobs.
   private let places: Places
   private let renderer: LazyRenderer
 
@@ -59,11 +59,11 @@ struct JobRenderer: Sendable {
     renderer = LazyRenderer(choice, gpu)
   }
 
-  /// Draws a job's pictures, a few views at a time, and hands each to `deliver` with its view's number.
+  /// Draws a job's pictures, a few views at a time, and passes each to `deliver` with its view's number.
   ///
-  /// A job for which memory is short beside others is rendered alone.
+  /// If memory is too short to render a job beside others, it is rendered alone.
   ///
-  /// - Throws: `JobFailure` if a job is larger than the worker permits; what `deliver` throws.
+  /// - Throws: `JobFailure` if a job is larger than the worker permits; the errors of `deliver`.
   func render(
     _ job: Job, _ options: JobOptions, as format: EncodedPicture.Format, _ permissions: JobPermissions,
     to deliver: (EncodedPicture, _ view: Int) async throws -> Void
@@ -87,7 +87,7 @@ struct JobRenderer: Sendable {
         "the job needs more memory than this worker has for pictures, \(budget.capacity >> 20) MiB (--memory)",
         status: ExitStatus.badData)
     } catch let error as SourceError {
-      // The author of a job need not know the worker's folders.
+      // Hides the worker's folders from the author of the job.
       throw error.named(job.source)
     } catch let error where error is DeviceError || (error as? RenderError)?.isContextLost == true {
       await renderer.forget()
@@ -95,19 +95,19 @@ struct JobRenderer: Sendable {
     }
   }
 
-  /// A job, and what is done of it.
+  /// A job and its progress.
   private struct Work {
     let source: String
     let pipeline: RenderPipeline
     let permissions: JobPermissions
-    /// The views that are delivered.
+    /// The number of views that have been delivered.
     var delivered = 0
-    /// How long rendering took so far.
+    /// The time that rendering has taken so far.
     var spent = Duration.zero
     var isAlone = false
 
-    /// Runs a step within what is left of the permitted time. A step that does not end then goes on by itself, and keeps
-    /// what it captures until it ends.
+    /// Runs a step within the remaining permitted time. A step that does not end in time continues in the
+    /// background, and holds its captured objects until it ends.
     mutating func within<Value: Sendable>(
       _ step: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -168,6 +168,6 @@ struct JobRenderer: Sendable {
     return pipeline
   }
 
-  /// Opens the renderer now, so that a machine without one is told before it takes jobs.
+  /// Opens the renderer now, so that a machine without one reports that before it takes jobs.
   func open() async throws { try await renderer.open() }
 }

@@ -1,4 +1,4 @@
-// Brings a job's pictures to their destination.
+// Delivers a job's pictures to their destination.
 import AsyncHTTPClient
 import FoundationEssentials
 import GLPreview
@@ -6,7 +6,7 @@ import NATS
 import NIOCore
 import NIOHTTP1
 
-/// Sends pictures to files, servers and subjects. Doing it twice leaves the same as doing it once, except for replies.
+/// Sends pictures to files, servers and subjects. Sending is idempotent, except for replies.
 final class PictureSender: Sendable {
   private let permissions: JobPermissions
   private let client: NATSClient
@@ -22,7 +22,7 @@ final class PictureSender: Sendable {
 
   func close() async { try? await http.shutdown() }
 
-  /// Fails early where pictures could not be delivered.
+  /// Fails early if pictures could not be delivered.
   ///
   /// - Throws: `JobFailure`.
   func check(_ destination: JobDestination, _ views: [ViewConfiguration]) throws {
@@ -37,7 +37,7 @@ final class PictureSender: Sendable {
     }
   }
 
-  /// Sends the picture of a view. Returns what it is.
+  /// Sends the picture of a view; returns its description.
   func send(
     _ picture: EncodedPicture, of job: Job, _ view: String, to name: String, _ destination: JobDestination
   ) async throws -> JobResult.Picture {
@@ -53,7 +53,7 @@ final class PictureSender: Sendable {
       height: picture.size.height, bytes: picture.bytes.count)
   }
 
-  /// Waits until what was sent is on its way.
+  /// Waits until sent replies have reached the NATS server.
   func finish(_ destination: JobDestination) async throws {
     if case .replies = destination { try await client.flush() }
   }
@@ -64,7 +64,8 @@ final class PictureSender: Sendable {
     request.headers.add(name: "Content-Type", value: picture.mediaType)
     request.headers.add(name: "User-Agent", value: "glpreview")
     request.body = .bytes(ByteBuffer(bytes: picture.bytes))
-    // All of it: a server may also accept no bytes, or answer one byte at a time.
+    // The deadline covers the whole exchange: a server may also accept no bytes, or respond one byte at a
+    // time.
     let answer = try await withDeadline(permissions.limit) { [http, request] in
       let response = try await http.execute(request, timeout: .hours(24))
       _ = try? await response.body.collect(upTo: 64 << 10)

@@ -10,7 +10,7 @@ struct Submission: Sendable {
   let isQuiet: Bool
   let reportsJobs: Bool
 
-  /// Requests in progress.
+  /// The number of concurrent requests.
   private static let width = 32
 
   static func count(_ jobs: Int) -> String { jobs == 1 ? "1 job" : "\(jobs) jobs" }
@@ -29,7 +29,7 @@ struct Submission: Sendable {
     _ = try await queue.retrying { try await queue.results.put(BatchRecord.key(batch), record) }
   }
 
-  /// Queues the jobs, and returns when all are done. Without jobs, follows those that the batch has.
+  /// Queues the jobs, and returns when all are done. Without jobs, follows the existing jobs of the batch.
   ///
   /// - Throws: `BatchError` if jobs failed.
   func submitAndFollow(_ jobs: [Job]) async throws {
@@ -46,14 +46,14 @@ struct Submission: Sendable {
     }
   }
 
-  /// What has been seen of a batch.
+  /// The results of a batch so far.
   private struct Tally {
-    /// The ids to wait for; nil for as many as the batch has.
+    /// The ids to wait for; nil to wait for all jobs of the batch.
     let wanted: Set<String>?
     var seen: Set<String> = []
     var failed = 0
     var missing = 0
-    /// nil until it is known.
+    /// The number of jobs to wait for; nil until it is known.
     var total: Int?
 
     init(_ wanted: Set<String>?) { (self.wanted, total) = (wanted, wanted?.count) }

@@ -107,7 +107,7 @@ struct SubmitCommand: AsyncParsableCommand {
     try result.get()
   }
 
-  /// The jobs, checked as a worker would check them.
+  /// Creates the jobs, with the same checks as in a worker.
   private func jobs(of sources: [String], in batch: String) throws -> [Job] {
     let words = jobOptions.words
     let views = try jobOptions.viewOptions.views()
@@ -121,7 +121,7 @@ struct SubmitCommand: AsyncParsableCommand {
       if attempts != Job.defaultAttempts { job.attempts = attempts }
       if to.contains("{index") { job.index = index + 1 }
       job.id = Digest.name(of: try job.json)
-      // A source that is listed twice is one job.
+      // A source that is listed twice is a single job.
       guard ids.insert(job.id).inserted else { continue }
       do { try job.check() } catch { throw UsageError("\(source.redactedAddress): \(error)") }
       try Self.checkSource(source)

@@ -1,4 +1,4 @@
-// `glpreview work`: does the jobs of a queue in NATS until it is stopped.
+// `glpreview work`: processes the jobs of a queue in NATS until it is stopped.
 import ArgumentParser
 import FoundationEssentials
 import GLPreview
@@ -124,14 +124,14 @@ struct WorkCommand: AsyncParsableCommand {
     do {
       result = .success(try await worker.run(isStopping))
     } catch {
-      // What ended the client says more than that it is closed.
+      // The reason why the client ended is more informative than the error that it is closed.
       if case .closed(let reason) = client.currentState, reason != .closed {
         result = .failure(reason)
       } else {
         result = .failure(error)
       }
     }
-    // Acknowledgements that are on their way.
+    // Sends pending acknowledgements.
     try? await client.flush(timeout: .seconds(2))
     await sender.close()
     await client.close()

@@ -1,12 +1,12 @@
-// Takes jobs from the queue, does them, and records what became of them.
+// Takes jobs from the queue, processes them, and records their results.
 import FoundationEssentials
 import GLPreview
 import NATS
 
-/// A worker. Any number of them share a queue.
+/// A worker. Any number of workers share a queue.
 ///
-/// A job is delivered at least once. Its result is recorded once, and only then it is acknowledged; a job that is recorded
-/// already is not done again.
+/// A job is delivered at least once. Its result is recorded once, and only then is the job acknowledged. A
+/// job with a recorded result is not processed again.
 struct Worker: Sendable {
   let name: String
   let queue: JobQueue
@@ -15,12 +15,12 @@ struct Worker: Sendable {
   let permissions: JobPermissions
   let concurrency: Int
 
-  /// How long a job that has begun may go on once the worker is stopped.
+  /// How long a job that has begun may continue after the worker is stopped.
   private static let patience = Duration.seconds(15)
-  /// How many deliveries beyond a job's attempts are left to workers that died.
+  /// The number of deliveries beyond a job's attempts that are allowed for workers that died.
   private static let deaths = 15
 
-  /// Works until `isStopping` holds. What has begun then is finished, or goes back to the queue.
+  /// Works until `isStopping` is true. Jobs that have begun by then are finished, or return to the queue.
   func run(_ isStopping: Watched<Bool>) async throws {
     let work = Task { try await workAll(isStopping) }
     let stopping = Task {
@@ -44,7 +44,7 @@ struct Worker: Sendable {
     }
   }
 
-  /// Does one job after another.
+  /// Processes one job after another.
   private func work(_ isStopping: Watched<Bool>) async throws {
     var consumer: PullConsumer?
     while !isStopping.value {
@@ -54,7 +54,7 @@ struct Worker: Sendable {
           consumer = try await queue.consumer()
           continue
         }
-        // A short wait, after which a worker that is to stop does.
+        // A short wait, so that the worker notices soon when it is to stop.
         for message in try await current.fetch(1, wait: .seconds(1)) {
           if isStopping.value { try message.reject() } else { try await take(message) }
         }
@@ -69,7 +69,7 @@ struct Worker: Sendable {
     }
   }
 
-  /// Does a job while the queue is told that it is in progress.
+  /// Processes a job, and regularly reports to the queue that it is in progress.
   private func take(_ message: JetStreamMessage) async throws {
     let progress = Task {
       while !Task.isCancelled {
@@ -93,7 +93,7 @@ struct Worker: Sendable {
     } catch {
       return try await refuse(message, because: error)
     }
-    // Done by a worker that could not acknowledge it, or submitted again.
+    // The job was done by a worker that could not acknowledge it, or it was submitted again.
     guard try await queue.retrying({ try await queue.results.get(job.key, from: .leader) }) == nil else {
       return try message.acknowledge()
     }
@@ -138,7 +138,7 @@ struct Worker: Sendable {
     }
   }
 
-  /// Gives up what is no job.
+  /// Abandons a message that is not a valid job.
   private func refuse(_ message: JetStreamMessage, because failure: JobFailure) async throws {
     StandardError.print("glpreview: a job without a description: \(failure)")
     let words = (message.message.headers["Nats-Msg-Id"] ?? "").split(
@@ -157,21 +157,22 @@ struct Worker: Sendable {
     try message.acknowledge()
   }
 
-  /// Records a result, unless there is one.
+  /// Records a result, unless there is one already.
   private func record(_ bytes: [UInt8], as key: String) async throws {
     try await queue.retrying {
       do { try await queue.results.create(key, bytes) } catch JetStreamError.conflict {}
     }
   }
 
-  /// One second, doubled for each delivery, half a minute at most; with jitter, because a server that comes back is asked by all.
+  /// Returns the pause before the next attempt: one second, doubled for each delivery, at most half a minute.
+  /// Jitter spreads the requests to a server that comes back.
   static func pause(after deliveries: Int, jitter: Double = .random(in: 0.5...1)) -> Duration {
     .seconds(min(30, Double(1 << min(deliveries - 1, 10))) * jitter)
   }
 }
 
 extension JetStreamError {
-  /// Whether a worker goes on asking: servers restart, elect leaders, and are set up again.
+  /// Whether a worker keeps trying: servers restart, elect leaders, and are set up again.
   fileprivate var isWorthWaiting: Bool {
     switch self {
     case .consumerNotFound, .streamNotFound: true

@@ -53,7 +53,7 @@ struct EncodingOptions: ParsableArguments {
     if let maxBytes, maxBytes < 1 { throw ValidationError("--max-bytes \(maxBytes) is not at least 1") }
   }
 
-  /// The options for pictures as words of a command line, which give the same options again.
+  /// The options for pictures as command-line arguments that parse to the same options.
   var words: [String] {
     var words: [String] = []
     if quality != 80 { words.append("--quality=\(quality)") }
@@ -64,7 +64,7 @@ struct EncodingOptions: ParsableArguments {
     return words
   }
 
-  /// The first option that only videos have, if one is given.
+  /// The first option given that applies only to videos; nil if there is none.
   var optionOfVideos: String? {
     [("--fps", fps != nil), ("--bitrate", bitrate != nil), ("--encoder", encoder != .automatic)]
       .first(where: \.1)?.0

@@ -2,7 +2,7 @@
 import ArgumentParser
 import GLPreview
 
-/// How much detail of a JPEG is decoded.
+/// The amount of detail that is decoded from JPEGs.
 enum DecodeChoice: String, ExpressibleByArgument, CaseIterable {
   case exact
   case fast
@@ -53,10 +53,10 @@ struct InputOptions: ParsableArguments {
     help: ArgumentHelp("Reject sources and pictures with more than N million pixels.", valueName: "N"))
   var maxMegapixels = Self.usualMegapixels
 
-  /// The largest phones' pictures have 200, and the user has chosen the files.
+  /// The largest pictures of phones have 200 megapixels, and the user has chosen the files.
   private static let usualMegapixels = 250.0
 
-  /// The options as words of a command line, which give the same options again.
+  /// The options as command-line arguments that parse to the same options.
   var words: [String] {
     let single: [(String, String?)] = [
       ("input-format", inputFormat), ("input-size", inputSize), ("matrix", matrix), ("range", range),
@@ -87,10 +87,10 @@ struct InputOptions: ParsableArguments {
         range: try range.map { try Words.word("--range", $0) }))
   }
 
-  /// The masks of a single source.
+  /// Returns the masks of a single source.
   func masks() throws -> [PrivacyMask] { try mask.map { try PrivacyMask(parsing: $0) } }
 
-  /// The reference size of a single source.
+  /// Returns the reference size of a single source.
   func referenceSize() throws -> Size? {
     guard reference.count < 2 else { throw UsageError("--reference is given twice") }
     return try reference.first.map { try Words.size("--reference", $0) }

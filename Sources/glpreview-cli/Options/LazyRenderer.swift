@@ -8,7 +8,7 @@ actor LazyRenderer {
   private let gpu: GPUDevice.Choice
   private var opening: Task<any Renderer, any Error>?
 
-  /// With `opensNow`, the driver loads while the caller goes on.
+  /// Creates a renderer. If `opensNow` is true, the driver loads in the background.
   init(_ choice: RendererChoice, _ gpu: GPUDevice.Choice, opensNow: Bool = false) {
     (self.choice, self.gpu) = (choice, gpu)
     if opensNow { opening = Self.open(choice, gpu) }
@@ -23,7 +23,7 @@ actor LazyRenderer {
     }
   }
 
-  /// The renderer, once it is open.
+  /// Returns the renderer, once it is open.
   @discardableResult
   func open() async throws -> any Renderer {
     let opening = self.opening ?? Self.open(choice, gpu)
@@ -38,7 +38,7 @@ actor LazyRenderer {
   /// Opens another renderer at the next use, after an error of the device.
   func forget() { opening = nil }
 
-  /// Frees the memory that the renderer keeps for the next pictures.
+  /// Frees the memory that the renderer caches for the next pictures.
   func removeKept() async { await renderer?.removeKept() }
 
   func close() async { await renderer?.close() }

@@ -1,4 +1,4 @@
-// The options for live sources (cameras, servers, commands, pipes), and which frames of a source are rendered.
+// The options for live sources (cameras, servers, commands, pipes), and for selecting the frames to render.
 public import ArgumentParser
 public import GLPreview
 
@@ -75,7 +75,7 @@ struct LiveInputOptions: ParsableArguments {
     }
   }
 
-  /// Copies the options to the source's; `schedule` selects its frames.
+  /// Copies the options to those of the source; `schedule` selects its frames.
   func apply(to options: inout SourceOptions, _ schedule: FrameSchedule) throws {
     options.live = LiveOptions(
       delivery: delivery(schedule), stallsAfter: min(.seconds(2), .seconds(timeout)),
@@ -92,7 +92,7 @@ struct LiveInputOptions: ParsableArguments {
     }
   }
 
-  /// The certificate of a single source, whose file is read.
+  /// Returns the certificate setting of a single source, after reading its file.
   static func trust(in certificate: [String]) throws -> CertificateTrust? {
     guard certificate.count < 2 else { throw UsageError("--certificate is given twice") }
     do throws(WordError) {
@@ -105,7 +105,7 @@ struct LiveInputOptions: ParsableArguments {
     }
   }
 
-  /// Consecutive frames are queued until they are rendered.
+  /// Returns the delivery: consecutive frames are queued until they are rendered.
   private func delivery(_ schedule: FrameSchedule) -> LiveOptions.Delivery {
     let isRow = schedule.limit ?? 1 > 1 && schedule.interval == nil && schedule.every == 1
     return lossless || isRow ? .every(maximumBytes: 256 << 20) : .newest
@@ -115,7 +115,7 @@ struct LiveInputOptions: ParsableArguments {
     String, String
   ) {
     guard let index = text.firstIndex(of: separator), index > text.startIndex else {
-      // A header's value is secret, and might have been typed in place of its name.
+      // A header's value is secret, and may have been entered instead of its name.
       throw UsageError(separator == ":" ? "\(option) is not \(form)" : "\(option) \(text) is not \(form)")
     }
     let value = text[text.index(after: index)...]
@@ -126,10 +126,10 @@ struct LiveInputOptions: ParsableArguments {
 extension SourceOptions.RedirectPolicy: ExpressibleByArgument {}
 
 extension Warmup: ExpressibleByArgument {
-  /// Parses an option's value; nil where it is neither frames nor seconds.
+  /// Parses an option's value; nil if it is neither a number of frames nor of seconds.
   public init?(argument: String) { try? self.init(parsing: argument) }
 
-  /// A default in `--help`, as it is typed.
+  /// The default in `--help`, in the syntax of the option.
   public var defaultValueDescription: String {
     switch self {
     case .frames(let count): "\(count)"

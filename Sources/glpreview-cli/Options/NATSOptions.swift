@@ -1,4 +1,4 @@
-// The options for NATS servers: addresses, credentials, and the names of what is stored there.
+// The options for NATS servers: addresses, credentials, and the names that are used there.
 import ArgumentParser
 import GLPreview
 import Logging
@@ -67,7 +67,8 @@ struct NATSOptions: ParsableArguments {
     }
   }
 
-  /// The configuration of a client. `patience` says whether it waits for a server that can't be reached at first.
+  /// Returns the configuration of a client. `patience` specifies whether connecting waits for a server that
+  /// can't be reached at first.
   ///
   /// - Throws: `UsageError` or `NATSError` if a file or an address is unusable.
   func configuration(_ patience: NATSConfiguration.FirstConnection) throws -> NATSConfiguration {
@@ -88,7 +89,7 @@ struct NATSOptions: ParsableArguments {
     return .none
   }
 
-  /// The first line of a file.
+  /// Returns the first line of a file, trimmed.
   private static func secret(_ path: String) throws -> String {
     guard let line = SystemFiles.line(path) else { throw UsageError("\(path) can't be read") }
     let secret = String(line.reversed().drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace })
@@ -98,6 +99,6 @@ struct NATSOptions: ParsableArguments {
 }
 
 extension Logger {
-  /// For commands, which report events of their own.
+  /// A logger for commands, which report events themselves.
   static var silent: Logger { Logger(label: "nats") { _ in SwiftLogNoOpLogHandler() } }
 }

@@ -67,7 +67,7 @@ struct ViewOptions: ParsableArguments {
       valueName: "time"))
   var time: String?
 
-  /// The keys given as options, with their values.
+  /// The keys given as single options, with their values.
   private var single: [(key: String, value: String)] {
     [
       ("crop", crop), ("rotate", rotate), ("mirror", mirror), ("size", size), ("width", width),
@@ -76,15 +76,15 @@ struct ViewOptions: ParsableArguments {
     ].compactMap { key, value in value.map { (key, $0) } }
   }
 
-  /// The keys given as options.
+  /// The keys given as single options.
   var keys: [String] { single.map(\.key) }
 
-  /// The options as words of a command line, which give the same options again.
+  /// The options as command-line arguments that parse to the same options.
   var words: [String] {
     named.flatMap { ["--view", $0] } + single.map { "--\($0.key)=\($0.value)" }
   }
 
-  /// The requested views; by default one view of the whole source.
+  /// Returns the requested views; by default one view of the whole source.
   func views() throws -> [ViewConfiguration] {
     guard !named.isEmpty else {
       guard size == nil || (width == nil && height == nil) else {

@@ -5,19 +5,19 @@ import GLPreviewServer
 import Glibc
 import NATS
 
-/// Wrong usage that ArgumentParser can't detect.
+/// A usage error that ArgumentParser can't detect.
 struct UsageError: Error, CustomStringConvertible {
   let description: String
 
   init(_ description: String) { self.description = description.brief }
 }
 
-/// Files of a batch that could not be rendered, each of which is already reported.
+/// The error of a batch with files that could not be rendered. Each of them has already been reported.
 struct BatchError: Error, CustomStringConvertible {
   let description: String
   let status: Int32
 
-  /// 66 if no file could be read, otherwise 65.
+  /// The exit status is 66 if no file could be read, otherwise 65.
   init(_ errors: [any Error], of count: Int) {
     description = "\(errors.count) of \(count) SOURCEs could not be rendered"
     let isMissing = errors.allSatisfy { ExitStatus.status(of: $0) == ExitStatus.noInput }
@@ -26,7 +26,7 @@ struct BatchError: Error, CustomStringConvertible {
 }
 
 extension BatchError {
-  /// Jobs that failed; `areMissing` if no source of theirs could be read.
+  /// Creates the error of failed jobs. `areMissing` means that none of their sources could be read.
   init(failedJobs failed: Int, of count: Int, areMissing: Bool) {
     description = "\(failed) of \(count) jobs failed"
     status = areMissing ? ExitStatus.noInput : ExitStatus.badData
@@ -65,7 +65,7 @@ enum ExitStatus {
     }
   }
 
-  /// Runs a command; an error becomes a line on standard error and an exit status.
+  /// Runs a command. An error is printed to standard error and becomes an exit status.
   static func of(_ work: () async throws -> Void) async throws {
     do {
       try await work()
@@ -74,7 +74,7 @@ enum ExitStatus {
     } catch {
       switch error {
       case is CancellationError: break
-      // The place comes first, as in compiler messages, so that editors can jump to it.
+      // The location comes first, as in compiler messages, so that editors can jump to it.
       case let error as ConfigurationError:
         for problem in error.problems { StandardError.print("\(problem)".onOneLine) }
       case let error as DeviceError: StandardError.print("glpreview: \(error.details)")

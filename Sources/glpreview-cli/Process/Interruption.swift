@@ -1,5 +1,5 @@
-// Handles SIGINT and SIGTERM: the task is cancelled, finished files stay, the current one is deleted. A second
-// signal, or two seconds, end the process at once.
+// Handles SIGINT and SIGTERM: the task is cancelled or stops by itself, finished files stay, the current one
+// is deleted. A second signal, or a time limit, ends the process immediately.
 import Dispatch
 import GLPreview
 import Glibc
@@ -11,16 +11,17 @@ enum Interruption {
   /// 128 plus the signal's number, as in shells.
   static var status: Int32 { 128 + max(received.load(ordering: .relaxed), SIGINT) }
 
-  /// Ends the process at once, without leaving an unfinished file.
+  /// Ends the process immediately, without leaving an unfinished file.
   private static func end(_ signal: Int32) -> Never {
     PictureFile.removeUnfinished()
     LiveSource.killCommands()
     _exit(128 + signal)
   }
 
-  /// Runs `work` in a task that a signal cancels.
+  /// Runs `work` in a task that a signal cancels. A second signal, or two seconds, ends the process
+  /// immediately.
   static func cancelling(_ work: @escaping @Sendable () async throws -> Void) async throws {
-    // A reader that goes away causes a write error instead of a signal.
+    // If the reader of a pipe goes away, a write error is thrown instead of a signal.
     signal(SIGPIPE, SIG_IGN)
     let interrupted = AsyncStream.makeStream(of: Void.self)
     var sources: [any DispatchSourceSignal] = []
@@ -36,8 +37,8 @@ enum Interruption {
     try await task.value
   }
 
-  /// Runs `work`, which ends on its own once `isStopping` holds: after the first signal. A second one, or half a minute, ends the
-  /// process at once.
+  /// Runs `work`, which ends by itself once `isStopping` is true, after the first signal. A second signal, or
+  /// half a minute, ends the process immediately.
   static func stopping(_ work: @escaping @Sendable (_ isStopping: Watched<Bool>) async throws -> Void)
     async throws
   {
@@ -51,7 +52,7 @@ enum Interruption {
     try await work(isStopping)
   }
 
-  /// Handles a signal once this has returned. An earlier signal ends the process, which has written nothing yet.
+  /// Installs a signal handler. Until this returns, a signal ends the process, which has written nothing yet.
   private static func source(
     of number: Int32, within limit: DispatchTimeInterval = .seconds(2),
     _ onSignal: @escaping @Sendable () -> Void
@@ -60,10 +61,11 @@ enum Interruption {
     source.setEventHandler {
       if received.exchange(number, ordering: .relaxed) != 0 { end(number) }
       onSignal()
-      // The reader of our output may never read again, and a blocked write does not notice cancellation.
+      // The reader of the process's output may never read again, and a blocked write does not notice
+      // cancellation.
       DispatchQueue.global().asyncAfter(deadline: .now() + limit) { end(number) }
     }
-    // Dispatch installs its handler later, on a thread of its own.
+    // Dispatch installs its handler asynchronously, on a thread of its own.
     await withCheckedContinuation { installed in
       source.setRegistrationHandler { installed.resume() }
       source.resume()

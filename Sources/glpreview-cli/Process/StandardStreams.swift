@@ -9,7 +9,7 @@ enum StandardOutput {
 
   /// Writes a line.
   ///
-  /// - Throws: `WriteError` if it can't be written, because a lost result is a failure.
+  /// - Throws: `WriteError` if the line can't be written, because a lost result is a failure.
   static func print(_ line: String) throws {
     try PictureFile.write(Array((line + "\n").utf8), to: STDOUT_FILENO, named: "standard output")
   }
@@ -29,12 +29,12 @@ enum StandardError {
     write("\r\(progress)\u{1B}[K")
   }
 
-  /// Keeps the shown progress as a finished line.
+  /// Completes the line with the current progress.
   static func endProgress() {
     if holdsProgress.exchange(false, ordering: .relaxed) { write("\n") }
   }
 
-  /// Writes a line in place of progress, with secrets in addresses removed. Write errors are ignored.
+  /// Writes a line in place of the progress, without secrets in addresses. Write errors are ignored.
   static func print(_ line: String) {
     let erasing = holdsProgress.exchange(false, ordering: .relaxed) ? "\r\u{1B}[K" : ""
     write(erasing + Redaction.message(line) + "\n")
@@ -49,7 +49,7 @@ enum StandardError {
 struct TextTable: CustomStringConvertible {
   let description: String
 
-  /// The columns `right` are aligned to the right.
+  /// Creates a table. The columns in `right` are right-aligned.
   init(_ rows: [[String]], right: Range<Int> = 0..<0) {
     let widths = (rows.first ?? []).indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     description = rows.map { row in

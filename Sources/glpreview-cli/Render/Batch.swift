@@ -1,21 +1,24 @@
-// The picture files of a run with several SOURCEs, and where their pictures go: checked before anything is drawn.
+// The picture files of a run with several SOURCEs, and the destinations of their pictures, which are checked
+// before anything is drawn.
 import GLPreview
 
-/// Several picture files, each of which gives pictures of its own.
+/// Several picture files, which are rendered separately.
 struct Batch {
   /// One of the files.
   struct Item: Sendable {
     let source: String
-    /// Counted from 1.
+    /// The number of the file, counted from 1.
     let index: Int
     let output: RenderOutput
   }
 
   let items: [Item]
 
-  /// The items of `sources`, with a pattern of names for their pictures (nil names them after source and view).
+  /// Creates the items of `sources`, with a name pattern for their pictures (nil names them after source and
+  /// view).
   ///
-  /// - Throws: `UsageError` if a source can't be a file, or a picture would replace another one or a source.
+  /// - Throws: `UsageError` if a source can't be a file, or a picture would overwrite another one or a
+  ///   source.
   init(_ sources: [String], output: String?, format: OutputFormat?, _ views: [ViewConfiguration]) throws {
     items = try sources.map { SourceLocator($0).text }.enumerated().map { index, source in
       try Self.checkKind(source)
@@ -36,7 +39,7 @@ struct Batch {
 
   private func checkNames(_ views: [ViewConfiguration]) throws {
     var written: [String: Item] = [:]
-    // By the path without links. A file that is listed twice counts as the later one.
+    // Compared by paths with resolved links. A file that is listed twice counts as the later one.
     let read = Dictionary(items.compactMap { item in SystemFiles.resolved(item.source).map { ($0, item) } }) {
       $1
     }
@@ -48,7 +51,7 @@ struct Batch {
             "\(other.source) and \(item.source) would both be written to \(file); put {name} or {index} into -o"
           )
         }
-        // A file may be replaced by its own picture, but not by another's before it is read.
+        // A file may be overwritten by its own picture, but not by another's before it is read.
         if let other = SystemFiles.resolved(file).flatMap({ read[$0] }), other.index != item.index {
           throw UsageError(
             "\(item.source) would be written to \(file), which is also a SOURCE; choose other names with -o")

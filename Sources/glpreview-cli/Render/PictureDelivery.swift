@@ -3,12 +3,12 @@ import GLPreview
 import Glibc
 import Synchronization
 
-/// Delivers pictures, one after another.
+/// Delivers pictures one after another.
 final class PictureDelivery: Sendable {
   private let settings: RenderSettings
-  /// Nil for a scene and for files of a batch.
+  /// The source; nil for a scene and for files of a batch.
   private let source: (any FrameSource)?
-  /// The files that must not be overwritten while they are read.
+  /// The files that must not be overwritten, because they are being read.
   private let paths: [String]
   /// The video file of each view, opened at its first picture.
   private let videos = Mutex<[String: VideoOutput]>([:])
@@ -19,8 +19,8 @@ final class PictureDelivery: Sendable {
     self.paths = paths
   }
 
-  /// Delivers all pictures with `body`, and finishes the video files: also after an error, and when it is cancelled,
-  /// with the pictures up to there.
+  /// Delivers all pictures with `body`, and finishes the video files. After an error or a cancellation, the
+  /// files contain the pictures up to that point.
   func finishing(_ body: () async throws -> Void) async throws {
     let videos = { self.videos.withLock { Array($0.values) } }
     do {
@@ -32,7 +32,7 @@ final class PictureDelivery: Sendable {
     for video in videos() { try await video.finish() }
   }
 
-  /// Writes a picture, and reports it. One of a batch goes where its item says.
+  /// Writes a picture and reports it. A picture of a batch goes to its item's output.
   func deliver(_ picture: PipelinePicture, of item: Batch.Item? = nil) async throws {
     let output = item?.output ?? settings.output
     let name = output.name(view: picture.view, frame: picture.frame)
@@ -76,7 +76,7 @@ final class PictureDelivery: Sendable {
     return video
   }
 
-  /// The source's rate, if it is known, reduced by skipped frames.
+  /// The source's rate if it is known, reduced by skipped frames.
   private var framesPerSecond: Double {
     get async {
       if let rate = settings.encoding.fps { return rate }

@@ -1,4 +1,4 @@
-// `glpreview render`: renders views of a source, or a scene of several, to pictures.
+// `glpreview render`: renders views of a source, or a scene of several sources, to pictures.
 import ArgumentParser
 import GLPreview
 
@@ -194,11 +194,11 @@ extension RenderCommand {
 // MARK: Scenes
 
 extension RenderCommand {
-  /// The job for the value of `--scene`.
+  /// Creates the job for the value of `--scene`.
   private func sceneJob(_ text: String) throws -> SceneJob {
     try checkForScene()
     let sources = try NamedSource.all(self.sources)
-    // The layout's name takes the place of a view's name.
+    // The layout's name is used in place of a view's name.
     let name = String(text.prefix { $0 != ":" })
     let scene = try sceneOptions.scene(text, of: sources)
     let output = try RenderOutput(self.output, source: "scene", format: encodingOptions.format)
@@ -243,8 +243,8 @@ extension RenderCommand {
     if let option = given.first(where: \.1)?.0 { throw UsageError("\(option) does not go with --scene") }
   }
 
-  /// One picture by default; more with a number, a duration, an interval, or a video, which lasts until the sources
-  /// end.
+  /// Returns the schedule: one picture by default; more with a number, a duration, an interval, or a video,
+  /// which lasts until the sources end.
   private func sceneSchedule(_ output: RenderOutput) throws -> FrameSchedule {
     let isVideo = if case .video = output { true } else { false }
     let isOne = output.keepsOneFrame || !isVideo && liveOptions.interval == nil && liveOptions.duration == nil
@@ -256,7 +256,7 @@ extension RenderCommand {
     return schedule(limit: limit)
   }
 
-  /// The masks of each source: `--mask NAME=320x200+900+40`.
+  /// Returns the masks of each source: `--mask NAME=320x200+900+40`.
   private func sceneMasks(_ sources: [NamedSource]) throws -> [String: [PrivacyMask]] {
     var masks: [String: [PrivacyMask]] = [:]
     for text in inputOptions.mask {
@@ -266,7 +266,8 @@ extension RenderCommand {
     return masks
   }
 
-  /// The certificates of the sources with TLS: `--certificate any` of all of them, `--certificate NAME=any` of one.
+  /// Returns the certificate settings of the sources with TLS: `--certificate any` for all of them,
+  /// `--certificate NAME=any` for one.
   private func sceneCertificates(_ sources: [NamedSource]) throws -> [String: CertificateTrust] {
     let isNamed = { (text: String) in NamedSource.namedHalves(text).name != nil }
     let certificates = liveOptions.certificate

@@ -1,13 +1,14 @@
-// The job of `glpreview render` without a scene: runs a pipeline over a source or a batch of files, and delivers its pictures.
+// The job of `glpreview render` without a scene: runs a pipeline over a source or a batch of files, and
+// delivers the pictures.
 import FoundationEssentials
 import GLPreview
 import Synchronization
 
 struct RenderJob {
   enum Input {
-    /// One source of any kind, and its number of frames is the schedule's.
+    /// A source of any kind. The schedule limits the number of its frames.
     case source(String)
-    /// Picture files, whose outputs replace the settings'.
+    /// Picture files, whose outputs override the settings' output.
     case batch(Batch)
   }
 
@@ -17,7 +18,7 @@ struct RenderJob {
   let views: [ViewConfiguration]
   let settings: RenderSettings
 
-  /// Renders all due frames, and the first files while the driver loads.
+  /// Renders all due frames. Reading the first files overlaps with loading the driver.
   func run(on choice: RendererChoice, _ gpu: GPUDevice.Choice) async throws {
     // A missing source fails without loading a driver.
     let isReadable = if case .source(let name) = input { Self.isReadable(name) } else { true }
@@ -74,7 +75,7 @@ struct RenderJob {
 
   /// Renders all files.
   ///
-  /// - Throws: `BatchError` if files could not be rendered, once all others are written.
+  /// - Throws: `BatchError` if files could not be rendered, after all others are written.
   private func run(_ pipeline: RenderPipeline, on batch: Batch) async throws {
     var pipeline = pipeline
     pipeline.severalFrames = {

@@ -1,16 +1,17 @@
-// The destination of pictures (files by a pattern, standard output, nowhere), and the settings of a run.
+// The destination of pictures (files by a name pattern, standard output, none), and the settings of a run.
 import GLPreview
 
 /// The value of `-o`.
 enum RenderOutput: Equatable {
   case files(FileNamePattern, EncodedPicture.Format)
   case standardOutput(EncodedPicture.Format)
-  /// A file per view, to which pictures are appended; nil is standard output.
+  /// A file for each view, to which pictures are appended; nil is standard output.
   case video(FileNamePattern?, VideoFormat)
   /// Renders and reads back, encodes if a format is named, and discards the result.
   case nowhere(EncodedPicture.Format?)
 
-  /// Parses `-o`; nil names files after the source and the view. `index` is the source's among several, from 1.
+  /// Parses `-o`; nil names files after the source and the view. `index` is the number of the source among
+  /// several, from 1.
   init(_ text: String?, source: String, index: Int = 1, format: OutputFormat?) throws {
     switch text {
     case nil:
@@ -65,7 +66,7 @@ enum RenderOutput: Equatable {
     if case .video(_, let format) = self { format.rawValue } else { format?.rawValue }
   }
 
-  /// The name of a picture; nil if it is discarded.
+  /// Returns the name of a picture; nil if it is discarded.
   func name(view: String, frame: Int) -> String? {
     switch self {
     case .files(let pattern, _): pattern.name(view: view, frame: frame)
@@ -75,14 +76,14 @@ enum RenderOutput: Equatable {
     }
   }
 
-  /// The error of a pipeline, with the name of the picture's file if it can't be encoded.
+  /// Returns the error of a pipeline, with the name of the picture's file if it can't be encoded.
   func naming(_ error: any Error) -> any Error {
     guard var failure = error as? RenderPipeline.Failure else { return error }
     failure.name = name(view: failure.view, frame: failure.frame)
     return failure
   }
 
-  /// Rejects several views that would go into one file.
+  /// Rejects several views that would be written to the same file.
   func check(_ views: [ViewConfiguration]) throws {
     guard views.count > 1 else { return }
     switch self {
@@ -102,19 +103,20 @@ enum RenderOutput: Equatable {
     }
   }
 
-  /// Whether each frame's pictures would replace the previous frame's.
+  /// Whether each frame's pictures would overwrite those of the previous frame.
   var keepsOneFrame: Bool {
     if case .files(let pattern, _) = self { !pattern.hasFrame } else { false }
   }
 
-  /// `street.tar` for `/somewhere/street.tar.jpg`, `video0` for `/dev/video0,size=640x480`, `cam` for
-  /// `http://host/cam?user=me`. Standard input, commands and patterns have fixed names.
+  /// Returns the file stem of a source: `street.tar` for `/somewhere/street.tar.jpg`, `video0` for
+  /// `/dev/video0,size=640x480`, `cam` for `http://host/cam?user=me`. Standard input, commands and patterns
+  /// have fixed names.
   static func stem(of source: String) -> String {
     let kind = SourceLocator(source).kind
     if let stem = kind.fileStem(source) { return stem }
     let address = kind.takesMode ? source.prefix { $0 != "," } : source[...]
     let isAddress = source.contains("://")
-    // No file name may contain a password or a key.
+    // A file name must not contain a password or a key.
     let shown = isAddress ? SourceLocator(source).description : String(address)
     let path = isAddress ? shown.prefix { $0 != "?" && $0 != "#" } : shown[...]
     let name = path.split(separator: "/").last ?? "picture"
@@ -124,17 +126,17 @@ enum RenderOutput: Equatable {
   }
 }
 
-/// The settings of a run, of one source or of a scene.
+/// The settings of a run, for a source or a scene.
 struct RenderSettings {
   var output: RenderOutput
-  /// How pictures and videos are encoded, and a rate that replaces the source's.
+  /// The encoding of pictures and videos, and the frame rate that replaces the source's.
   let encoding: EncodingOptions
   let schedule: FrameSchedule
   let maximumPixels: Int
   var reportsPictures = false
   var isQuiet = false
 
-  /// Nil if pictures are not encoded.
+  /// The encoder; nil if pictures are not encoded.
   var encoder: PictureEncoder? { output.format.map { encoding.encoder($0) } }
 
   /// The sample format to request from a renderer.
@@ -143,7 +145,7 @@ struct RenderSettings {
     return encoder?.pictureFormat ?? .rgba
   }
 
-  /// The pipeline that draws and encodes these views.
+  /// Returns the pipeline that draws and encodes these views.
   func pipeline(
     _ views: [ViewConfiguration], renderer: @escaping @Sendable () async throws -> any Renderer
   ) -> RenderPipeline {
@@ -153,18 +155,18 @@ struct RenderSettings {
     return pipeline
   }
 
-  /// Warns of a source whose certificate is not verified although nobody has asked for that.
+  /// Warns about a source whose certificate is not verified although the user has not requested that.
   func complain(ofCertificateOf source: String, _ options: SourceOptions) {
     guard !isQuiet, let warning = SourceLocator(source).warning(of: options) else { return }
     StandardError.print("glpreview: \(SourceLocator(source)): \(warning)")
   }
 
-  /// Says why labels are not drawn, if there are any.
+  /// Warns if labels can't be drawn, with the reason.
   func complain(ofTextIn views: [ViewConfiguration]) {
     complain(ofText: views.contains { !$0.labels.isEmpty })
   }
 
-  /// Says why labels are not drawn, if there are any.
+  /// Warns if labels can't be drawn, with the reason.
   func complain(ofTextIn scene: Scene) {
     complain(ofText: !scene.labels.isEmpty || scene.tiles.contains { !$0.labels.isEmpty })
   }

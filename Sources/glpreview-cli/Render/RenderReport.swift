@@ -1,4 +1,4 @@
-// Reports about pictures: a JSON object each if requested, and progress on a terminal.
+// Reports about pictures: a JSON object for each if requested, and progress on a terminal.
 import FoundationEssentials
 import GLPreview
 
@@ -9,7 +9,7 @@ struct PictureReport: Codable {
   var index: Int?
   let view: String
   let frame: Int
-  /// Seconds from the source's start; for live sources, CLOCK_MONOTONIC.
+  /// Seconds since the source's start; for live sources, CLOCK_MONOTONIC.
   let timestamp: Double
   /// The capture time in seconds since 1970; only for live sources.
   let time: Double?
@@ -32,7 +32,7 @@ struct PictureReport: Codable {
 }
 
 extension Encodable {
-  /// One line of JSON with sorted keys.
+  /// Returns one line of JSON with sorted keys.
   func jsonLine() throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -40,7 +40,7 @@ extension Encodable {
   }
 }
 
-/// Progress on a terminal. Nothing is shown for a single frame.
+/// The progress display on a terminal. Nothing is shown for a single frame.
 struct Progress {
   private let isShown: Bool
   private let start = ContinuousClock.now
@@ -48,7 +48,7 @@ struct Progress {
   private var frames = 0
   private let noun: String
 
-  /// Progress that counts `noun`s.
+  /// Creates a display that counts `noun`s.
   init(isQuiet: Bool, expectsManyFrames: Bool, _ noun: String = "frame") {
     self.noun = noun
     isShown = !isQuiet && expectsManyFrames && StandardError.isTerminal
@@ -79,7 +79,8 @@ struct Progress {
 }
 
 extension SourceStatus.Counters {
-  /// A warning about dropped frames if the user wanted every frame, and about damaged ones; nil if there is none.
+  /// Returns a warning about dropped frames, if the user wanted every frame, and about damaged ones; nil if
+  /// there are none.
   func complaint(wantsAll: Bool) -> String? {
     var words: [String] = []
     if damaged > 0 { words.append("\(damaged) damaged") }

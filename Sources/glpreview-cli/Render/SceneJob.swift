@@ -1,4 +1,4 @@
-// The work of `glpreview render --scene`: runs a session with all sources and delivers one or more pictures.
+// The job of `glpreview render --scene`: runs a session with all sources and delivers one or more pictures.
 import GLPreview
 
 struct SceneJob {
@@ -10,11 +10,11 @@ struct SceneJob {
   /// Sources that are not opened.
   let off: Set<String>
   let scene: Scene
-  /// Takes the place of a view's name.
+  /// The name that is used in place of a view's name.
   let name: String
   let settings: RenderSettings
   let gpu: GPUDevice.Choice
-  /// How long a source may take to deliver a frame.
+  /// The time limit for a source to deliver a frame.
   let timeout: Duration
 
   /// How long sources stay open while a picture is written.
@@ -88,9 +88,9 @@ struct SceneJob {
 
   // MARK: One picture
 
-  /// The scene once each source has delivered a frame or is lost.
+  /// Returns the scene once each source has delivered a frame or is lost.
   private func snapshot(of session: PreviewSession, _ states: SceneStates) async throws -> Snapshot {
-    // A slow source shows its fallback, which is no error of the scene: its timeout ends before this one.
+    // A slow source shows its fallback, which is not an error of the scene: its timeout ends before this one.
     let request = SnapshotRequest(of: [name], as: settings.pictureFormat, timeout: timeout + .seconds(60))
     let snapshot: Snapshot
     do {
@@ -116,7 +116,8 @@ struct SceneJob {
 
   private func watch(_ preview: ScenePreview, of session: PreviewSession, _ states: SceneStates) async throws
   {
-    // While this iterator is read, the sources stay active, so that no picture shows one that is still opening.
+    // While this iterator is in use, the sources stay active, so that no picture shows a source that is still
+    // opening.
     var watching = pictures(of: preview).makeAsyncIterator()
     defer { withExtendedLifetime(watching) {} }
     _ = try await watching.next()
@@ -183,8 +184,8 @@ private actor SceneStates {
     self.isQuiet = isQuiet
   }
 
-  /// Reports lost sources, which show a fallback; throws if all are lost. With `isStrict`, also throws for a lost
-  /// file, which won't come back, and for invalid values.
+  /// Reports lost sources, which show a fallback; throws if all are lost. If `isStrict` is true, also throws
+  /// for a lost file, which can't recover, and for invalid values.
   func check(isStrict: Bool) async throws {
     var faults: [(source: SessionSource, error: any Error)] = []
     for source in sources {

@@ -1,4 +1,5 @@
-// The options for several sources in one picture, and the sources' names, given (`ann=/dev/video0`) or derived.
+// The options for several sources in one picture, and the sources' names, given (`ann=/dev/video0`) or
+// derived.
 import ArgumentParser
 package import GLPreview
 
@@ -41,7 +42,7 @@ struct SceneOptions: ParsableArguments {
     if let option = given.first(where: \.1)?.0 { throw UsageError("\(option) goes with --scene") }
   }
 
-  /// The scene described by `text`, checked before anything is opened.
+  /// Returns the scene described by `text`, checked before anything is opened.
   func scene(_ text: String, of sources: [NamedSource]) throws -> Scene {
     var scene = try Scene(parsing: text)
     scene.tiles = try tiles(of: sources)
@@ -69,7 +70,7 @@ struct SceneOptions: ParsableArguments {
     }
   }
 
-  /// The files of fallback pictures, by source name.
+  /// Returns the files of fallback pictures by source name.
   func avatars(of sources: [NamedSource]) throws -> [String: String] {
     try NamedSource.values(avatar, "--avatar", of: sources) { $0 }
   }
@@ -83,8 +84,8 @@ struct NamedSource: Equatable {
   /// The text for `SourceLocator`.
   let text: String
 
-  /// Parses the command line's sources. Unnamed ones are named like their output file: `ann` for `photos/ann.jpg`,
-  /// `video0` for `/dev/video0`; a second source of the same name `ann-2`.
+  /// Parses the command line's sources. Unnamed ones get the names of their output files: `ann` for
+  /// `photos/ann.jpg`, `video0` for `/dev/video0`. A second source of the same name becomes `ann-2`.
   static func all(_ words: [String]) throws -> [NamedSource] {
     guard words.count <= Scene.maximumTiles else {
       throw UsageError("a scene has at most \(Scene.maximumTiles) sources, not \(words.count)")
@@ -106,8 +107,8 @@ struct NamedSource: Equatable {
     return sources
   }
 
-  /// Splits at the first `=` if the text before it can be a name. In addresses, camera options and paths, one of the
-  /// characters `:/,?#` precedes the first `=`: `./a=b.jpg` is a file.
+  /// Splits at the first `=` if the text before it can be a name. In addresses, camera options and paths, one
+  /// of the characters `:/,?#` precedes the first `=`: `./a=b.jpg` is a file.
   static func namedHalves(_ word: String) -> (name: String?, text: String) {
     guard let end = word.firstIndex(of: "="), end > word.startIndex,
       !word[..<end].contains(where: { ":/,?#".contains($0) })
@@ -135,7 +136,7 @@ struct NamedSource: Equatable {
     return (name, String(text[text.index(after: end)...]))
   }
 
-  /// The values of an option `NAME=VALUE`, by name; a source has at most one.
+  /// Returns the values of an option `NAME=VALUE` by name. A source has at most one.
   static func values<Value>(
     _ texts: [String], _ option: String, of sources: [NamedSource], _ parse: (String) throws -> Value
   ) throws -> [String: Value] {

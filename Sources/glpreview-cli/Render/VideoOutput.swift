@@ -8,9 +8,9 @@ actor VideoOutput {
   }
 
   private let file: File
-  /// Shown at this rate; nil for the pictures' own times.
+  /// The rate at which pictures are shown; nil uses the pictures' own times.
   private let rate: Double?
-  /// Between pictures whose times do not rise.
+  /// The interval between pictures whose times do not increase.
   private let interval: Duration
   private var keys: KeySchedule
   private var count = 0
@@ -30,7 +30,7 @@ actor VideoOutput {
     }
   }
 
-  /// Appends a picture; one call at a time. Returns the number of bytes written.
+  /// Appends a picture; returns the number of bytes written. One call at a time.
   func write(_ picture: Picture, at timestamp: CaptureInstant) async throws -> Int {
     switch file {
     case .raw(let file): return try file.write(picture)
@@ -45,8 +45,8 @@ actor VideoOutput {
     }
   }
 
-  /// When a picture is shown. Pictures of some files have no times of their own, and those of a file that is played
-  /// again begin anew.
+  /// Returns the time at which a picture is shown. Pictures of some files have no times of their own, and
+  /// times restart when a file is played again.
   private func time(of timestamp: CaptureInstant) -> CaptureInstant {
     defer { count += 1 }
     let time: CaptureInstant

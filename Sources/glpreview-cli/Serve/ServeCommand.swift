@@ -71,11 +71,11 @@ struct ServeCommand: AsyncParsableCommand {
   func run() async throws {
     try await ExitStatus.of {
       let loader = ConfigurationLoader(.all, files: config, options: try options())
-      // This precedes reading the files, so that a SIGHUP is not lost if they change meanwhile.
+      // Comes before reading the files, so that a SIGHUP is not lost if they change meanwhile.
       let reload = await ConfigurationReload { try loader.load() }
       let configuration = try loader.load()
       if checkConfig { return try StandardOutput.print(configuration.configuration.summary) }
-      // A client that goes away causes a write error instead of a signal.
+      // If a client disconnects, a write error is thrown instead of a signal.
       signal(SIGPIPE, SIG_IGN)
       let server = PreviewServer(
         configuration, logger: logFormat.logger(level: logLevel), reload: reload)
@@ -100,7 +100,7 @@ struct ServeCommand: AsyncParsableCommand {
 extension LogFormat: ExpressibleByArgument {}
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
-/// The options for the single camera of a command line; single letters mean the same as in ustreamer.
+/// The options for the single camera of a command line. Single letters have the same meaning as in ustreamer.
 struct ServedCameraOptions: ParsableArguments {
   @Option(name: [.short, .long], help: ArgumentHelp("The same as SOURCE.", valueName: "SOURCE"))
   var device: String?
@@ -141,7 +141,7 @@ struct ServedCameraOptions: ParsableArguments {
       valueName: "CERTIFICATE"))
   var certificate: String?
 
-  /// Without SOURCE and files, the source is the test pattern.
+  /// Applies the options. Without SOURCE and files, the source is the test pattern.
   func apply(to options: inout ConfigurationOptions, _ source: String?, hasFiles: Bool) throws {
     guard source == nil || device == nil else { throw UsageError("--device can't be combined with SOURCE") }
     if let source = source ?? device {
@@ -219,14 +219,14 @@ struct AddressOptions: ParsableArguments {
     options.set(["tls", "key"], to: tlsKey, by: "--tls-key")
   }
 
-  /// ustreamer accepts IPv6 addresses without brackets.
+  /// Adds brackets to an IPv6 address, because ustreamer accepts them without.
   private func bracketed(_ host: String) -> String {
     host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
   }
 }
 
 extension ServerConfiguration {
-  /// The summary of `--check-config`; without camera addresses, which may contain secrets.
+  /// The summary of `--check-config`, without camera addresses, which may contain secrets.
   fileprivate var summary: String {
     func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
     func megabytes(_ bytes: Int) -> String { "\((Double(bytes) / 1e6).shortText) MB" }

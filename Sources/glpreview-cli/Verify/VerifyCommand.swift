@@ -35,7 +35,7 @@ struct VerifyCommand: AsyncParsableCommand {
     try await ExitStatus.of {
       let device = try await GPUDevice.choose(deviceOptions.gpu)
       var tuning = device.tuning
-      // Each case is drawn twice: by the programs for all ratios, then by one for its own.
+      // Each case is drawn twice: with the programs for all ratios, then with one specialised for its own.
       tuning.specialisesAfter = 1
       let renderer = try await GLRenderer.open(on: device, tuning: tuning)
       if !json { try StandardOutput.print("device \(device)\n") }

@@ -1,4 +1,4 @@
-// A still: a source of one frame. It is decoded when it is opened, so that errors are known then.
+// A still picture: a source of one frame. It is decoded when it is opened, so that errors are reported then.
 
 actor ImageFileSource: FrameSource {
   nonisolated let name: String
@@ -10,7 +10,7 @@ actor ImageFileSource: FrameSource {
     case png
   }
 
-  /// Decodes the rest of `stream`.
+  /// Decodes the remaining bytes of `stream`.
   init(_ format: Format, _ stream: consuming ByteStream, _ options: SourceOptions) throws {
     // Uncompressed samples take at most 8 bytes a pixel, and metadata at most a few megabytes.
     let pixels = min(options.maximumPixels, 1 << 40)

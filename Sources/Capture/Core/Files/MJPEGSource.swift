@@ -1,4 +1,4 @@
-// JPEGs one after another: saved streams of webcams and multipart servers, and pipes.
+// Concatenated JPEGs: recorded streams of webcams and multipart servers, and pipes.
 internal import Glibc
 
 actor MJPEGSource: FrameSource {
@@ -14,13 +14,14 @@ actor MJPEGSource: FrameSource {
   /// Pictures that are decoded in parallel, in the order of delivery.
   private var ahead: [Task<Frame, any Error>] = []
 
-  /// The most pictures that are decoded at the same time.
+  /// The most pictures to decode at the same time.
   private static let width = min(max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1), 4)
 
-  /// Frames of more bytes are decoded one at a time: a progressive JPEG takes several times its memory meanwhile.
+  /// Larger frames, in bytes, are decoded one at a time: decoding a progressive JPEG takes several times the
+  /// frame's memory.
   private static let largestSideBySide = 32 << 20
 
-  /// Continues after `first`, a picture that was already read.
+  /// Starts with `first`, a picture that was already read, and continues with the rest of `pictures`.
   init(_ pictures: consuming MJPEGReader, first: [UInt8]? = nil, _ options: SourceOptions) {
     name = pictures.path
     queue = ReadingQueue(named: pictures.path)
@@ -34,14 +35,16 @@ actor MJPEGSource: FrameSource {
   deinit { for task in ahead { task.cancel() } }
 
   func nextFrame() async throws -> Frame? {
-    // The first picture is decoded alone: it may be the only one wanted, and a stream's next one may take long.
+    // The first picture is decoded alone: the caller may want no other, and the next picture of a stream may
+    // take long.
     let isSmall = memory.byteCount <= Self.largestSideBySide
     let width = sequence > 0 && pictures.isRegularFile && isSmall ? Self.width : 1
     while ahead.count < width, let next = nextDecoding() { ahead.append(next) }
     return ahead.isEmpty ? nil : try await ahead.removeFirst().value
   }
 
-  /// The next picture without decoding it, for a reader that may not need its frame. Don't mix with `nextFrame`.
+  /// Returns the next picture without decoding it, for a reader that may not need its frame. Don't mix with
+  /// `nextFrame`.
   func nextCapture() throws -> Capture? {
     guard let picture = try waiting ?? pictures.next() else { return nil }
     waiting = nil
@@ -66,7 +69,7 @@ actor MJPEGSource: FrameSource {
       guard let picture = try waiting ?? pictures.next() else { return nil }
       waiting = nil
       sequence += 1
-      // Damage in a file is an error; a stream goes on after a damaged frame.
+      // Damage in a file is an error; a stream continues after a damaged frame.
       let damage: JPEGDecoder.DamagePolicy = pictures.isRegularFile ? .isAnError : .isTolerated
       return Task(executorPreference: DecodingQueue.shared) {
         try Task.checkCancellation()
@@ -93,7 +96,7 @@ struct MJPEGReader: ~Copyable {
 
   init(_ stream: consuming ByteStream, _ options: SourceOptions) {
     splitter = MJPEGSplitter(pictureLimit: options.pictureLimit)
-    // A file is only read on demand, so it needs no limit.
+    // A file is read only on demand, so it needs no rate limit.
     intake = StreamIntake(options, isPaced: !stream.isRegularFile)
     self.stream = stream
   }
@@ -101,8 +104,8 @@ struct MJPEGReader: ~Copyable {
   var path: String { stream.path }
   var isRegularFile: Bool { stream.isRegularFile }
 
-  /// The next picture from its SOI to its EOI; nil at the end. Before another SOI, and at the end, the EOI may be missing:
-  /// the decoder tells whether the picture is whole.
+  /// Returns the next picture from its SOI to its EOI; nil at the end. The EOI may be missing before another
+  /// SOI and at the end of the stream: the decoder then finds whether the picture is complete.
   mutating func next() throws -> [UInt8]? {
     var picture: [UInt8]?
     do {

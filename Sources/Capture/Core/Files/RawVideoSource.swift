@@ -32,8 +32,8 @@ actor RawVideoSource: FrameSource {
         reason: "\(count) bytes are not a whole number of \(size) \(pixelFormat) frames of \(byteCount) bytes"
       )
     }
-    // Chroma is sited left, as in cameras' formats; R'G'B' ignores all of this. Unspecified grey is full range, as in
-    // FFmpeg, GStreamer and OpenCV.
+    // Chroma is sited left, as in cameras' formats; R'G'B' ignores all of this. Unspecified grey is full
+    // range, as in FFmpeg, GStreamer and OpenCV.
     let color =
       pixelFormat.isRGB
       ? .jfif

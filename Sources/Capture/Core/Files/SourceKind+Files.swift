@@ -1,4 +1,5 @@
-// Test patterns and URLs of files as kinds of source. A plain path is `SourceKind.path`, since a pipe may be there.
+// Test patterns and file URLs as source kinds. A plain path is `SourceKind.path`, because the path may name a
+// pipe.
 
 extension SourceKind {
   /// `pattern:NAME[,size=WxH][,fps=N]`
@@ -7,7 +8,7 @@ extension SourceKind {
     fileStem: { String($0.dropFirst("pattern:".count).prefix { $0 != "," }) }
   ) { .source(try TestPatternSource($0.dropFirst("pattern:".count), $1)) }
 
-  /// `file:///PATH`, which stands for the path; URLs of other machines are refused.
+  /// `file:///PATH`, an alias of the path. URLs with another machine's name are refused.
   package static let fileURL = SourceKind(
     origin: .path, isNamed: { $0.prefix(6).lowercased() == "file:/" }, name: { path(ofURL: $0) ?? $0 },
     isLive: { _ in false }
@@ -16,7 +17,7 @@ extension SourceKind {
     throw SourceError(.badRequest, path: text, reason: reason)
   }
 
-  /// The path that a `file:` URL of this machine names (RFC 8089); nil for anything else.
+  /// Returns the path that a `file:` URL of this machine names (RFC 8089); nil for any other URL.
   private static func path(ofURL text: String) -> String? {
     let rest = text.dropFirst("file:".count)
     guard rest.hasPrefix("//") else { return String(rest).percentDecoded }

@@ -1,15 +1,16 @@
 // Detects the format of a file or a stream from its first bytes, because names can be wrong.
 
-/// Opens the data of one descriptor. An actor, so that waiting for a pipe's writer blocks only a thread of its own.
+/// Opens the data of one descriptor. An actor with a thread of its own, so that waiting for a pipe's writer
+/// blocks no other.
 package actor SourceOpener {
   package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue: ReadingQueue
   private let path: String
   private let options: SourceOptions
-  /// Nil once it is opened.
+  /// Nil once it has been opened.
   private var stream: ByteStream?
 
-  /// Opens a file of no known signature as a video; `name` is for messages.
+  /// Opens a file without a known signature as a video; `name` is for messages.
   package typealias OpenVideo =
     @Sendable (_ path: String, SourceOptions, _ name: String) throws(SourceError) -> any FrameSource
 
@@ -23,7 +24,7 @@ package actor SourceOpener {
     self.stream = consume stream
   }
 
-  /// Waits for the first bytes, and opens the source that they identify. Called once.
+  /// Waits for the first bytes, and opens the source that they identify. Call it once.
   func open() throws -> any FrameSource {
     guard var stream = stream.take() else { throw CancellationError() }
     guard try !stream.peek(1).isEmpty else { throw SourceError(.badData, path: path, reason: "is empty") }
@@ -32,20 +33,21 @@ package actor SourceOpener {
     let start = try stream.peek(16)
     if start.starts(with: Y4MHeader.signature) { return try Y4MSource(stream, options) }
     let unsupported = UnsupportedFormat(startingWith: start)
-    // Other formats have JPEGs in them too, as thumbnails.
+    // Files of other formats contain JPEGs too, as thumbnails.
     guard unsupported == nil, let picture = try findPicture(in: &stream) else {
       return try openVideo(isFile: stream.isRegularFile, unless: unsupported)
     }
     stream.skip(picture.offset)
     if picture.format == .png { return try ImageFileSource(.png, stream, options) }
     if isNamed(".mjpeg", ".mjpg") { return MJPEGSource(MJPEGReader(stream, options), options) }
-    // Data after the picture in such a file is not another frame.
+    // In such a file, data after the picture is not another frame.
     if isNamed(".jpg", ".jpeg"), stream.isRegularFile { return try ImageFileSource(.jpeg, stream, options) }
     return try openJPEGs(stream)
   }
 
-  /// The first picture. Streams may begin in the midst of one or with the head of a part, and so may what was saved of
-  /// them. Pictures may have stray bytes before them. Other files may be videos, with pictures anywhere in them.
+  /// Finds the first picture. A stream, or a recording of one, may begin in the middle of a picture or with
+  /// the header of a part. A picture may have stray bytes before it. Other files are not searched: they may
+  /// be videos, in which JPEG signatures can occur anywhere.
   private func findPicture(in stream: inout ByteStream) throws -> PictureStart? {
     let first = try stream.peek(16)
     if PictureStart.isAtStart(of: first[...]) == true { return PictureStart(in: first[...]) }
@@ -56,7 +58,7 @@ package actor SourceOpener {
     }
   }
 
-  /// Opens data without a known signature: as a video, or not at all.
+  /// Opens data without a known signature as a video, or throws.
   private func openVideo(isFile: Bool, unless unsupported: UnsupportedFormat?) throws(SourceError)
     -> any FrameSource
   {
@@ -71,7 +73,7 @@ package actor SourceOpener {
     }
   }
 
-  /// The end of an error's text about data that may be raw frames.
+  /// The end of the error message for data that may be raw frames.
   package static let rawAdvice = "raw frames need --input-format and --input-size"
 
   private func refusal(_ reason: String) -> SourceError {
@@ -85,7 +87,8 @@ package actor SourceOpener {
     return try RawVideoSource(stream, format, size, options)
   }
 
-  /// JPEGs from a stream are frames, unless the first one declares others as its parts, as phones' stills do.
+  /// Opens JPEGs of a stream as frames. If the first one declares further pictures as its parts, as photos
+  /// from phones do, it is opened as a still.
   private func openJPEGs(_ stream: consuming ByteStream) throws -> any FrameSource {
     var pictures = MJPEGReader(stream, options)
     guard let first = try pictures.next() else {

@@ -1,4 +1,4 @@
-// Generated pictures for trials without a camera: endless, and the same on every machine.
+// Generated pictures for trials without a camera: endless, and identical on every machine.
 internal import Glibc
 
 actor TestPatternSource: FrameSource {
@@ -7,11 +7,11 @@ actor TestPatternSource: FrameSource {
   private let format: Frame.Format
   private let rate: FrameRate
   private let memory: FramePool
-  /// The picture of a pattern whose frames are all the same.
+  /// The drawn picture, for a pattern whose frames are all identical.
   private var still: FrameBytes?
   private var sequence = 0
 
-  /// Reads `NAME[,size=WxH][,fps=N]`, which overrides `options`.
+  /// Reads `NAME[,size=WxH][,fps=N]`. Its size and rate override those of `options`.
   init(_ text: Substring, _ options: SourceOptions) throws(SourceError) {
     name = "pattern:\(text)"
     func badRequest(_ reason: String) -> SourceError {
@@ -62,13 +62,14 @@ actor TestPatternSource: FrameSource {
   func rewind() { sequence = 0 }
 }
 
-/// A computed picture, as rows of R, G, B, A bytes.
+/// A generated picture, as rows of R, G, B, A bytes.
 enum TestPattern: String, Sendable, CaseIterable {
   /// Colour bars after SMPTE ECR 1-1978: 75% bars, castellations, -I, white, +Q and PLUGE.
   case smpte
   /// Four bands that get brighter from left to right: red, green, blue, grey.
   case gradient
-  /// Circles whose frequency rises with the distance, up to the pixels' own at the edge of the longer side.
+  /// Circles whose frequency rises with the distance from the centre, up to the Nyquist frequency at the edge
+  /// of the longer side.
   case zoneplate
   /// The frame's number in large digits.
   case counter
@@ -111,10 +112,11 @@ enum TestPattern: String, Sendable, CaseIterable {
   // -I and +Q at 20% chroma with no luma; values below black are clipped.
   private static let minusI = RGBColor(red: 0, green: 33, blue: 76)
   private static let plusQ = RGBColor(red: 50, green: 0, blue: 106)
-  // Full range has no codes below black, so PLUGE's first step is black too; its third is 4% above.
+  // Full range has no codes below black, so PLUGE's first step is black too. Its third step is 4% above
+  // black.
   private static let pluge = [grey(0), grey(0), grey(10)]
 
-  /// A bar with 75% of red (4), green (2) and blue (1).
+  /// Returns a bar with 75% of red (4), green (2) and blue (1).
   private static func bar(_ channels: Int) -> RGBColor {
     RGBColor(
       red: channels & 4 == 0 ? 0 : threeQuarters, green: channels & 2 == 0 ? 0 : threeQuarters,
@@ -154,7 +156,8 @@ enum TestPattern: String, Sendable, CaseIterable {
   private static func zoneplate(_ x: Int, _ y: Int, _ size: Size) -> RGBColor {
     let dx = Double(x) + 0.5 - Double(size.width) / 2
     let dy = Double(y) + 0.5 - Double(size.height) / 2
-    // At `radius`, the derivative of the phase by the radius is pi per pixel, the highest possible frequency.
+    // At `radius`, the derivative of the phase with respect to the radius is pi per pixel, the highest
+    // possible frequency.
     let radius = Double(max(size.width, size.height)) / 2
     let phase = Double.pi * (dx * dx + dy * dy) / (2 * radius)
     return grey(UInt8((127.5 + 127.5 * cos(phase)).rounded()))
@@ -165,7 +168,7 @@ enum TestPattern: String, Sendable, CaseIterable {
   private static let paper = RGBColor(red: 38, green: 50, blue: 56)
   private static let ink = RGBColor(red: 236, green: 239, blue: 241)
 
-  /// Five columns by seven rows for each digit; the leftmost column is 16.
+  /// Bitmaps of five columns by seven rows. The leftmost column is bit 4 (16).
   private static let digits: [[UInt8]] = [
     [14, 17, 19, 21, 25, 17, 14],
     [4, 12, 4, 4, 4, 4, 14],
@@ -179,10 +182,11 @@ enum TestPattern: String, Sendable, CaseIterable {
     [14, 17, 17, 15, 1, 2, 12],
   ]
 
-  /// At least four digits, as large as fits, centred.
+  /// Draws at least four digits, centred and as large as fits.
   private static func counter(_ frame: Int, _ size: Size) -> (_ x: Int, _ y: Int) -> RGBColor {
     let glyphs = frame.digits(4).compactMap(\.wholeNumberValue).map { digits[$0] }
-    // A cell is a digit and one column of background. One more column is at the left, and one row above and below.
+    // A cell is a digit and one column of background. There is one more column at the left, and one row above
+    // and below.
     let columns = glyphs.count * 6 - 1
     let scale = max(min(size.width / (columns + 2), size.height / 9), 1)
     let left = (size.width - columns * scale) / 2

@@ -1,24 +1,24 @@
-// Names what can't be read, by its first bytes, so that an error says more than what it is not.
+// Identifies unsupported formats by their first bytes, so that an error can name the format.
 
-/// A well-known format of files that is not read.
+/// A well-known file format that GLPreview itself does not read.
 struct UnsupportedFormat: Sendable, Hashable {
-  /// With its article: "a WebP picture".
+  /// The format with its article: "a WebP picture".
   let name: String
 
-  /// Nil if `start`, the first 16 bytes, belongs to none of them. What FFmpeg reads all the same is supported: pictures may be
-  /// in a video's container.
+  /// Nil if `start`, the first 16 bytes, has none of the known signatures. Files that FFmpeg can open are
+  /// read nevertheless, because a video's container may hold such pictures.
   init?(startingWith start: [UInt8]) {
     let name = Self.brand(start).flatMap { Self.brands[$0] }
     guard let name = name ?? Self.signatures.first(where: { $0.matches(start) })?.name else { return nil }
     self.name = name
   }
 
-  /// The error for a file of this format.
+  /// The error message for a file of this format.
   var refusal: String {
     "is \(name), which is not supported; supported are JPEG, PNG, Y4M and videos"
   }
 
-  /// The major brand of an ISO base media file (ISO/IEC 14496-12, 4.3).
+  /// Returns the major brand of an ISO base media file (ISO/IEC 14496-12, 4.3).
   private static func brand(_ start: [UInt8]) -> String? {
     guard start.count >= 12, start[4..<8].elementsEqual("ftyp".utf8) else { return nil }
     return String(decoding: start[8..<12], as: UTF8.self)
@@ -30,7 +30,7 @@ struct UnsupportedFormat: Sendable, Hashable {
     "mif1": "an HEIF picture", "msf1": "an HEIF picture", "crx ": "a camera's raw picture (CR3)",
   ]
 
-  /// Bytes at one or two places.
+  /// A signature: bytes at one or two offsets.
   private struct Signature: Sendable {
     let name: String
     let parts: [(offset: Int, bytes: [UInt8])]
@@ -56,7 +56,7 @@ struct UnsupportedFormat: Sendable, Hashable {
     Signature("a TIFF picture, or a camera's raw one", [0x4D, 0x4D, 0, 0x2A]),
     Signature("a TIFF picture", [0x49, 0x49, 0x2B, 0]),
     Signature("a TIFF picture", [0x4D, 0x4D, 0, 0x2B]),
-    // With its reserved bytes.
+    // Including the reserved bytes.
     Signature("a BMP picture", "BM", then: (6, [0, 0, 0, 0])),
     Signature("a JPEG XL picture", [0xFF, 0x0A]),
     Signature("a JPEG XL picture", [0, 0, 0, 12, 0x4A, 0x58, 0x4C, 0x20]),

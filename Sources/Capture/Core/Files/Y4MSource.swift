@@ -1,15 +1,16 @@
-// YUV4MPEG2, which video tools pipe to each other: a line of text, then for each frame a line that begins with FRAME,
-// followed by the planes. The format is defined by mjpegtools (yuv4mpeg(5)); C and X tags are as FFmpeg writes them.
+// YUV4MPEG2, the format in which video tools pipe frames to each other: a line of text, then for each frame a
+// line that begins with FRAME, followed by the planes. The format is defined by mjpegtools (yuv4mpeg(5)). C
+// and X tags follow FFmpeg.
 
 struct Y4MHeader: Sendable, Hashable {
   let format: Frame.Format
   let rate: FrameRate
-  /// The bits of a sample, 8 to 16; more than 8 are little-endian words of 16 bits.
+  /// Bits per sample, 8 to 16. Samples of more than 8 bits are little-endian 16-bit words.
   let bits: Int
-  /// The bytes of a frame, without its line.
+  /// The bytes of a frame, without its FRAME line.
   let byteCount: Int
 
-  /// The longest line; real headers stay below 150 bytes.
+  /// The longest allowed line, in bytes. Real headers stay below 150.
   static let lineLimit = 1024
   static let signature = Array("YUV4MPEG2 ".utf8)
 
@@ -57,7 +58,7 @@ struct Y4MHeader: Sendable, Hashable {
     return side
   }
 
-  /// `30000:1001`; `0:0` means unknown.
+  /// Parses `30000:1001`; `0:0` means unknown.
   private static func rate(_ text: String) throws(WordError) -> FrameRate? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, let numerator = decimal(parts[0]), let denominator = decimal(parts[1]) else {
@@ -66,7 +67,7 @@ struct Y4MHeader: Sendable, Hashable {
     return FrameRate(numerator: numerator, denominator: denominator)
   }
 
-  /// Digits only, at most nine.
+  /// Parses one to nine digits.
   private static func decimal(_ text: some StringProtocol) -> Int? {
     guard (1...9).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
       return nil
@@ -97,7 +98,7 @@ struct Y4MHeader: Sendable, Hashable {
     ]
     for (name, format) in formats {
       if chroma == name { return (format, 8, .left) }
-      // 420p10, mono10: FFmpeg's, x265's and aomdec's, which say nothing of the siting.
+      // 420p10, mono10: as FFmpeg, x265 and aomdec write them. They do not state the chroma siting.
       let stem = format == .grey ? name : name + "p"
       guard chroma.hasPrefix(stem), let bits = decimal(chroma.dropFirst(stem.count)),
         [9, 10, 12, 14, 16].contains(bits)
@@ -116,11 +117,11 @@ actor Y4MSource: FrameSource {
   private let queue: ReadingQueue
   private let header: Y4MHeader
   private let memory: FramePool
-  /// For frames of more than 8 bits as they are read.
+  /// The memory for frames of more than 8 bits, as they are read.
   private let wideMemory: FramePool
   private var stream: ByteStream
   private var sequence = 0
-  /// After a damaged frame, the start of the next one is unknown.
+  /// Whether a frame was damaged: the start of the next one is then unknown.
   private var isLost = false
 
   init(_ stream: consuming ByteStream, _ options: SourceOptions) throws {
@@ -156,7 +157,7 @@ actor Y4MSource: FrameSource {
       timestamp: header.rate.time(of: sequence))
   }
 
-  /// Samples of more than 8 bits reduced to 8, as those of videos are.
+  /// Reduces samples of more than 8 bits to 8, as for decoded videos.
   private func narrowed(_ bytes: FrameBytes) throws -> FrameBytes {
     let (format, size) = (header.format, header.format.size)
     let buffer = try memory.take(header.byteCount / 2)

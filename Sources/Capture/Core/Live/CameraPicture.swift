@@ -1,5 +1,5 @@
-// A camera's picture on its way to readers: samples, or a JPEG or H.264 as the camera sent it, which is decoded only if a reader
-// needs samples.
+// A camera's picture on its way to readers: samples, or the original JPEG or H.264, which is decoded only if
+// a reader needs samples.
 
 package struct CameraPicture: Sendable {
   package enum Content: Sendable {
@@ -9,15 +9,15 @@ package struct CameraPicture: Sendable {
   }
 
   package let content: Content
-  /// As of `Frame`.
+  /// The number of the picture, as in `Frame`.
   package var sequence: Int
   package let timestamp: CaptureInstant
-  /// The part of the memory budget that a JPEG holds.
+  /// The part of the memory budget that is reserved for a JPEG.
   var lease: MemoryLease?
-  /// Decodes it: nil if it can't be shown. Throws as the source's `nextFrame` does.
+  /// Decodes the picture: nil if it can't be shown. Throws like the source's `nextFrame`.
   let decode: @Sendable () async throws -> Frame?
 
-  /// The size as seen, in which crops are.
+  /// The upright size, to which crops refer.
   package var size: Size {
     switch content {
     case .samples(let frame): frame.format.uprightSize
@@ -26,10 +26,10 @@ package struct CameraPicture: Sendable {
     }
   }
 
-  /// Its frame, with its number; nil if it is damaged.
+  /// Returns the decoded frame with its number; nil if the picture is damaged.
   package func frame() async throws -> Frame? { try await decode()?.with(sequence: sequence) }
 
-  /// The frame of a JPEG at the least size that these views need; nil for anything else.
+  /// Decodes a JPEG at the smallest size that these views need; nil for anything else.
   package func frame(
     reducedFor views: [ViewRequest], _ options: SourceOptions, memory: FramePool
   ) async throws -> Frame? {

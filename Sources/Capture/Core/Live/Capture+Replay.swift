@@ -1,15 +1,16 @@
-// What a live source keeps of its captures: as they arrived, before anything is masked, decoded or dropped.
+// Adds a live source's captures to its replay buffer: as they arrived, before anything is masked, decoded or
+// dropped.
 
 extension ReplayBuffer {
-  /// Keeps a capture: a JPEG or H.264 by reference, of others the samples. Returns it for further use; one that was
-  /// borrowed may be copied by now.
+  /// Buffers a capture: a JPEG or H.264 by reference, otherwise a copy of the samples. Returns the capture
+  /// for further use; a borrowed one may have been copied by then.
   func keep(_ capture: Capture) -> Capture {
     let isEncoded = capture.jpeg != nil || capture.video != nil
     let number = admit(
       skipped: capture.skipped, at: capture.timestamp, rawBytes: isEncoded ? nil : capture.byteCount)
     guard let number else { return capture }
     if let jpeg = capture.jpeg {
-      // Its memory may be larger than what is in it.
+      // The array's capacity may be larger than its contents.
       put(
         Entry(
           sequence: number, content: .jpeg(jpeg) { try capture.frame() },
@@ -24,7 +25,8 @@ extension ReplayBuffer {
           isKey: sample.isKey))
       return capture
     }
-    // What can't be decoded or has no room is told when somebody asks for it.
+    // Frames that can't be decoded, or for which there is no memory, are not buffered. The reader reports the
+    // error.
     guard !isEncoded, let capture = try? capture.detached(), let frame = try? capture.frame(),
       let kept = try? Frame(
         frame.format, bytes: frame.bytes, planes: frame.planes, iccProfile: frame.iccProfile)
@@ -38,7 +40,7 @@ extension ReplayBuffer {
 }
 
 extension CameraPicture {
-  /// A kept JPEG; nil if it can't be sent on as it is.
+  /// Wraps a buffered JPEG; nil if it can't be passed through.
   package init?(_ entry: ReplayBuffer.Entry, _ options: SourceOptions) {
     guard options.showsJPEGs, case .jpeg(let jpeg, _) = entry.content,
       let passable = try? PassableJPEG(checking: jpeg, maximumPixels: options.maximumPixels)

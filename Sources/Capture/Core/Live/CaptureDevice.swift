@@ -1,24 +1,24 @@
-// The protocols behind every live source: a device that can be connected to repeatedly, and one connection at a time.
-// Cameras, servers and pipes differ only in these two; LiveSource holds everything that they share.
+// The protocols behind every live source: a device that can be connected to repeatedly, and one connection.
+// Cameras, servers and pipes differ only in these two; LiveSource has everything that they share.
 
 /// A camera or a stream. `LiveSource` connects to it again whenever the connection is lost.
 package protocol CaptureDevice: Sendable {
-  /// The name as typed, for messages; without passwords.
+  /// The name as entered, without passwords, for messages.
   var name: String { get }
 
-  /// Words that messages must not contain, such as a password.
+  /// Texts that messages must not contain, such as a password.
   var secrets: [String] { get }
 
-  /// The longest pause between two attempts to connect; short if an attempt costs nothing.
+  /// The longest pause between two connection attempts; short if an attempt costs nothing.
   var longestPause: Duration { get }
 
-  /// Whether a connection that is silent for long is made again; false if only the other side can help.
+  /// Whether to reconnect after a long silence; false if only the other side can restore the connection.
   var reconnectsWhenSilent: Bool { get }
 
-  /// Connects until the mode is known; no picture needs to have arrived.
+  /// Connects and determines the mode. It may return before a picture has arrived.
   ///
-  /// Never blocks a thread of Swift's pool. Returns within half a second after the task is cancelled. Leaves nothing
-  /// open if it throws.
+  /// Never blocks a thread of Swift's pool. Returns within half a second after the task is cancelled. Leaves
+  /// nothing open if it throws.
   ///
   /// - Throws: `SourceError`: `.badRequest` if no retry can succeed; `CancellationError`.
   func connect() async throws -> any CaptureConnection
@@ -30,17 +30,18 @@ extension CaptureDevice {
   package var reconnectsWhenSilent: Bool { true }
 }
 
-/// One connection. Pictures are requested one at a time.
+/// One connection. Its pictures are requested one at a time.
 package protocol CaptureConnection: Sendable {
-  /// What is delivered, for display and logs; may change during the connection.
+  /// The mode being delivered, for display and logs. It may change during the connection.
   var mode: SourceStatus.Mode { get async }
 
-  /// Waits for the next picture; nil if the stream has ended for good, such as a pipe whose writer has closed it.
+  /// Waits for the next picture; nil if the stream has ended for good, for example because a pipe's writer
+  /// has closed it.
   ///
   /// Returns within half a second after the task is cancelled.
   ///
-  /// - Throws: `DamagedCapture` if pictures arrived damaged and the next one can be requested; `SourceError` if the
-  ///   connection is lost; `CancellationError`.
+  /// - Throws: `DamagedCapture` if pictures arrived damaged and the next one can be requested; `SourceError`
+  ///   if the connection is lost; `CancellationError`.
   func next() async throws -> Capture?
 
   /// Closes the connection and releases descriptors, memory and threads within half a second. Called once.
@@ -51,22 +52,22 @@ package protocol CaptureConnection: Sendable {
 package struct Capture: Sendable {
   /// The time of capture, or of arrival if the source does not report it.
   package let timestamp: CaptureInstant
-  /// The number of pictures after the previous one and before this one that never arrived.
+  /// The number of pictures between the previous one and this one that never arrived.
   package var skipped = 0
-  /// Its number among all captures of the source, once it is in the queue.
+  /// The number among all captures of the source, once it is in the queue.
   var sequence = 0
-  /// Its size in memory while it waits.
+  /// The size in memory while it waits.
   package let byteCount: Int
   /// Whether it holds memory of the device until it is released. A queue of several captures copies it first.
   package var isBorrowed = false
-  /// The picture as received, if that is a JPEG, without what stood before it.
+  /// The picture as received, if it is a JPEG, without any bytes before its SOI.
   package var jpeg: [UInt8]?
-  /// The picture among those of a camera's own H.264, if that can be sent on. Its frame is decoded from the last key picture
-  /// on.
+  /// The picture's place in the camera's own H.264 stream, if that can be passed through. Its frame is
+  /// decoded from the last keyframe on.
   package var video: PassableVideo.Place?
-  /// Opens a decoder for H.264 of the same stream, apart from `makeFrame`.
+  /// Opens a separate decoder, independent of `makeFrame`, for H.264 of this stream.
   package var openDecoder: (@Sendable () -> any KeptDecoder)?
-  /// Makes the frame on any thread; its sequence and time are set afterwards.
+  /// Makes the frame, on any thread. Its sequence and time are set afterwards.
   let makeFrame: @Sendable (JPEGDecoder.DamagePolicy) throws -> Frame
 
   package init(
@@ -81,7 +82,8 @@ package struct Capture: Sendable {
 }
 
 extension Capture {
-  /// A JPEG, decoded as `options` say when its frame is requested. What stands before it is left out.
+  /// Wraps a JPEG, which is decoded according to `options` when its frame is requested. Bytes before its SOI
+  /// are removed.
   package init(
     jpeg bytes: [UInt8], timestamp: CaptureInstant, skipped: Int = 0, _ options: SourceOptions,
     memory: FramePool
@@ -95,7 +97,7 @@ extension Capture {
     }
   }
 
-  /// A JPEG or a PNG.
+  /// Wraps a JPEG or a PNG.
   package init(picture bytes: [UInt8], timestamp: CaptureInstant, _ options: SourceOptions, memory: FramePool)
   {
     let bytes = PictureStart.trimmed(bytes)
@@ -113,10 +115,11 @@ extension Capture {
     self.init(timestamp: frame.timestamp, skipped: skipped, byteCount: frame.storage.count) { _ in frame }
   }
 
-  /// Decodes or copies the frame. With damage `.isTolerated`, parts of it may be missing.
+  /// Decodes or copies the frame. If damage is `.isTolerated`, parts of the frame may be missing.
   func frame(damage: JPEGDecoder.DamagePolicy = .isAnError) throws -> Frame { try makeFrame(damage) }
 
-  /// The same capture with a JPEG of the same picture. If nothing was changed in it, it is the same in memory too.
+  /// Returns this capture with `jpeg`, an equivalent JPEG of the picture. If the bytes are equal, returns the
+  /// capture itself, sharing its memory.
   func with(_ jpeg: [UInt8], _ options: SourceOptions) -> Capture {
     guard jpeg != self.jpeg else { return self }
     var capture = Capture(
@@ -125,16 +128,16 @@ extension Capture {
     return capture
   }
 
-  /// The same capture without the JPEG or the H.264 as received if that shows what masks hide.
+  /// Returns this capture without the original JPEG or H.264 if those would show what masks hide.
   func hidden(_ options: SourceOptions) -> Capture {
     var capture = self
     if !options.showsJPEGs { capture.jpeg = nil }
-    // Others have H.264 only if it may be shown.
+    // Without a replay buffer, a capture has H.264 only if it may be shown.
     if options.replay != nil, !options.passesVideo || !options.showsVideo { capture.video = nil }
     return capture
   }
 
-  /// The same capture without memory of the device.
+  /// Returns this capture, copied if it borrows memory of the device.
   func detached() throws -> Capture {
     guard isBorrowed else { return self }
     return Capture(try frame().with(timestamp: timestamp), skipped: skipped)
@@ -144,7 +147,7 @@ extension Capture {
 /// The error for a picture that arrived damaged: a buffer with an error flag, a truncated part.
 package struct DamagedCapture: MemoryShortage, CustomStringConvertible {
   package let description: String
-  /// Whether it could not be decoded because the memory budget has no room.
+  /// Whether decoding failed because the memory budget is exhausted.
   package var isOutOfMemory = false
 
   package init(_ description: String) { self.description = description }

@@ -1,4 +1,4 @@
-// Passes captures to the reader: either a slot that holds the newest, or a queue that loses nothing.
+// Passes captures to the reader: either the newest one only, or all of them in order.
 
 /// Captures on their way from successive connections to the reader of frames.
 final class CaptureQueue: Sendable {
@@ -9,9 +9,9 @@ final class CaptureQueue: Sendable {
     var captures: [Capture] = []
     var byteCount = 0
     var sequence = 0
-    /// Nil while more may follow; then how the source ended.
+    /// Nil while more may follow; otherwise how the source ended.
     var end: Result<Void, SourceError>?
-    /// Whether `put` waits for room.
+    /// Whether `put` waits for space.
     var isHeld = false
   }
 
@@ -21,7 +21,8 @@ final class CaptureQueue: Sendable {
 
   var isFilled: Bool { state.withLock { !$0.captures.isEmpty } }
 
-  /// Adds a capture; returns the number of unread ones that it replaced. If all are kept, waits for room.
+  /// Adds a capture; returns the number of unread ones that it replaced. If every capture is to be delivered,
+  /// waits for space.
   func put(_ capture: Capture) async throws -> Int {
     switch delivery {
     case .newest: return putNewest(capture)
@@ -32,13 +33,13 @@ final class CaptureQueue: Sendable {
     }
   }
 
-  /// The same where only the newest is kept.
+  /// Adds a capture that replaces all unread ones, without waiting; returns their number.
   func putNewest(_ capture: Capture) -> Int { add(capture, replacing: true) }
 
-  /// Waits for the next unread capture, the newest or the oldest; nil at the end. The error that ended the source is
-  /// thrown after all captures are taken.
+  /// Waits for the next unread capture, the newest or the oldest; nil at the end. The error that ended the
+  /// source is thrown after all captures are taken.
   func take() async throws -> Capture? {
-    // Taking makes room: wakes a waiting `put`.
+    // A taken capture frees space: wake a waiting `put`.
     defer { if case .every = delivery { state.update { _ in } } }
     let taken = try await state.first { state -> Result<Capture?, SourceError>? in
       guard !state.captures.isEmpty else { return state.end.map { $0.map { nil } } }
@@ -49,7 +50,7 @@ final class CaptureQueue: Sendable {
     return try taken?.get()
   }
 
-  /// Ends the queue; `error` is the reason if the end is a failure. Waiting captures are delivered first.
+  /// Ends the queue; `error` is set if the source has failed. Waiting captures are delivered first.
   func finish(throwing error: SourceError?) {
     state.update { state in
       if state.end == nil { state.end = error.map { .failure($0) } ?? .success(()) }
@@ -61,7 +62,7 @@ final class CaptureQueue: Sendable {
       defer { (state.captures, state.byteCount) = ([], 0) }
       return state.captures
     }
-    // Outside the lock, because a capture may return memory to a driver.
+    // Releases the captures outside the lock, because that may return memory to a driver.
     withExtendedLifetime(dropped) {}
   }
 
@@ -73,7 +74,7 @@ final class CaptureQueue: Sendable {
     }
   }
 
-  /// Counts `capture` and adds it, in place of all waiting ones or after them; returns how many it replaced.
+  /// Numbers `capture` and adds it, replacing all waiting ones or after them; returns how many it replaced.
   private func add(_ capture: Capture, replacing: Bool) -> Int {
     let dropped = state.update { state -> [Capture] in
       state.sequence += capture.skipped

@@ -1,10 +1,10 @@
 // Connects, monitors, reconnects and closes a live source of any kind.
 internal import Synchronization
 
-/// A source whose frames arrive on their own. `nextFrame` returns the newest unread frame, or waits for one.
+/// A source whose frames arrive at their own pace. `nextFrame` waits for the newest unread frame.
 ///
-/// It connects when it is created, and again whenever the connection is lost, as long as `LiveOptions` allow. Frames
-/// are decoded, or copied out of the driver's memory, only when they are requested.
+/// It connects when it is created, and reconnects whenever the connection is lost, as long as `LiveOptions`
+/// allows. Frames are decoded, or copied out of the driver's memory, only when they are requested.
 ///
 /// ```swift
 /// let camera = try await SourceLocator("/dev/video0").open()
@@ -15,7 +15,7 @@ package final class LiveSource: FrameSource {
   private let core: LiveCore
   private let task: Task<Void, Never>
 
-  /// Starts to connect at once.
+  /// Creates a source, which starts to connect immediately.
   package init(_ device: any CaptureDevice, _ options: SourceOptions) {
     let core = LiveCore(device, options)
     name = device.name
@@ -32,7 +32,7 @@ package final class LiveSource: FrameSource {
 
   package var status: SourceStatus { core.monitor.status }
 
-  /// The rate of the connection; nil before the first one.
+  /// The frame rate of the connection; nil before the first one.
   package var framesPerSecond: Double? { status.mode?.framesPerSecond }
 
   /// The reference size of the connection, if the source has several sizes.
@@ -40,19 +40,21 @@ package final class LiveSource: FrameSource {
 
   package var statuses: AsyncStream<SourceStatus> { core.monitor.stream() }
 
-  /// The next frame: the newest that has not been returned yet, or the oldest if all are wanted. Waits for one, also
-  /// while the camera is lost. Returns nil when the source is closed or at its end.
+  /// Returns the next frame: the newest that has not been returned yet, or the oldest if every frame is to be
+  /// delivered. Waits for one, even while the camera is lost. Returns nil when the source is closed or at its
+  /// end.
   ///
-  /// Its `sequence` counts all pictures of the source, so a gap means dropped frames; its `timestamp` is by
-  /// `CaptureClock`. Damaged pictures are counted and skipped.
+  /// Its `sequence` counts all pictures of the source, so a gap means dropped frames. Its `timestamp` is
+  /// measured by `CaptureClock`. Damaged pictures are counted and skipped.
   ///
-  /// - Throws: `SourceError` once the source is given up; `CancellationError`.
+  /// - Throws: `SourceError` once the source has given up; `CancellationError`.
   package func nextFrame() async throws -> Frame? { try await core.nextFrame(0, .start) }
 
-  /// The same, but a picture that can be sent on as it came is not decoded.
+  /// Returns the next picture, like `nextFrame`. A picture that can be passed through is not decoded.
   package func nextPicture() async throws -> CameraPicture? { try await core.nextPicture() }
 
-  /// The next frame of number `sequence` or later, captured at `time` or later. Skips earlier ones without decoding.
+  /// Returns the next frame with number `sequence` or later, captured at `time` or later, skipping earlier
+  /// ones.
   package func nextFrame(
     from sequence: Int, capturedAt time: CaptureInstant = .start
   ) async throws -> Frame? {
@@ -61,7 +63,7 @@ package final class LiveSource: FrameSource {
 
   package var hasNewFrame: Bool { core.queue.isFilled }
 
-  /// Whether the source waits for frames to be taken.
+  /// Whether the source waits until its reader takes frames.
   var isHeld: Bool { core.queue.isHeld }
 
   /// Always throws: a live source can't be played again.
@@ -77,19 +79,19 @@ package final class LiveSource: FrameSource {
   }
 }
 
-/// The work of a live source. It holds no reference to its source, so that a released source ends.
+/// The implementation of a live source, without a reference to it, so that a released source ends.
 private final class LiveCore: Sendable {
   let monitor: WatchedMonitor
   let queue: CaptureQueue
   private let device: any CaptureDevice
   private let options: SourceOptions
   private let masker: FrameMasker
-  /// The number of consecutive damaged pictures, and of those that could not be shown with the damage either.
+  /// The number of consecutive damaged pictures, and how many of them could not be shown even with damage.
   private let failures = Mutex((damaged: 0, hopeless: 0))
 
-  /// After this many damaged pictures in a row, a camera's pictures are shown with their damage.
+  /// After this many damaged pictures in a row, further ones are shown with their damage.
   private static let damagedUntilTolerated = 10
-  /// After this many pictures that can't be shown, the source can be given up.
+  /// After this many pictures that can't be shown, the source may give up.
   private static let mostHopeless = 10
 
   init(_ device: any CaptureDevice, _ options: SourceOptions) {
@@ -126,7 +128,7 @@ private final class LiveCore: Sendable {
     return nil
   }
 
-  /// The picture of a capture if it can be sent on as it came; nil if it has to be decoded.
+  /// Returns the picture of a capture if it can be passed through; nil if it has to be decoded.
   private func passable(_ capture: Capture) async throws -> CameraPicture? {
     if let place = capture.video {
       return CameraPicture(content: .h264(place), sequence: capture.sequence, timestamp: capture.timestamp) {
@@ -146,7 +148,7 @@ private final class LiveCore: Sendable {
     ) { try await self.frame(of: clean) }
   }
 
-  /// The frame of a capture; nil if it can't be shown, but the next one may.
+  /// Returns the frame of a capture; nil if this one can't be shown but a later one may.
   private func frame(of capture: Capture) async throws -> Frame? {
     do {
       let frame = try await decoded(capture)
@@ -156,7 +158,7 @@ private final class LiveCore: Sendable {
     } catch let error as WordError {
       throw SourceError(.badRequest, path: device.name, reason: error.description)
     } catch  where error.isOutOfMemory {
-      // A reader that does not wait for the source, such as a render job, gets the error.
+      // A source that never retries, such as a render job's, reports the error to its reader.
       guard options.live.givesUpAfter != .zero else {
         throw SourceError(decoding: error, path: device.name, reason: "\(error)")
       }
@@ -166,7 +168,7 @@ private final class LiveCore: Sendable {
         failures.hopeless += failures.damaged > Self.damagedUntilTolerated ? 1 : 0
         return failures.hopeless >= Self.mostHopeless
       }
-      // Without a time limit, wait for the camera to recover.
+      // Without a time limit, waits for the camera to recover.
       guard isHopeless, options.live.givesUpAfter != nil else { return nil }
       throw SourceError(.badData, path: device.name, reason: "\(error)")
     }
@@ -176,14 +178,14 @@ private final class LiveCore: Sendable {
     monitor.change { $0.foundNoMemory("\(error)", at: CaptureClock.now) }
   }
 
-  /// The frame; a damaged one only after the camera has given no others for a while.
+  /// Returns the frame. A damaged one is returned only after `damagedUntilTolerated` in a row.
   private func decoded(_ capture: Capture) async throws -> Frame {
     do {
       let frame = try await decode(capture, .isAnError)
       failures.withLock { $0 = (0, 0) }
       return frame
     } catch {
-      // A mask that can't be drawn is not the picture's fault, nor is a full memory budget.
+      // Neither a mask that can't be drawn nor an exhausted memory budget means that the picture is damaged.
       guard !(error is CancellationError), !(error is WordError) else { throw error }
       if error.isOutOfMemory {
         foundNoMemory(error)
@@ -199,7 +201,8 @@ private final class LiveCore: Sendable {
     }
   }
 
-  /// Masks are drawn in the colours that the user has set, before anything else reads the frame.
+  /// Decodes the frame and draws the masks. The user's colour settings apply first; nothing else reads the
+  /// frame before it is masked.
   private func decode(_ capture: Capture, _ damage: JPEGDecoder.DamagePolicy) async throws -> Frame {
     let decoding = Task(executorPreference: DecodingQueue.shared) { [masker, color = options.color] in
       try Task.checkCancellation()
@@ -215,7 +218,7 @@ private final class LiveCore: Sendable {
 
   // MARK: The connection
 
-  /// Runs until the task is cancelled, or the source ends or is given up.
+  /// Runs until the task is cancelled, or until the source ends or gives up.
   func run() async {
     while !Task.isCancelled {
       do {
@@ -239,13 +242,13 @@ private final class LiveCore: Sendable {
     monitor.finish()
   }
 
-  /// Waits until `task` has released everything, at most for `limit`: a driver that hangs is abandoned.
+  /// Waits until `task` has released everything, at most for `limit`. A driver that hangs is abandoned then.
   func ended(_ task: Task<Void, Never>, within limit: Duration) async {
     queue.removeAll()
     await waitAtMost(limit) { await task.value }
   }
 
-  /// Runs one connection from beginning to end; returns if the source has ended for good.
+  /// Runs one connection from beginning to end. Returns if the source has ended for good.
   private func connectAndPump() async throws {
     let connection = try await connect()
     let mode = await connection.mode
@@ -267,14 +270,15 @@ private final class LiveCore: Sendable {
     await connection.close()
   }
 
-  /// Counts the end of a connection and drops its waiting pictures, where `endedConnections` is set.
+  /// Counts the end of a connection and drops its waiting pictures, if `endedConnections` is set.
   private func forgetPictures() {
     guard let ended = options.endedConnections else { return }
     ended.add()
     queue.removeAll()
   }
 
-  /// Passes on what the connection gives; on its own thread, so that a picture wakes no other until somebody waits for it.
+  /// Moves captures from the connection to the queue. Runs on the connection's actor, so that a picture wakes
+  /// no other thread unless a reader waits for it.
   private func pump(_ connection: any CaptureConnection, on actor: isolated (any Actor)?) async throws {
     var pace = SourcePace()
     while true {
@@ -316,7 +320,7 @@ private final class LiveCore: Sendable {
     }
   }
 
-  /// A connection that is made at the last moment is used or closed, never leaked.
+  /// Connects within the time limit. A connection made at the last moment is used or closed, never leaked.
   private func connect() async throws -> any CaptureConnection {
     let connecting = Task { [device] in try await device.connect() }
     let limit = options.live.connectsWithin

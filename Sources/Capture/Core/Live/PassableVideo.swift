@@ -1,22 +1,24 @@
-// The newest pictures of a camera's own H.264. Videos pass them on; snapshots and other views decode them.
+// The newest pictures of a camera's own H.264. Videos pass them through; snapshots and other views decode
+// them.
 internal import Synchronization
 
-/// The pictures of one connection from its last key picture on, as far as there is room.
+/// The pictures of one connection from its last keyframe on, within a limit of memory.
 package final class PassableVideo: Sendable {
-  /// A picture among those of the connection.
+  /// The position of a picture in its connection's stream.
   package struct Place: Sendable {
     package let video: PassableVideo
-    /// Its number; the first one is 0.
+    /// The picture's number; the first one is 0.
     package let index: Int
     package let size: Size
-    /// When the key picture was captured that it rests on.
+    /// The capture time of the keyframe that the picture depends on.
     package let keyTime: CaptureInstant
 
-    /// The picture, while it is there.
+    /// The picture, while it is still stored.
     var sample: VideoSample? { video.pictures(after: index - 1, through: index).last?.sample }
   }
 
-  /// Makes a decoder of a video's kept pictures, which gives the frame of the picture of a number.
+  /// Makes a decoder for a video's stored pictures. The decoder returns the frame of the picture with the
+  /// given number.
   package typealias OpenDecoder =
     @Sendable (PassableVideo, _ maximumPixels: Int, FramePool) -> @Sendable (Int) throws -> Frame
 
@@ -27,42 +29,43 @@ package final class PassableVideo: Sendable {
 
   package struct Picture: Sendable {
     package let sample: VideoSample
-    /// The sample's own time may be later, so that samples are in order.
+    /// The capture time. The sample's own time may be later, so that samples are in order.
     package let capturedAt: CaptureInstant
   }
 
   private struct State {
     var pictures: [Picture] = []
     var byteCount = 0
-    /// The number of the first of `pictures`.
+    /// The number of the first element of `pictures`.
     var first = 0
-    /// The last key picture.
+    /// The capture time of the last keyframe.
     var keyTime = CaptureInstant.start
     var isBroken = false
-    /// For each patient reader, the index of the first picture that it has not read.
+    /// For each batch reader, the index of the first picture that it has not read.
     var awaited: [ObjectIdentifier: Int] = [:]
     var lease: MemoryLease?
 
     func has(_ index: Int) -> Bool { index >= first && index < first + pictures.count }
   }
 
-  /// How long pictures before the last key picture, or beyond `limit` bytes, are kept: readers may be a little late.
+  /// How long pictures before the last keyframe, or beyond `limit` bytes, stay stored, because readers may be
+  /// a little late.
   private static let lateness = Duration.seconds(1)
-  /// The same for patient readers, which read about twice a second; within `limit`.
+  /// How long they stay stored for batch readers, which read about twice a second; only within `limit`.
   private static let awaitedLateness = Duration.seconds(10)
 
-  /// What is kept counts against the budget; where that has no room, it is as if there were more than `limit` bytes.
-  /// `ended` counts the ends of its connection.
+  /// Creates an empty store. Stored pictures count against the budget; if it is exhausted, they are dropped
+  /// as if they exceeded `limit` bytes. `ended` counts the ended connections of the source.
   package init(limit: Int = 8_000_000, budget: MemoryBudget? = nil, of ended: EndedConnections? = nil) {
     self.limit = limit
     self.budget = budget
     connections = ended.map { ($0, $0.count) }
   }
 
-  /// Whether its connection has ended, so that new watchers do not get its pictures.
+  /// Whether its connection has ended, so that new viewers do not get its pictures.
   package var isOver: Bool { connections.map { $0.ended.count != $0.before } ?? false }
 
-  /// Adds the next picture. The first one, and the first after a loss, is a key picture.
+  /// Adds the next picture. The first one, and the first after a loss, must be a keyframe.
   package func add(_ sample: VideoSample, capturedAt time: CaptureInstant? = nil) -> Place {
     state.withLock { state in
       let time = time ?? sample.timestamp
@@ -87,10 +90,10 @@ package final class PassableVideo: Sendable {
     }
   }
 
-  /// The lease changes in steps, so that it does not change for each picture.
+  /// The lease changes in steps, so that it is not resized for each picture.
   private static let step = 1 << 20
 
-  /// Reserves what is kept; false if there is no room.
+  /// Reserves memory for the stored pictures; false if the budget is exhausted.
   private func hold(_ state: inout State) -> Bool {
     guard let budget else { return true }
     let wanted = (state.byteCount + Self.step - 1) / Self.step * Self.step
@@ -107,8 +110,8 @@ package final class PassableVideo: Sendable {
     }
   }
 
-  /// What follows the picture `last` up to the picture `index`. Nil, or one that is too old, stands for the last key picture,
-  /// with which it begins then; there is nothing if that is not kept.
+  /// Returns the pictures that follow number `last` up to number `index`. If `last` is nil or too old, begins
+  /// with the last keyframe before `index`; returns nothing if that is no longer stored.
   package func pictures(after last: Int?, through index: Int) -> [Picture] {
     state.withLock { state in
       guard state.has(index) else { return [] }
@@ -129,18 +132,18 @@ package final class PassableVideo: Sendable {
     }
   }
 
-  /// Keeps the pictures from `index` on for longer, because `reader` is patient. Nil ends that.
+  /// Stores the pictures from `index` on for longer, because `reader` reads in batches. Nil ends that.
   package func wait(for index: Int?, by reader: ObjectIdentifier) {
     state.withLock { $0.awaited[reader] = index }
   }
 
-  /// The fewest pictures to decode for the picture `index` after the picture `last`.
+  /// Returns the fewest pictures to decode for the picture `index` after the picture `last`.
   package func pathToDecode(after last: Int?, through index: Int) -> [VideoSample] {
     let samples = pictures(after: last, through: index).map(\.sample)
     return samples.lastIndex(where: \.isKey).map { Array(samples[$0...]) } ?? samples
   }
 
-  /// A picture turned out to be damaged: those that rest on it are not sent on.
+  /// Records that a picture was damaged: pictures that depend on it are not passed through.
   package func breakUp() { state.withLock { $0.isBroken = true } }
 
   package var isBroken: Bool { state.withLock { $0.isBroken } }

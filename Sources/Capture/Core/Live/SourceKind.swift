@@ -1,29 +1,29 @@
-// A kind of source: how its names are recognised, what it can do, and how it is opened. Each folder and target of sources declares
-// its own kinds, and `SourceKinds` lists them.
+// A kind of source: how its names are recognised, what it can do, and how it is opened. Each folder and
+// target of sources declares its kinds, and `SourceKinds` lists them.
 
 /// A kind of source.
 package struct SourceKind: Sendable {
-  /// Where the pictures of a kind come from.
+  /// The origin of the pictures of a kind.
   package enum Origin: Sendable {
-    /// A server, which each machine of the network can reach.
+    /// A server that every machine on the network can reach.
     case network
     /// A port of this machine, to which another machine sends.
     case port
     /// A device of this machine, or its standard input.
     case device
-    /// A path, relative to the working folder.
+    /// A path, relative to the working directory.
     case path
     /// A program that this process starts.
     case command
-    /// Frames are computed, without an end.
+    /// Endless computed frames.
     case generated
   }
 
-  /// An option that a source does not take.
+  /// An option that a source does not support.
   package struct Refusal: Sendable {
     /// The option's key: `certificate`
     package let option: String
-    /// Why it is not taken.
+    /// The reason why it is not supported.
     package let reason: String
 
     package init(option: String, reason: String) { (self.option, self.reason) = (option, reason) }
@@ -31,37 +31,38 @@ package struct SourceKind: Sendable {
 
   /// An opened source.
   package enum Opened {
-    /// Not connected yet; `LiveSource` connects to it and masks its frames.
+    /// A device that is not connected yet. `LiveSource` connects to it and masks its frames.
     case device(any CaptureDevice)
-    /// A source that is not live, and without masks.
+    /// A source that is not live and whose frames are not masked yet.
     case source(any FrameSource)
   }
 
-  /// The schemes of its addresses, in lower case.
+  /// The URL schemes of this kind, in lower case.
   package let schemes: [String]
-  /// The scheme whose servers show a certificate; nil if there is none.
+  /// The scheme whose servers present a certificate; nil if there is none.
   package let certifiedScheme: String?
-  /// Where its pictures come from.
+  /// The origin of its pictures.
   package let origin: Origin
   /// Whether a name may end in `,size=640x480,fps=15`.
   package let takesMode: Bool
   /// Whether a source has several sizes, of which `SourceOptions.Demand` selects one.
   package let hasSizes: Bool
-  /// Whether a source is asked for each picture.
+  /// Whether each picture is requested individually.
   package let isPolled: Bool
-  /// Whether a name without any of the schemes is of this kind.
+  /// Whether a name is of this kind without having any of the schemes.
   package let isNamed: @Sendable (String) -> Bool
-  /// The name that the text stands for.
+  /// Returns the source's name for the text as entered.
   package let name: @Sendable (String) -> String
-  /// Whether frames arrive on their own.
+  /// Whether frames arrive at their own pace.
   package let isLive: @Sendable (String) -> Bool
-  /// The name of picture files without folder and ending; nil takes it from the source's path.
+  /// The name of picture files, without folder and extension; nil takes it from the source's path.
   package let fileStem: @Sendable (String) -> String?
-  /// The first option that a source does not take, besides a certificate without `certifiedScheme`.
+  /// The first option that a source does not support, apart from a certificate where there is no
+  /// `certifiedScheme`.
   package let refusal: @Sendable (String, SourceOptions) -> Refusal?
   /// A warning for users before the source is opened.
   package let warning: @Sendable (String, SourceOptions) -> String?
-  /// Opens a source. Of live ones, throws only `.badRequest`.
+  /// Opens a source. For a live source, throws only `.badRequest`.
   package let open: @Sendable (String, SourceOptions) async throws -> Opened
 
   package init(
@@ -81,7 +82,7 @@ package struct SourceKind: Sendable {
     (self.refusal, self.warning, self.open) = (refusal, warning, open)
   }
 
-  /// A kind that this build does not open.
+  /// Returns a kind that this build can't open; opening one throws `reason`.
   package static func missing(
     _ schemes: [String], certified: String? = nil, origin: Origin = .network, _ reason: String
   ) -> SourceKind {
@@ -90,17 +91,17 @@ package struct SourceKind: Sendable {
     }
   }
 
-  /// Whether a text is the name of a source of this kind.
+  /// Returns whether a text names a source of this kind.
   package func recognizes(_ text: String) -> Bool {
     Self.scheme(of: text).map(schemes.contains) == true || isNamed(text)
   }
 
-  /// Whether the server of an address shows a certificate.
+  /// Returns whether the server of an address presents a certificate.
   package func isCertified(_ text: String) -> Bool {
     certifiedScheme != nil && certifiedScheme == Self.scheme(of: text)
   }
 
-  /// The text before the first colon, in lower case.
+  /// Returns the text before the first colon, in lower case.
   package static func scheme(of text: String) -> String? {
     text.firstIndex(of: ":").map { text[..<$0].lowercased() }
   }

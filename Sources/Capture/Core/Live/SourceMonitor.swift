@@ -1,5 +1,5 @@
-// The state machine of a live source: states, counters and retries. It only decides; it has no clock, timer or
-// connection, so that every case can be tested directly.
+// The state machine of a live source: states, counters and retries. It only decides; it has no clock, timer
+// or connection, so that every case can be tested directly.
 internal import Synchronization
 
 struct SourceMonitor: Sendable {
@@ -9,18 +9,18 @@ struct SourceMonitor: Sendable {
   private var backoff: Backoff
   /// When the current connection was made; nil if there is none.
   private var connectedAt: CaptureInstant?
-  /// When the last picture arrived, of any connection.
+  /// When the last picture arrived, on any connection.
   private var lastPicture: CaptureInstant?
-  /// The start of the retry limit if no picture ever arrived.
+  /// The start of the retry limit if no picture has arrived yet.
   private let start: CaptureInstant
   private var connections = 0
   /// When and why a picture last could not be decoded for lack of memory; nil if that is over.
   private var shortage: (time: CaptureInstant, reason: String)?
 
-  /// A shortage is reported for this long after the last picture that it cost, because it comes and goes.
+  /// How long a shortage is reported after the last picture that it cost, because shortages come and go.
   static let shortageIsToldFor = Duration.seconds(5)
 
-  /// After a connection that lasted this long, pauses start short again.
+  /// After a connection that lasted this long, the pauses between attempts start short again.
   static let provenAfter = Duration.seconds(5)
 
   enum Recovery: Sendable, Equatable {
@@ -69,7 +69,8 @@ struct SourceMonitor: Sendable {
     if status.state == .live { status.reason = reason }
   }
 
-  /// Records a picture that arrived damaged. It is no sign of life: a camera without whole pictures is stalled.
+  /// Records a picture that arrived damaged. It does not count as activity: a camera without undamaged
+  /// pictures is stalled.
   mutating func receivedDamaged(_ reason: String) {
     status.counters.received += 1
     foundDamaged(reason)
@@ -83,7 +84,8 @@ struct SourceMonitor: Sendable {
   /// Records pictures that were replaced by newer ones.
   mutating func dropped(_ count: Int) { status.counters.dropped += count }
 
-  /// Decides whether to keep the connection. `isHeld` means that nobody takes pictures, so none can arrive.
+  /// Decides whether to keep the connection. `isHeld` means that no reader takes pictures, so none can
+  /// arrive.
   mutating func patience(isHeld: Bool, at now: CaptureInstant) -> Patience {
     guard let connectedAt else { return .wait(until: now + options.stallsAfter) }
     if isHeld {
@@ -103,7 +105,7 @@ struct SourceMonitor: Sendable {
     return .wait(until: max(last + options.reconnectsAfter, now + options.stallsAfter))
   }
 
-  /// Records that the connection ended or could not be made. `jitter` is random, 0 to 1.
+  /// Records that the connection ended or could not be made. `jitter` is random, from 0 to 1.
   mutating func failed(_ error: SourceError, at now: CaptureInstant, jitter: Double) -> Recovery {
     connectedAt = nil
     change(to: .lost, error.reason, at: now)
@@ -135,11 +137,11 @@ struct SourceMonitor: Sendable {
     status.reason = reason
   }
 
-  /// Seconds for messages: 2, or 0.25.
+  /// Formats seconds for messages: 2, or 0.25.
   private static func seconds(_ duration: Duration) -> String { (duration / .seconds(1)).shortText }
 }
 
-/// Holds the monitor of a source, and reports each change to any number of watchers.
+/// Holds the monitor of a source, and reports each change to any number of observers.
 final class WatchedMonitor: Sendable {
   private let state: Mutex<State>
 
@@ -152,7 +154,7 @@ final class WatchedMonitor: Sendable {
 
   var status: SourceStatus { state.withLock { $0.monitor.status } }
 
-  /// Changes the monitor, and notifies watchers if the state or the mode has changed.
+  /// Changes the monitor, and notifies observers if the state or the mode has changed.
   func change<Result: Sendable>(_ body: (inout SourceMonitor) -> Result) -> Result {
     state.withLock { state in
       let before = state.monitor.status
@@ -163,7 +165,7 @@ final class WatchedMonitor: Sendable {
     }
   }
 
-  /// The current status, then all changes.
+  /// Returns the current status, then every change.
   func stream() -> AsyncStream<SourceStatus> {
     state.withLock { state in state.changes.stream(after: state.monitor.status) }
   }

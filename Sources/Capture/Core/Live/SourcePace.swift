@@ -1,15 +1,16 @@
-// Limits how fast a source may send, so that a flood of data does not take the cores from everything else.
+// Limits how fast a source may send, so that a flood of data does not take the CPU from everything else.
 internal import Glibc
 
-/// The recent cost of a source, in time, and the pause that it requires. Has no clock of its own.
+/// The recent cost of a source, as a duration, and the pause that it requires. Has no clock of its own.
 struct SourcePace: Sendable {
-  /// The cost that may be spent at once.
+  /// The cost that may be spent without a pause.
   static let burst = Duration.seconds(1)
 
   private var debt = Duration.zero
   private var last: CaptureInstant?
 
-  /// Spends `cost`; returns how long to wait before more is read: zero for a source that sends as a camera does.
+  /// Spends `cost`. Returns how long to wait before more is read: zero for a source that sends at the rate of
+  /// a camera.
   mutating func spend(_ cost: Duration, at now: CaptureInstant) -> Duration {
     debt = max(debt - (now - (last ?? now)), .zero) + cost
     last = now
@@ -18,21 +19,23 @@ struct SourcePace: Sendable {
 }
 
 extension SourcePace {
-  /// The cost of a picture: 1000 per second.
+  /// The cost of a picture: allows 1000 per second.
   static let picture = Duration.milliseconds(1)
 
-  /// The cost of accepted bytes: 500 MB per second, more than uncompressed 4K at 30 pictures per second.
+  /// Returns the cost of accepted bytes: allows 500 MB per second, more than uncompressed 4K at 30 pictures
+  /// per second.
   static func bytes(_ count: Int) -> Duration { .nanoseconds(2 * Int64(count)) }
 
-  /// The cost of bytes after more than a picture's length without a picture: 8 MB per second.
+  /// Returns the cost of bytes after more than a picture's length without a picture: allows 8 MB per second.
   static func strayBytes(_ count: Int) -> Duration { .nanoseconds(125 * Int64(count)) }
 }
 
-/// Limits a stream of bytes on its way to pictures: its pace, and the memory of an incomplete picture.
+/// Limits a stream of bytes that is split into pictures: its rate, and the memory of an incomplete picture.
 package struct StreamIntake: Sendable {
   private let budget: MemoryBudget?
   private let pictureLimit: Int
-  /// Whether it is a live stream of which the newest picture is wanted; others are as fast as their reader.
+  /// Whether it is a live stream whose newest picture is wanted. Other streams are read as fast as their
+  /// reader takes them.
   private let isPaced: Bool
   private var lease: MemoryLease?
   private var pace = SourcePace()
@@ -44,8 +47,8 @@ package struct StreamIntake: Sendable {
     self.isPaced = isPaced && options.live.delivery == .newest
   }
 
-  /// Counts `count` bytes that arrived, in which a picture may have ended, and the `waiting` bytes that are held for an
-  /// incomplete one. Returns how long to pause.
+  /// Counts `count` bytes that arrived, `waiting` bytes that are stored for an incomplete picture, and
+  /// whether a picture ended. Returns how long to pause.
   package mutating func took(_ count: Int, waiting: Int, foundPicture: Bool, at now: CaptureInstant = .now)
     throws(MemoryBudget.Exceeded) -> Duration
   {
@@ -57,7 +60,7 @@ package struct StreamIntake: Sendable {
     return pace.spend(isStray ? SourcePace.strayBytes(count) : SourcePace.bytes(count), at: now)
   }
 
-  /// The lease changes in steps, so that a stream of small pictures does not change it for each.
+  /// The lease changes in steps, so that it is not resized for each small picture.
   private static let step = 1 << 20
 
   private mutating func hold(_ byteCount: Int) throws(MemoryBudget.Exceeded) {

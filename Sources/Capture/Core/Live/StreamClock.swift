@@ -1,17 +1,18 @@
-// Converts a sender's timestamps to this machine's clock. A network delays some packets more than others; the sender's
-// clock is steady.
+// Converts a sender's timestamps to this machine's clock. A network delays some packets more than others; the
+// sender's clock is steady.
 
 /// Converts times by a sender's clock to `CaptureClock`, using the smallest recent delay.
 ///
-/// The minimum delay from the lens to this machine can't be measured and is not subtracted. The clocks may drift
-/// apart, so delays are forgotten after half a minute.
+/// The minimum delay from the lens to this machine can't be measured and is not subtracted. The clocks may
+/// drift apart, so delays are forgotten after half a minute.
 package struct StreamClock: Sendable {
   /// Delays count for at least this long, and at most twice as long.
   static let window = Duration.seconds(15)
   /// A larger jump means that the sender's clock was reset.
   static let largestDelay = Duration.seconds(5)
 
-  /// When the sender's clock was at zero: the earliest of a window, which the packet with the smallest delay tells.
+  /// When the sender's clock was at zero: the earliest estimate of a window, from the packet with the
+  /// smallest delay.
   private var current: CaptureInstant?
   private var previous: CaptureInstant?
   private var windowStart = CaptureInstant.start
@@ -33,7 +34,8 @@ package struct StreamClock: Sendable {
     }
   }
 
-  /// The time of a picture with the sender's time `says`, if it has one. At most `now`, never before the last one.
+  /// Returns the time of a picture with the sender's time `says`, if it has one. The result is at most `now`,
+  /// and never before the last one.
   package mutating func time(of says: Duration?, now: CaptureInstant) -> CaptureInstant {
     var time = now
     if let says, let zero, (now - Self.largestDelay...now).contains(zero + says) {

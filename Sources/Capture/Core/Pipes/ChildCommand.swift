@@ -1,5 +1,5 @@
-// Runs a shell command of the user whose output is a source. The child inherits no descriptor and no secret, and does
-// not outlive this process, however the process ends.
+// Runs a user's shell command whose output is a source. The child inherits no descriptor and no secret, and
+// does not outlive this process, however the process ends.
 internal import CProcess
 internal import Glibc
 internal import Synchronization
@@ -8,9 +8,10 @@ actor ChildCommand {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue: ReadingQueue
   private let id: pid_t
-  /// Open while the command may run: its guard waits for the end of this pipe, which comes with that of this process.
+  /// The write end of a pipe, open while the command may run. The command's guard waits for the end of this
+  /// pipe, which comes at the latest when this process ends.
   private let lifeline: CInt
-  /// How the shell ended, with a status or by a signal; nil while it runs.
+  /// How the shell ended, with an exit status or by a signal; nil while it runs.
   private var end: (status: CInt, isSignal: Bool)?
 
   private init(_ id: pid_t, lifeline: CInt, named name: String) {
@@ -19,8 +20,8 @@ actor ChildCommand {
     queue = ReadingQueue(named: name)
   }
 
-  /// Runs `command` in a shell, in a process group of its own, with an empty standard input. Its messages go to the
-  /// standard error of this process.
+  /// Runs `command` in a shell, in its own process group, with an empty standard input. Its messages go to
+  /// the standard error of this process.
   ///
   /// - Returns: the command, and the read end of the pipe with its output.
   static func start(_ command: String, named name: String) throws(SourceError) -> (
@@ -39,13 +40,15 @@ actor ChildCommand {
     return (ChildCommand(id, lifeline: lifeline[1], named: name), output[0])
   }
 
-  /// Runs the command `$1` with a guard beside it. When the pipe at descriptor 3 ends, because the process at its other
-  /// end is gone, the guard kills the whole process group. `PR_SET_PDEATHSIG` would not do: it is sent when the
-  /// *thread* that started the command ends, and it reaches only the shell, not the shell's children.
+  /// Runs the command `$1` beside a guard. When the pipe at descriptor 3 ends, because the process at its
+  /// other end is gone, the guard kills the whole process group. `PR_SET_PDEATHSIG` would not work: it is
+  /// sent when the *thread* that started the command ends, and it reaches only the shell, not the shell's
+  /// children.
   ///
-  /// SIGTERM ends the command, which then has time to exit cleanly; the shell and the guard wait for it. The shell's
-  /// own messages about children ended by signals are discarded; the command's messages go to our standard error. They
-  /// are redirected in a subshell, because for a plain command a shell redirects its own messages too.
+  /// SIGTERM ends the command, which then has time to exit cleanly; the shell and the guard wait for it. The
+  /// shell's own messages about children ended by signals are discarded; the command's messages go to the
+  /// standard error of this process. They are redirected in a subshell, because a shell that redirects a
+  /// plain command redirects its own messages too.
   private static let supervisor = """
     exec 4>&2 2>/dev/null
     trap : TERM
@@ -58,7 +61,8 @@ actor ChildCommand {
     exit $status
     """
 
-  /// Why the command failed; nil if it succeeded. Its output is at its end, so it ends soon.
+  /// Returns why the command failed; nil if it succeeded. Call it at the end of the command's output, when
+  /// the command exits soon.
   func failure() -> String? {
     waitForEnd(upTo: .milliseconds(300))
     guard let end, end.status != 0 || end.isSignal else { return nil }
@@ -70,23 +74,24 @@ actor ChildCommand {
     guard Self.running.withLock({ $0.contains(id) }) else { return }
     kill(-id, SIGTERM)
     waitForEnd(upTo: .milliseconds(300))
-    // Also ends children that outlive the shell. The shell is not reaped yet, so its process ID can't be reused.
+    // Also ends children that outlive the shell. The shell is not reaped yet, so its process ID can't be
+    // reused.
     kill(-id, SIGKILL)
     waitForEnd(upTo: .milliseconds(100))
     Self.running.withLock { _ = $0.remove(id) }
     close(lifeline)
-    // On a busy machine it may take longer to end than it was waited for.
+    // On a busy machine, the command may take longer to end than the waits above.
     if waitpid(id, nil, WNOHANG) == 0 { Task { _ = waitpid(id, nil, 0) } }
   }
 
-  /// The commands that are not stopped yet, for `killAll`.
+  /// The commands that have not been stopped yet, for `killAll`.
   private static let running = Mutex<Set<pid_t>>([])
 
   static func killAll() {
     for id in running.withLock({ $0 }) { kill(-id, SIGKILL) }
   }
 
-  /// Waits without reaping the shell, so that its process ID stays taken.
+  /// Waits without reaping the shell, so that its process ID is not reused.
   private func waitForEnd(upTo limit: Duration) {
     let deadline = CaptureClock.now + limit
     while end == nil {
@@ -102,7 +107,7 @@ actor ChildCommand {
     }
   }
 
-  /// Returns 0 or an errno.
+  /// Starts the shell; returns 0 or an errno.
   @unsafe private static func spawn(
     _ command: String, output: CInt, lifeline: CInt, _ id: inout pid_t
   ) -> CInt {
@@ -136,7 +141,7 @@ actor ChildCommand {
     return unsafe posix_spawn(&id, "/bin/sh", &actions, &attributes, &words, &variables)
   }
 
-  /// A C array of strings, ended by nil.
+  /// Returns a C array of strings, terminated by nil.
   @unsafe private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
     unsafe texts.map { unsafe strdup($0) } + [nil]
   }
@@ -157,7 +162,7 @@ actor ChildCommand {
 }
 
 extension LiveSource {
-  /// Kills the commands of all `exec:` sources. For a process that exits without closing its sources.
+  /// Kills the commands of all `exec:` sources, for a process that exits without closing its sources.
   package static func killCommands() { ChildCommand.killAll() }
 }
 
@@ -167,10 +172,10 @@ enum ChildEnvironment {
     "LD_LIBRARY_PATH", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME",
     "XDG_CONFIG_HOME", "XDG_DATA_DIRS",
   ]
-  /// Prefixes of locales' variables, and of those of capture programs.
+  /// Prefixes of the variables of locales and of capture programs.
   private static let prefixes = ["LC_", "GST_", "LIBCAMERA_", "LIBVA_", "MESA_"]
 
-  /// Those of `variables`, each `NAME=VALUE`, that a command inherits.
+  /// Returns the variables, each `NAME=VALUE`, that a command inherits.
   static func inherited(from variables: [String]) -> [String] {
     variables.filter { variable in
       let name = String(variable.prefix { $0 != "=" })

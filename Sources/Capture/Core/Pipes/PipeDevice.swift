@@ -1,5 +1,5 @@
-// Pipes as live sources: standard input, a FIFO, a command's output. The content is as in a file, but it arrives on its
-// own, and a slow reader gets the newest picture.
+// Pipes as live sources: standard input, a FIFO, a command's output. The content is the same as in a file,
+// but it arrives at its own pace, and a slow reader gets the newest picture.
 internal import Glibc
 
 /// Standard input (`-`), or a FIFO or device at a path.
@@ -18,12 +18,12 @@ struct PipeDevice: CaptureDevice {
   var longestPause: Duration { .seconds(1) }
 
   func connect() throws -> any CaptureConnection {
-    // The next writer of a FIFO is waited for, unless `givesUpAfter` is zero.
+    // Waits for the next writer of a FIFO, unless `givesUpAfter` is zero.
     let isOverAtEnd = name == "-" || options.live.givesUpAfter == .zero
     return PipeConnection(try ByteStream(opening: name), options, isOverAtEnd: isOverAtEnd)
   }
 
-  /// Whether `path` is a stream, not a file.
+  /// Returns whether `path` is a stream, not a file.
   static func isStream(at path: String) -> Bool {
     var status = stat()
     guard unsafe path == "-" ? fstat(STDIN_FILENO, &status) == 0 : stat(path, &status) == 0 else {
@@ -33,7 +33,7 @@ struct PipeDevice: CaptureDevice {
   }
 }
 
-/// Reads one pipe, until its writer closes it.
+/// Reads one pipe until its writer closes it.
 actor PipeConnection: CaptureConnection {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue: ReadingQueue
@@ -45,7 +45,7 @@ actor PipeConnection: CaptureConnection {
   private var source: (any FrameSource)?
   private(set) var mode = SourceStatus.Mode(format: "unknown", transport: "pipe")
 
-  /// Reads nothing yet. `command` is the writer, if it is a child process.
+  /// Creates a connection without reading. `command` is the writer, if it is a child process.
   init(
     _ stream: consuming ByteStream, _ options: SourceOptions, isOverAtEnd: Bool, command: ChildCommand? = nil
   ) {
@@ -104,7 +104,7 @@ actor PipeConnection: CaptureConnection {
   }
 }
 
-/// `exec:COMMAND`: the command is run again when it ends, unless `givesUpAfter` is zero.
+/// `exec:COMMAND`. The command is restarted when it ends, unless `givesUpAfter` is zero.
 struct CommandDevice: CaptureDevice {
   let name: String
   private let command: String

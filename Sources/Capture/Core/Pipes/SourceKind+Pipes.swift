@@ -1,4 +1,5 @@
-// Commands, standard input and paths as kinds of source. Whether a pipe or a file is at a path is known when it is opened.
+// Commands, standard input and paths as source kinds. Whether a path names a pipe or a file is determined
+// when it is opened.
 
 extension SourceKind {
   /// `exec:COMMAND`
@@ -7,21 +8,21 @@ extension SourceKind {
     .device(try CommandDevice($0, $1))
   }
 
-  /// `-`
+  /// `-`, standard input.
   package static func standardInput(openVideo: SourceOpener.OpenVideo?) -> SourceKind {
     SourceKind(
       origin: .device, isNamed: { $0 == "-" }, isLive: PipeDevice.isStream, fileStem: { _ in "stdin" }
     ) { try await openPath($0, $1, openVideo) }
   }
 
-  /// Any other name. Without `openVideo`, videos are refused.
+  /// Any other name, taken as a path. Without `openVideo`, videos are refused.
   package static func path(openVideo: SourceOpener.OpenVideo?) -> SourceKind {
     SourceKind(origin: .path, isNamed: { _ in true }, isLive: PipeDevice.isStream) {
       try await openPath($0, $1, openVideo)
     }
   }
 
-  /// Pipes are live, unless all frames are wanted.
+  /// Opens a pipe as a live source, unless every frame is to be delivered.
   private static func openPath(
     _ path: String, _ options: SourceOptions, _ openVideo: SourceOpener.OpenVideo?
   ) async throws -> Opened {

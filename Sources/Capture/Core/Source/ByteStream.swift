@@ -1,5 +1,5 @@
-// Reads bytes from a file descriptor: a file, a pipe or standard input. All file sources read through this type, so
-// limits, short reads, signals and cancellation are handled in one place.
+// Reads bytes from a file descriptor: a file, a pipe or standard input. All file sources read through this
+// type, so that limits, short reads, signals and cancellation are handled in one place.
 internal import Glibc
 
 /// Buffered reads. Peeked bytes are returned again by the next read.
@@ -17,7 +17,7 @@ struct ByteStream: ~Copyable {
   private var buffer: [UInt8] = []
   private var position = 0
 
-  /// Opens a file, a FIFO or a device at `path`, or standard input, called `-`.
+  /// Opens a file, a FIFO or a device at `path`, or standard input for `-`.
   init(opening path: String) throws(SourceError) {
     if path == "-" {
       try self.init(STDIN_FILENO, path: path, isOwned: false)
@@ -32,7 +32,7 @@ struct ByteStream: ~Copyable {
     try self.init(descriptor, path: path)
   }
 
-  /// Reads from `descriptor`, and closes it at the end if it is owned.
+  /// Reads from `descriptor`, and closes it on release if it is owned.
   init(_ descriptor: CInt, path: String, isOwned: Bool = true) throws(SourceError) {
     var status = stat()
     let result = unsafe fstat(descriptor, &status)
@@ -47,7 +47,7 @@ struct ByteStream: ~Copyable {
     guard result == 0 else { throw Self.failure(path, code) }
     switch status.st_mode & S_IFMT {
     case S_IFDIR: throw SourceError(.unreadable, path: path, reason: "is a directory")
-    // A descriptor that the process opened for itself: it gets number 0 if standard input was closed.
+    // A descriptor that the process opened for itself; it has number 0 if standard input was closed.
     case 0: throw SourceError(.unreadable, path: path, reason: "is closed")
     default: break
     }
@@ -66,21 +66,23 @@ struct ByteStream: ~Copyable {
     }
   }
 
-  /// The bytes from here to the end of a regular file; nil for a stream. A growing file has more.
+  /// The bytes from the current position to the end of a regular file; nil for a stream. A growing file may
+  /// have more.
   var remainingByteCount: Int? {
     guard isRegularFile else { return nil }
     let offset = lseek(descriptor, 0, SEEK_CUR)
     return max(size - Int(offset), 0) + buffer.count - position
   }
 
-  /// Waits for the next `count` bytes, or all until the end, and returns them without consuming them.
+  /// Waits for the next `count` bytes, or for the end, and returns the bytes without consuming them.
   mutating func peek(_ count: Int) throws -> [UInt8] {
     while buffer.count - position < count, try refill() {}
     return Array(buffer[position...].prefix(count))
   }
 
-  /// Waits until `look` finds something in the next bytes, which are not consumed. It gets ever more of them, and the
-  /// number of those that it has seen before. Nil at the end, and beyond `limit` bytes.
+  /// Calls `look` with the next bytes, and again with more bytes each time, until it returns a result.
+  /// Consumes nothing. `seen` is the number of bytes that `look` got before. Returns nil at the end, and
+  /// after `limit` bytes.
   mutating func search<Found>(
     limit: Int, _ look: (_ bytes: ArraySlice<UInt8>, _ seen: Int) -> Found?
   ) throws -> Found? {
@@ -93,12 +95,12 @@ struct ByteStream: ~Copyable {
     }
   }
 
-  /// Consumes bytes that were peeked at.
+  /// Consumes peeked bytes.
   mutating func skip(_ count: Int) { drop(min(count, buffer.count - position)) }
 
   /// Reads the next `byteCount` bytes into memory of a pool; `count` is the number of bytes actually read.
   mutating func readFrame(_ byteCount: Int, _ memory: FramePool) throws -> (FrameBytes, count: Int) {
-    // Don't take memory for a frame that is known to be incomplete.
+    // Doesn't allocate memory for a frame that is known to be incomplete.
     if let remaining = remainingByteCount, remaining < byteCount {
       return (FrameBytes([]), try readAll(limit: .max)?.count ?? 0)
     }
@@ -107,14 +109,14 @@ struct ByteStream: ~Copyable {
     return (FrameBytes(buffer), count)
   }
 
-  /// Fills `buffer` with the next bytes, or all until the end; returns their number.
+  /// Fills `buffer` with the next bytes, up to the end; returns their number.
   mutating func read(into buffer: FrameBuffer) throws -> Int {
     let waiting = buffer.byteCount == 0 ? [] : self.buffer[position...].prefix(buffer.byteCount)
     unsafe buffer.write { unsafe $0.copyBytes(from: waiting) }
     position += waiting.count
     var filled = waiting.count
     while filled < buffer.byteCount {
-      // Wait for bytes outside `write`, because the buffer's owner may wait for `write` to end.
+      // Waits for bytes outside `write`, because the buffer's owner may wait for `write` to end.
       if !isRegularFile { try waitForBytes() }
       let more = try unsafe buffer.write { target in
         try unsafe fillAtOnce(UnsafeMutableRawBufferPointer(rebasing: target[filled...]))
@@ -126,7 +128,8 @@ struct ByteStream: ~Copyable {
     return filled
   }
 
-  /// All bytes from here on; nil if there are more than `limit`. `lease` grows to what they take while they are copied.
+  /// Returns all bytes up to the end; nil if there are more than `limit`. `lease` grows to the memory that
+  /// copying them needs.
   mutating func readAll(limit: Int, holding lease: MemoryLease? = nil) throws -> [UInt8]? {
     if let remaining = remainingByteCount {
       if remaining > limit { return nil }
@@ -141,7 +144,8 @@ struct ByteStream: ~Copyable {
     return Array(buffer[position...])
   }
 
-  /// The next line without its newline; nil if there is no newline within `limit` bytes or before the end.
+  /// Returns the next line without its newline; nil if there is no newline within `limit` bytes or before the
+  /// end.
   mutating func readLine(limit: Int) throws -> [UInt8]? {
     var searched = 0
     while true {
@@ -162,7 +166,7 @@ struct ByteStream: ~Copyable {
     return true
   }
 
-  /// Rewinds to where the stream was opened.
+  /// Rewinds to the offset at which the stream was opened.
   mutating func rewind() throws(SourceError) {
     guard isRegularFile, lseek(descriptor, start, SEEK_SET) == start else {
       throw SourceError(.badRequest, path: path, reason: "is a stream and can't be played again")
@@ -190,7 +194,7 @@ struct ByteStream: ~Copyable {
     return !more.isEmpty
   }
 
-  /// Waits for bytes and reads once; 0 at the end.
+  /// Waits for bytes and reads once; returns 0 at the end.
   private borrowing func fill(_ target: UnsafeMutableRawBufferPointer) throws -> Int {
     while true {
       if !isRegularFile { try waitForBytes() }
@@ -198,7 +202,7 @@ struct ByteStream: ~Copyable {
     }
   }
 
-  /// Reads once; 0 at the end, nil if the read must be repeated.
+  /// Reads once; returns 0 at the end, nil if the read must be repeated.
   private borrowing func fillAtOnce(_ target: UnsafeMutableRawBufferPointer) throws -> Int? {
     let count = unsafe Glibc.read(descriptor, target.baseAddress, target.count)
     if count >= 0 { return count }

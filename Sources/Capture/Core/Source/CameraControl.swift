@@ -1,6 +1,6 @@
-// A control of a camera, such as its exposure: what it takes, and what to set it to.
+// A camera control, such as exposure: its range, and a value to set.
 
-/// A control of a camera: its range and its value.
+/// A camera control, with its range and its current value.
 public struct CameraControl: Sendable, Hashable {
   /// The type of a control's values.
   public enum Kind: String, Sendable, Hashable, Codable {
@@ -8,15 +8,15 @@ public struct CameraControl: Sendable, Hashable {
     case integer
     /// 0 or 1.
     case boolean
-    /// One of a list of words.
+    /// One of a list of names.
     case menu
     /// One of a list of numbers.
     case integerMenu
-    /// An action; takes any value.
+    /// An action; any value triggers it.
     case button
     /// A 64-bit number.
     case integer64
-    /// A mask of 32 bits.
+    /// A 32-bit mask.
     case bitmask
     /// A value that is not a single number: text, tables.
     case other
@@ -26,7 +26,7 @@ public struct CameraControl: Sendable, Hashable {
   public struct MenuItem: Sendable, Hashable, Codable {
     /// The value that selects it.
     public let value: Int
-    /// The word or number that it stands for.
+    /// The name or number that is displayed.
     public let name: String
 
     package init(value: Int, name: String) { (self.value, self.name) = (value, name) }
@@ -34,7 +34,7 @@ public struct CameraControl: Sendable, Hashable {
 
   /// A camera control and its value: `exposure_auto=1`.
   public struct Setting: Sendable, Hashable {
-    /// The name as `glpreview devices` lists it.
+    /// The name that `glpreview devices` lists.
     public var name: String
     /// A number, `true`, `false`, or the name of a menu item.
     public var value: String
@@ -46,7 +46,7 @@ public struct CameraControl: Sendable, Hashable {
     }
   }
 
-  /// The name as v4l2-ctl writes it: `exposure_time_absolute`.
+  /// The name that v4l2-ctl uses: `exposure_time_absolute`.
   public let name: String
   /// The driver's name: `Exposure Time, Absolute`.
   public let title: String
@@ -60,7 +60,7 @@ public struct CameraControl: Sendable, Hashable {
   public let step: Int
   /// The default value.
   public let defaultValue: Int
-  /// The current value; nil if it has none.
+  /// The current value; nil if the control has none.
   public let value: Int?
   /// The items of a menu.
   public let items: [MenuItem]
@@ -80,7 +80,7 @@ public struct CameraControl: Sendable, Hashable {
   }
 }
 
-/// As the command's and the service's JSON has it.
+/// The JSON of the command and the service.
 extension CameraControl: Encodable {
   private enum CodingKeys: String, CodingKey {
     case name, title, kind, minimum, maximum, step, value, items, flags

@@ -1,26 +1,29 @@
-// Which certificates of cameras are accepted over TLS. Most cameras have signed their own, and it rarely names their host.
+// The certificates that are accepted over TLS. Most cameras have self-signed certificates that rarely name
+// their host.
 
-/// Which certificate a camera may show over TLS (`https://`, `rtsps://`).
+/// The certificates that are accepted from a camera over TLS (`https://`, `rtsps://`).
 ///
 /// ```swift
 /// var options = SourceOptions()
 /// options.certificate = try CertificateTrust(parsing: "certs/door.pem")
 /// ```
 public enum CertificateTrust: Sendable, Hashable, CustomStringConvertible {
-  /// A certificate for the camera's host that an authority of this machine has signed: one of `SSL_CERT_FILE` and
-  /// `SSL_CERT_DIR` if either is set, otherwise of `/etc/ssl/certs`.
+  /// A certificate for the camera's host, signed by an authority that this machine trusts. The authorities
+  /// are those of `SSL_CERT_FILE` and `SSL_CERT_DIR` if either is set, otherwise those in `/etc/ssl/certs`.
   case system
-  /// Any certificate: the connection is encrypted, but anything on the way can pretend to be the camera.
+  /// Any certificate. The connection is encrypted, but a machine between here and the camera can impersonate
+  /// the camera.
   case any
-  /// The certificate with this fingerprint, whatever hosts it names, and also after it has expired.
+  /// The certificate with this fingerprint, even if it names other hosts or has expired.
   case fingerprint(CertificateFingerprint)
-  /// The path of a PEM file, in place of the system's authorities. A certificate of the file itself is accepted as by
-  /// its fingerprint. One that an authority of the file has signed must name the camera's host, and be valid.
+  /// The certificates of a PEM file at this path, instead of the system's authorities. A certificate that is
+  /// in the file itself is accepted like one with a matching fingerprint. A certificate signed by an
+  /// authority in the file must be valid and name the camera's host.
   case file(String)
 
   /// Parses `system`, `any`, 64 hexadecimal digits, or a path. The file is not opened.
   ///
-  /// - Throws: `WordError` for a fingerprint of another length, and for an empty text.
+  /// - Throws: `WordError` for a fingerprint of the wrong length, and for an empty text.
   public init(parsing text: String) throws(WordError) {
     switch text {
     case "system": self = .system
@@ -32,7 +35,7 @@ public enum CertificateTrust: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The text that `init(parsing:)` takes.
+  /// The text that `init(parsing:)` accepts.
   public var description: String {
     switch self {
     case .system: "system"
@@ -65,10 +68,10 @@ public struct CertificateFingerprint: Sendable, Hashable, CustomStringConvertibl
     description = digits
   }
 
-  /// The fingerprint of a certificate in DER.
+  /// Computes the fingerprint of a certificate in DER.
   package init(of der: [UInt8]) { description = Hexadecimal.text(of: SHA256.sum(of: der)) }
 
-  /// Whether a text is a fingerprint, perhaps of a wrong length, and not a path.
+  /// Returns whether a text is meant as a fingerprint, possibly of a wrong length, rather than as a path.
   fileprivate static func isMeant(by text: String) -> Bool {
     text.allSatisfy { $0 == ":" || $0.isASCII && $0.isHexDigit } && (text.contains(":") || text.count >= 32)
   }

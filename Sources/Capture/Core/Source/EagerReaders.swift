@@ -1,8 +1,9 @@
-// Counts the readers that show every picture. Only for them is a replaced picture a dropped one.
+// Counts the readers that need every picture. Replaced pictures count as dropped only while there are such
+// readers.
 internal import Synchronization
 
-/// The number of a source's readers that show every picture. Without any, a replaced picture is not dropped: it was kept, passed
-/// on as video, or left out by a frame rate.
+/// The number of a source's readers that need every picture. Without any, a replaced picture does not count
+/// as dropped: it was buffered, passed through as video, or skipped to limit the frame rate.
 package final class EagerReaders: Sendable {
   private let count = Atomic(0)
 

@@ -1,7 +1,8 @@
-// Counts the connections of a source that have ended. Another node may have hidden since then what they showed.
+// Counts the connections of a source that have ended. Since then, another node may have masked what their
+// pictures show.
 internal import Synchronization
 
-/// The number of a source's connections that have ended. New watchers get no pictures of these.
+/// The number of a source's ended connections. New viewers get no pictures from these.
 package final class EndedConnections: Sendable {
   private let ended = Atomic(0)
 

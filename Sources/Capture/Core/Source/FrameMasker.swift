@@ -1,4 +1,4 @@
-// Burns privacy masks into a source's frames, between capture or decoding and everything else.
+// Burns privacy masks into a source's frames, after capture or decoding and before anything else.
 internal import Synchronization
 
 package final class FrameMasker: Sendable {
@@ -6,9 +6,9 @@ package final class FrameMasker: Sendable {
   private let state: Mutex<State>
 
   private struct State {
-    /// Doesn't change once it is known.
+    /// Does not change once it is known.
     var reference: Size?
-    /// The plan for the format of the last frame.
+    /// The mask plan for the format of the last frame.
     var plan: MaskPlan?
   }
 
@@ -32,12 +32,12 @@ package final class FrameMasker: Sendable {
     }
   }
 
-  /// Sets the source's reference size if it is known once the source is open. Later calls change nothing.
+  /// Sets the source's reference size if it becomes known when the source opens. Later calls have no effect.
   func refer(to size: Size?) { state.withLock { $0.reference = $0.reference ?? size } }
 
-  /// The frame with its masks burned in; the frame itself if there are no masks.
+  /// Returns the frame with its masks burned in; the frame itself if there are no masks.
   ///
-  /// - Throws: `WordError` of key `mask`; the frame must then not be shown.
+  /// - Throws: `WordError` with key `mask`; the frame must then not be shown.
   package func masked(_ frame: consuming Frame) throws(WordError) -> Frame {
     guard !masks.isEmpty else { return frame }
     let format = frame.format

@@ -15,7 +15,7 @@ package struct FrameRate: Sendable, Hashable {
     self.denominator = denominator
   }
 
-  /// Rounds to a thousandth of a frame; nil unless within 0.001...1000 frames per second.
+  /// Rounds to a thousandth of a frame per second; nil unless within 0.001...1000.
   package init?(_ framesPerSecond: Double) {
     guard framesPerSecond >= 0.001, framesPerSecond <= 1000 else { return nil }
     self.init(numerator: Int((framesPerSecond * 1000).rounded()), denominator: 1000)
@@ -30,7 +30,7 @@ package struct FrameRate: Sendable, Hashable {
     self.denominator = 1
   }
 
-  /// The time of frame `index`, to the nanosecond; frame 0 is at `.start`.
+  /// Returns the time of frame `index`, to the nanosecond; frame 0 is at `.start`.
   package func time(of index: Int) -> CaptureInstant {
     // Whole periods first: index * denominator would overflow after some years.
     let (periods, frames) = index.quotientAndRemainder(dividingBy: numerator)

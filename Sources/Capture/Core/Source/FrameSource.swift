@@ -1,53 +1,56 @@
-// A source of frames, where a picture's way begins, and its errors.
+// A source of frames, the start of every pipeline, and its errors.
 
-/// Gives frames one after another. Request one at a time.
+/// A source that delivers frames one after another. Request one frame at a time.
 public protocol FrameSource: Sendable {
-  /// The name as the user typed it, for messages: a path, `-`, `pattern:smpte`.
+  /// The name as the user entered it, for messages: a path, `-`, `pattern:smpte`.
   var name: String { get }
 
   /// Frames per second; nil if the source does not report a rate.
   var framesPerSecond: Double? { get async }
 
-  /// The upright size whose pixels masks and crops refer to; nil means the size of the first frame. Known after the
-  /// first frame.
+  /// The upright size whose pixels masks and crops refer to; nil means the size of the first frame. Known
+  /// after the first frame.
   var referenceSize: Size? { get async }
 
-  /// Whether frames arrive on their own, as a camera's do. A live source may be lost and found; it can't be rewound.
+  /// Whether frames arrive at their own pace, as from a camera. A live source may be lost and recover. It
+  /// can't be rewound.
   var isLive: Bool { get }
 
   /// The current status. A source that is not live is always `.live` and counts nothing.
   var status: SourceStatus { get }
 
-  /// The current status, then each change of state or mode, until it is closed. A slow reader keeps only the newest 16.
+  /// The current status, then each change of state or mode, until the source is closed. A slow reader
+  /// receives only the newest 16.
   var statuses: AsyncStream<SourceStatus> { get }
 
-  /// The next frame; nil at the end.
+  /// Returns the next frame; nil at the end.
   ///
-  /// - Throws: `SourceError` if the frame can't be read; the next call returns the frame after it, or nil if that can't
-  ///   be found. `CancellationError` if the task is cancelled while a stream has nothing to read.
+  /// - Throws: `SourceError` if the frame can't be read; the next call returns the frame after it, or nil if
+  ///   that can't be found. `CancellationError` if the task is cancelled while a stream has nothing to read.
   func nextFrame() async throws -> Frame?
 
-  /// The next frame with this `sequence` or a later one, captured at `time` or later. A live source skips earlier
-  /// frames without decoding them.
+  /// Returns the next frame with this `sequence` or a later one, captured at `time` or later. A live source
+  /// skips earlier frames without decoding them.
   func nextFrame(from sequence: Int, capturedAt time: CaptureInstant) async throws -> Frame?
 
-  /// Starts again from the first frame, which gets number 0 again.
+  /// Restarts from the first frame, whose number is 0 again.
   ///
   /// - Throws: `SourceError` if the source is a stream, which can't be played again.
   func rewind() async throws
 
-  /// Closes the source and releases descriptors and threads within a second, in any state. `nextFrame` then gives nil.
+  /// Closes the source and releases descriptors and threads within a second, in any state. `nextFrame` then
+  /// returns nil.
   func close() async
 }
 
 extension FrameSource {
-  /// Does nothing: files, stills and patterns are released with their object.
+  /// Does nothing. Files, stills and patterns are released with their object.
   public func close() async {}
 
   /// Nil by default.
   public var framesPerSecond: Double? { nil }
 
-  /// Nil by default: the size of the first frame counts.
+  /// Nil by default: the size of the first frame applies.
   public var referenceSize: Size? { nil }
 
   /// False: files, stills and patterns are not live.
@@ -56,7 +59,7 @@ extension FrameSource {
   /// Always `.live`.
   public var status: SourceStatus { SourceStatus(.live, since: .start) }
 
-  /// The status once; it never changes.
+  /// The status, once. It never changes.
   public var statuses: AsyncStream<SourceStatus> {
     AsyncStream { statuses in
       statuses.yield(status)
@@ -75,17 +78,17 @@ extension FrameSource {
 
 /// The error of a source that can't be opened or can't continue.
 public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The kind of error, which tells the caller how to react.
+  /// The kind of error, for callers that react to it.
   public enum Kind: Sendable, Hashable {
     /// The file does not exist.
     case notFound
     /// The file exists but can't be read: no permission, a directory, a failing disk.
     case unreadable
-    /// The data is truncated, corrupt or of no known format.
+    /// The data is truncated, corrupt, or in an unknown format.
     case badData
-    /// The request makes no sense or is not supported.
+    /// The request is invalid or not supported.
     case badRequest
-    /// There are no pictures, or no more: busy, unplugged, refused, timed out.
+    /// The source has no pictures, or no more: it is busy, unplugged, refuses connections, or timed out.
     case unavailable
   }
 
@@ -93,17 +96,19 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
   public let kind: Kind
   /// The source's name, without secrets.
   public let path: String
-  /// The reason in one line, without the path; secrets are removed from its addresses.
+  /// The reason in one line, without the path. Secrets are removed from its addresses.
   public let reason: String
-  /// Whether only the memory budget had no room.
+  /// Whether the only cause is an exhausted memory budget.
   package let isOutOfMemory: Bool
 
-  /// An error of the source `path`. Both texts are shown to the user, so secrets are removed from their addresses.
+  /// Creates an error of the source `path`. Both texts are shown to users, so secrets are removed from their
+  /// addresses.
   package init(_ kind: Kind, path: String, reason: String) {
     self.init(kind, path: path, reason: reason, isOutOfMemory: false)
   }
 
-  /// The error of a picture that can't be decoded: `badData`, or `unavailable` if only the memory budget has no room for it.
+  /// Creates the error of a picture that can't be decoded: `badData`, or `unavailable` if the memory budget
+  /// is exhausted.
   package init(decoding error: any Error, path: String, reason: String) {
     let isOutOfMemory = error.isOutOfMemory
     self.init(
@@ -117,12 +122,12 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
     self.isOutOfMemory = isOutOfMemory
   }
 
-  /// The same error of a source with another name.
+  /// Returns this error for a source with another name.
   package func named(_ path: String) -> SourceError {
     SourceError(kind, path: path, reason: reason, isOutOfMemory: isOutOfMemory)
   }
 
-  /// The error of a source or scene that gave nothing within `limit`.
+  /// Returns the error of a source or scene that gave no picture within `limit`.
   package static func late(_ path: String, _ limit: Duration) -> SourceError {
     SourceError(.unavailable, path: path, reason: "gave no picture within \(limit / .seconds(1)) s")
   }
@@ -134,7 +139,7 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
 extension SourceError: MemoryShortage {}
 
 extension String {
-  /// The text with control characters replaced, which could break a line or control a terminal.
+  /// The text with control characters replaced, because these could break a line or control a terminal.
   package var onOneLine: String {
     String(
       String.UnicodeScalarView(

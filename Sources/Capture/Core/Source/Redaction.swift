@@ -1,14 +1,15 @@
-// Removes secrets from source names. Every message, log line, event and response that names a source goes through here.
-// Addresses are recognised by their shape, even if they are invalid: a mistyped one contains the same password.
+// Removes secrets from source names. Every message, log line, event and response that names a source goes
+// through here. Addresses are recognised by their form, even if they are invalid, because a mistyped one
+// contains the same password.
 
 /// Removes secrets from names and messages. Redacting twice changes nothing.
 ///
-/// When in doubt, a part is hidden: everything before the last `@`, all query values that are not known to be harmless,
-/// the path after an RTMP application, the arguments of a command. File paths are kept.
+/// In case of doubt, a part is hidden: everything before the last `@`, all query values that are not known to
+/// be harmless, the path after an RTMP application, the arguments of a command. File paths are not changed.
 package enum Redaction {
   private static let mark = "***"
 
-  /// A source's name, as `SourceLocator` takes it, without secrets.
+  /// Returns a source's name, in the form that `SourceLocator` accepts, without secrets.
   package static func source(_ text: String) -> String {
     let text = text.withPlainSigns
     let start = text.firstIndex { !$0.isWhitespace } ?? text.endIndex
@@ -19,7 +20,7 @@ package enum Redaction {
     return message(text.contains("://") ? text : path(text))
   }
 
-  /// A text without the secrets in its addresses, and without the words of `secrets`.
+  /// Returns a text without the secrets in its addresses, and without the texts of `secrets`.
   package static func message(_ text: String, hiding secrets: [String] = []) -> String {
     var text = text.withPlainSigns
     // Longest first, because one may be part of another.
@@ -43,7 +44,8 @@ package enum Redaction {
     return result + rest
   }
 
-  /// The parts of an address that `source` hides, as written and percent-decoded, because a server may repeat them.
+  /// Returns the parts of an address that `source` hides, both as written and percent-decoded, because a
+  /// server may repeat them.
   package static func secrets(in text: String) -> [String] {
     guard text.contains("://") || text[...].hasAddressScheme, let colon = text.firstIndex(of: ":") else {
       return []
@@ -59,12 +61,12 @@ package enum Redaction {
     return words.flatMap { [String($0), String($0).percentDecoded] }
   }
 
-  /// Shorter words reveal little and occur in too many texts.
+  /// The shortest secret that is removed, in bytes. Shorter ones reveal little and occur in too many texts.
   private static let shortest = 4
 
   // MARK: Parts
 
-  /// The name of a command's program; the arguments may contain anything.
+  /// Returns the name of a command's program, without the arguments, which may contain anything.
   private static func program(of command: Substring) -> String {
     // NAME=VALUE before the program sets an environment variable.
     let words = command.split(whereSeparator: \.isWhitespace)
@@ -74,7 +76,7 @@ package enum Redaction {
     return name.isEmpty || name == "..." ? "..." : "\(name) ..."
   }
 
-  /// A path. A part like `USER:PASSWORD@HOST` is treated as an address without a scheme.
+  /// Redacts a path. A part like `USER:PASSWORD@HOST` is treated as an address without a scheme.
   private static func path(_ text: String) -> String {
     let end = text.firstIndex(of: "?") ?? text.endIndex
     let parts = text[..<end].split(separator: "/", omittingEmptySubsequences: false).map {
@@ -92,7 +94,7 @@ package enum Redaction {
     guard let colon = text.firstIndex(of: ":") else { return String(text) }
     var rest = text[text.index(after: colon)...].drop { $0 == "/" || $0 == "\\" }
     var result = String(text[..<rest.startIndex])
-    // An unescaped password may contain any character; only the last @ is certain to end it.
+    // An unescaped password may contain any character, so only the last @ reliably ends it.
     if let at = rest.lastIndex(of: "@") {
       result += at > rest.startIndex ? mark + "@" : "@"
       rest = rest[rest.index(after: at)...]
@@ -109,21 +111,21 @@ package enum Redaction {
     return rest.isEmpty ? result : result + "#" + values(rest.dropFirst())
   }
 
-  /// A port that is not a number may be a password whose host is missing.
+  /// Redacts a host and port. A port that is not a number may be a password whose host is missing.
   private static func hostAndPort(_ text: Substring) -> String {
     guard let colon = text.lastIndex(of: ":"), !text[colon...].contains("]") else { return String(text) }
     let port = text[text.index(after: colon)...]
     return port.allSatisfy(\.isNumber) ? String(text) : text[...colon] + mark
   }
 
-  /// The path of an RTMP address; the stream key follows the application's name.
+  /// Redacts the path of an RTMP address. The stream key follows the application's name.
   private static func streamPath(_ path: Substring) -> String {
     let parts = path.split(separator: "/")
     guard parts.count > 1 else { return pairs(path) }
     return "/" + pairs(parts[0]) + "/" + mark
   }
 
-  /// The fields of a query or a fragment. A field without a name may be a secret as a whole.
+  /// Redacts the fields of a query or a fragment. A field without a name may itself be a secret.
   private static func values(_ query: Substring) -> String {
     var result = ""
     var rest = query
@@ -142,7 +144,7 @@ package enum Redaction {
     }
   }
 
-  /// A path that contains values: `user=admin_password=1234_channel=1_stream=0.sdp`.
+  /// Redacts a path that contains values: `user=admin_password=1234_channel=1_stream=0.sdp`.
   private static func pairs(_ path: Substring) -> String {
     guard path.contains("=") else { return String(path) }
     var result = ""
@@ -170,7 +172,7 @@ package enum Redaction {
     return isShort && harmless.contains(key.lowercased()) ? value : Substring(mark)
   }
 
-  /// Keys that describe a picture, a stream or a connection, and never a person.
+  /// Keys whose values describe a picture, a stream or a connection, and never a person.
   private static let harmless: Set<String> = [
     "action", "audio", "camera", "ch", "channel", "codec", "compression", "format", "fps", "framerate", "h",
     "height", "latency", "mode", "pkt_size", "port", "profile", "quality", "resolution", "rotation", "size",
@@ -178,14 +180,14 @@ package enum Redaction {
     "width",
   ]
 
-  /// Schemes that are recognised even without the slashes after them.
+  /// Schemes that are recognised even without slashes after the colon.
   fileprivate static let schemes: Set<String> = [
     "http", "https", "rtsp", "rtsps", "rtmp", "rtmps", "srt", "udp",
   ]
 }
 
 extension Substring {
-  /// The text after `scheme:` in any letter case; nil if it does not begin with it.
+  /// Returns the text after `scheme:` in any letter case; nil if it does not begin with that.
   fileprivate func dropScheme(_ scheme: String) -> Substring? {
     guard let colon = firstIndex(of: ":"), self[..<colon].lowercased() == scheme else { return nil }
     return self[index(after: colon)...]
@@ -199,7 +201,8 @@ extension Substring {
 }
 
 extension String {
-  /// Without combining marks on signs: `=` with a mark is another `Character`, but a server still sees the `=`.
+  /// The text without combining marks on symbols: `=` with a mark is a different `Character`, but a server
+  /// still sees the `=`.
   fileprivate var withPlainSigns: String {
     func isSign(_ scalar: Unicode.Scalar) -> Bool {
       scalar.isASCII && !scalar.properties.isAlphabetic && scalar.properties.numericType == nil
@@ -215,7 +218,7 @@ extension String {
       })
   }
 
-  /// Percent-decoded where possible.
+  /// The text, percent-decoded where possible.
   package var percentDecoded: String {
     var bytes: [UInt8] = []
     var rest = utf8[...]
@@ -234,6 +237,6 @@ extension String {
 extension Character {
   fileprivate var isInScheme: Bool { isASCII && (isLetter || isNumber || "+-.".contains(self)) }
 
-  /// Whether it separates words of an address.
+  /// Whether it separates the parts of an address.
   fileprivate var isSeparator: Bool { "/?#&;=,".contains(self) }
 }

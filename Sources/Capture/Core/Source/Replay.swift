@@ -1,10 +1,11 @@
-// What is kept of a source, so that pictures from before a request can be drawn: how much, and the pictures themselves.
+// The replay buffer of a source, from which pictures from before a request are drawn: its limits and its
+// contents.
 
-/// How much of what a source gave is kept.
+/// The limits of a source's replay buffer.
 public struct Replay: Sendable, Hashable {
-  /// The time that is kept, counted back from the newest picture.
+  /// The time that is buffered, counted back from the newest picture.
   public var duration: Duration
-  /// The most bytes that are kept, whatever the time. Default: 64 MB.
+  /// The most bytes to buffer, whatever the duration. Default: 64 MB.
   public var maximumBytes: Int
 
   /// Creates limits.
@@ -14,35 +15,35 @@ public struct Replay: Sendable, Hashable {
   }
 }
 
-/// Decodes kept samples in the order in which they came.
+/// Decodes buffered samples in the order in which they arrived.
 package protocol KeptDecoder: Sendable {
-  /// Decodes samples that follow those that were decoded before, or begin with a key picture; the frame of the last.
-  /// Returns early if its task is cancelled.
+  /// Decodes samples that follow the previously decoded ones, or that begin with a keyframe; returns the
+  /// frame of the last one. Returns early if its task is cancelled.
   func frame(of samples: [VideoSample]) throws -> Frame
 }
 
-/// A picture as its source gave it, with nothing hidden: only `ReplayReader`, which burns masks in, and `ClipSamples`, where
-/// nothing is to be hidden, may show it.
+/// A picture as its source delivered it, without masks. Only `ReplayReader`, which burns masks in, and
+/// `ClipSamples`, which is used only without masks, may show it.
 package enum BufferedPicture: Sendable {
   case jpeg([UInt8], decode: @Sendable () throws -> Frame)
   case h264(VideoSample, openDecoder: @Sendable () -> any KeptDecoder)
   case frame(Frame)
 }
 
-/// How much is kept of a source now.
+/// The current contents of a source's replay buffer.
 public struct ReplayStatus: Sendable, Hashable {
   /// The times of the earliest and the latest picture.
   public let span: ClosedRange<WallTime>
   /// The number of pictures.
   public let pictureCount: Int
-  /// Their bytes.
+  /// The number of their bytes.
   public let byteCount: Int
 
   /// The time from the earliest to the latest picture, in seconds.
   package var seconds: Double { span.upperBound.secondsSinceEpoch - span.lowerBound.secondsSinceEpoch }
 }
 
-/// The pictures that are kept of a source while it is opened and closed, lost and found.
+/// The replay buffer of a source. It lasts while the source is opened and closed, or lost and found again.
 package final class ReplayBuffer: Sendable {
   package typealias Entry = ReplayRing<BufferedPicture>.Entry
 
@@ -54,7 +55,7 @@ package final class ReplayBuffer: Sendable {
     /// The number of the next picture.
     var nextSequence = 0
     var warmup = Warmup.none
-    /// The first picture since the source was opened, and how many came.
+    /// The time of the first picture since the source was opened, and the number of pictures since then.
     var start: CaptureInstant?
     var pictureCount = 0
     var lastRaw: CaptureInstant?
@@ -71,7 +72,7 @@ package final class ReplayBuffer: Sendable {
       State(ring: ReplayRing(duration: replay.duration, maximumBytes: max(replay.maximumBytes, 1))))
   }
 
-  /// Takes over other limits. What exceeds them goes.
+  /// Applies other limits. Pictures that exceed them are evicted.
   package func limit(to replay: Replay) {
     state.update { state in
       guard state.ring.duration != replay.duration || state.ring.maximumBytes != max(replay.maximumBytes, 1)
@@ -84,8 +85,8 @@ package final class ReplayBuffer: Sendable {
     }
   }
 
-  /// The source is being opened: nothing is kept while `warmup` lasts. Its pictures are counted from the number that is
-  /// returned, `sequence` or later.
+  /// Prepares for a source that is being opened: nothing is buffered during `warmup`. Returns the number from
+  /// which its pictures are counted, `sequence` or larger.
   package func begin(at sequence: Int, _ warmup: Warmup) -> Int {
     state.withLock { state in
       state.nextSequence = max(state.nextSequence, sequence)
@@ -94,7 +95,8 @@ package final class ReplayBuffer: Sendable {
     }
   }
 
-  /// Counts a picture; its number if it is to be kept. Of raw pictures only so many are kept that all of the time has room.
+  /// Counts a picture; returns its number if it is to be buffered. Raw pictures are thinned out so that
+  /// `maximumBytes` lasts for the whole duration.
   func admit(
     skipped: Int, at time: CaptureInstant, rawBytes: Int?
   ) -> Int? {
@@ -123,7 +125,7 @@ package final class ReplayBuffer: Sendable {
     }
   }
 
-  /// Keeps nothing while the source is switched off, and forgets what there was.
+  /// Switches buffering on or off with the source. Switching off also clears the buffer.
   package func setOn(_ isOn: Bool) {
     state.withLock { state in
       state.isOn = isOn
@@ -135,23 +137,23 @@ package final class ReplayBuffer: Sendable {
 
   // MARK: Looking up
 
-  /// The newest picture at `time` or before, after those that it rests on.
+  /// Returns the newest picture at or before `time`, preceded by those that it depends on.
   package func path(to time: CaptureInstant) -> [Entry] {
     state.withLock { $0.ring.path(to: time) }
   }
 
-  /// The picture of this number, after those that it rests on; empty if it is gone.
+  /// Returns the picture of this number, preceded by those that it depends on; empty if it is gone.
   package func path(through sequence: Int) -> [Entry] {
     state.withLock { $0.ring.path(beforeFirst: { $0.sequence > sequence }) }
   }
 
-  /// The number of the newest picture at `time` or before.
+  /// Returns the number of the newest picture at or before `time`.
   package func sequence(at time: CaptureInstant) -> Int? {
     state.withLock { $0.ring.newest(at: time)?.sequence }
   }
 
-  /// Waits for the first picture within `times` that arrived after the one of the number `last`; nil at `deadline`.
-  /// Those that were looked at are not looked at again: `last` moves on.
+  /// Waits for the first picture within `times` that arrived after number `last`; nil at `deadline`. Advances
+  /// `last`, so that no picture is examined twice.
   package func next(
     after last: inout Int, in times: ClosedRange<CaptureInstant>, until deadline: CaptureInstant
   ) async throws -> Entry? {
@@ -164,20 +166,20 @@ package final class ReplayBuffer: Sendable {
     }
   }
 
-  /// Whether a picture within `times` is kept that arrived after the one of the number `last`.
+  /// Returns whether a picture within `times` is buffered that arrived after number `last`.
   package func hasPicture(after last: Int, in times: ClosedRange<CaptureInstant>) -> Bool {
     state.withLock { $0.ring.suffix(where: { $0.sequence > last }).contains { times.contains($0.timestamp) } }
   }
 
-  /// When the pictures within `times` were captured, in the order of arrival.
+  /// Returns the capture times of the pictures within `times`, in the order of arrival.
   package func times(in times: ClosedRange<CaptureInstant>) -> [CaptureInstant] {
     state.withLock { $0.ring.pictures(in: times).map(\.timestamp) }
   }
 
-  /// The time that is kept; nil if there is nothing.
+  /// The time span of the buffered pictures; nil if there are none.
   var span: ClosedRange<CaptureInstant>? { state.withLock { $0.ring.span } }
 
-  /// How much is kept; nil if there is nothing.
+  /// The current contents; nil if empty.
   package var status: ReplayStatus? {
     state.withLock { state in
       state.ring.span.map {
@@ -192,7 +194,7 @@ package final class ReplayBuffer: Sendable {
 
   // MARK: The budget
 
-  /// Reserves memory for the ring, up to half of the budget. The ring evicts what has no room there.
+  /// Reserves memory for the ring, up to half of the budget. If there is not enough, evicts pictures.
   private func hold(_ state: inout State) {
     guard let budget else { return }
     let held = state.lease?.byteCount ?? 0

@@ -1,12 +1,12 @@
-// The last pictures of a source, bounded by bytes and by age. A value without I/O and without a clock.
+// The last pictures of a source, limited by bytes and by age. A value without I/O and without a clock.
 
 /// Pictures in the order in which they arrived. Adding one copies no bytes and takes constant time.
 ///
-/// It holds groups: a key picture, and the pictures that rest on it. JPEGs and raw pictures are all key pictures. Whole
-/// groups are evicted from the front, so that the first picture can always be decoded.
+/// Pictures form groups: a keyframe, and the pictures that depend on it. JPEGs and raw pictures are all
+/// keyframes. Whole groups are evicted from the front, so that the first picture can always be decoded.
 package struct ReplayRing<Content: Sendable>: Sendable {
   package struct Entry: Sendable {
-    /// As of the frames of the source's feed: each is larger than the one before.
+    /// The number, as in the frames of the source's feed: each is larger than the one before.
     package var sequence = 0
     package let content: Content
     package let timestamp: CaptureInstant
@@ -15,17 +15,17 @@ package struct ReplayRing<Content: Sendable>: Sendable {
     package var isKey = true
   }
 
-  /// The age that a picture may have, counted from the newest.
+  /// The maximum age of a picture, counted back from the newest.
   let duration: Duration
-  /// The most bytes of all pictures. One that is larger is kept alone.
+  /// The most bytes of all pictures together. A single larger keyframe is stored alone.
   let maximumBytes: Int
   private(set) var byteCount = 0
-  /// From `head` on; those before it are gone.
+  /// The pictures, from `head` on. Earlier slots are empty.
   private var slots: [Entry?] = []
   private var head = 0
-  /// Where the second group begins; nil while there is only one.
+  /// The index of the second group; nil while there is only one group.
   private var secondGroup: Int?
-  /// Whether pictures are left out until the next key picture, because they rest on one that is not kept.
+  /// Whether pictures are left out until the next keyframe, because they depend on one that is not stored.
   private var waitsForKey = true
 
   init(duration: Duration, maximumBytes: Int) {
@@ -35,19 +35,20 @@ package struct ReplayRing<Content: Sendable>: Sendable {
 
   var count: Int { slots.count - head }
 
-  /// The places of pictures, of which some are empty.
+  /// The number of slots, including empty ones.
   var slotCount: Int { slots.count }
 
-  /// All pictures, the first one first.
+  /// All pictures, oldest first.
   var entries: [Entry] { slots[head...].compactMap(\.self) }
 
   /// Adds a picture, then evicts by bytes, then by age.
   ///
-  /// Bytes: groups go from the front until the rest has room. A picture for which its own group leaves no room is not
-  /// kept, nor those that rest on it.
+  /// Bytes: groups are evicted from the front until the rest fits. If a picture does not fit beside its own
+  /// group, neither it nor the pictures that depend on it are stored.
   ///
-  /// Age: groups go while the one after them began `duration` before the picture or earlier, so that the picture of that
-  /// moment is still there. If timestamps jump, in either direction, what is as far away as that goes too.
+  /// Age: a group is evicted when the next group began at least `duration` before the new picture, so that a
+  /// picture of that age is still stored. If timestamps jump in either direction, groups at that distance are
+  /// evicted too.
   mutating func put(_ entry: Entry) {
     guard entry.isKey || !waitsForKey else { return }
     waitsForKey = false
@@ -63,7 +64,7 @@ package struct ReplayRing<Content: Sendable>: Sendable {
     compact()
   }
 
-  /// Evicts until `limit` bytes are left. The newest picture stays if it is a key picture.
+  /// Evicts until at most `limit` bytes are left. The newest picture stays if it is a keyframe.
   mutating func evict(downTo limit: Int) {
     while byteCount > limit, secondGroup != nil { removeFirstGroup() }
     guard byteCount > limit, let last = slots.last, let last, !last.isKey else { return }
@@ -76,23 +77,24 @@ package struct ReplayRing<Content: Sendable>: Sendable {
 
   // MARK: Looking up
 
-  /// The newest picture at `time` or before, in the order of arrival, preceded by those that it rests on; empty if none
-  /// is kept.
+  /// Returns the newest picture at or before `time`, in the order of arrival, preceded by those that it
+  /// depends on; empty if there is none.
   func path(to time: CaptureInstant) -> [Entry] {
     index(at: time).map(path) ?? []
   }
 
-  /// The last of it.
+  /// Returns the newest picture at or before `time`, without the pictures that it depends on.
   func newest(at time: CaptureInstant) -> Entry? { index(at: time).flatMap { slots[$0] } }
 
-  /// The last picture for which `isLater` does not hold, preceded by those that it rests on. It must hold for all that
-  /// came after one for which it holds.
+  /// Returns the last picture for which `isLater` is false, preceded by those that it depends on. Once
+  /// `isLater` is true for a picture, it must be true for all that arrived after it.
   func path(beforeFirst isLater: (Entry) -> Bool) -> [Entry] {
     let end = firstIndex(where: isLater)
     return end > head ? path(to: end - 1) : []
   }
 
-  /// The pictures from the first one on for which `isLater` holds, as it must for all that came after that.
+  /// Returns the pictures from the first one for which `isLater` is true. It must be true for all that
+  /// arrived after that.
   func suffix(where isLater: (Entry) -> Bool) -> some Sequence<Entry> {
     slots[firstIndex(where: isLater)...].lazy.compactMap(\.self)
   }
@@ -106,7 +108,7 @@ package struct ReplayRing<Content: Sendable>: Sendable {
     slots[head...].lastIndex { $0.map { $0.timestamp <= time } ?? false }
   }
 
-  /// Bisects.
+  /// Finds the index by bisection.
   private func firstIndex(where isLater: (Entry) -> Bool) -> Int {
     var (low, high) = (head, slots.count)
     while low < high {
@@ -116,7 +118,7 @@ package struct ReplayRing<Content: Sendable>: Sendable {
     return low
   }
 
-  /// The pictures within `times`, in the order of arrival.
+  /// Returns the pictures within `times`, in the order of arrival.
   func pictures(in times: ClosedRange<CaptureInstant>) -> [Entry] {
     entries.filter { times.contains($0.timestamp) }
   }
@@ -142,7 +144,7 @@ package struct ReplayRing<Content: Sendable>: Sendable {
     secondGroup = slots[(second + 1)...].firstIndex { $0?.isKey ?? false }
   }
 
-  /// Removes the empty slots once they are as many as the others.
+  /// Removes the empty slots once there are at least 16, and at least as many as used ones.
   private mutating func compact() {
     guard head >= 16, head >= count else { return }
     slots.removeFirst(head)

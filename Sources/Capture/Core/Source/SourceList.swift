@@ -1,13 +1,13 @@
-// A list of sources in a text file, for more of them than fit on a command line.
+// A list of sources in a text file, for more sources than fit on a command line.
 
 /// Reads lists of sources.
 package enum SourceList {
   private static let mostBytes = 64 << 20
 
-  /// The lines of the file at `path`, or of standard input for `-`, without empty ones. The list may be as Windows writes
-  /// it: with CRLF, a byte order mark, or in UTF-16 with one.
+  /// Returns the non-empty lines of the file at `path`, or of standard input for `-`. Lists written by
+  /// Windows are accepted: with CRLF, with a byte order mark, or in UTF-16 with a byte order mark.
   ///
-  /// - Throws: `SourceError` if it can't be read or has no lines.
+  /// - Throws: `SourceError` if the list can't be read or has no lines.
   package static func read(_ path: String) throws -> [String] {
     var stream = try ByteStream(opening: path)
     guard let bytes = try stream.readAll(limit: mostBytes) else {
@@ -21,7 +21,7 @@ package enum SourceList {
     return lines
   }
 
-  /// The bytes without a byte order mark, as UTF-8.
+  /// Returns the bytes as UTF-8, without a byte order mark.
   private static func utf8(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     if bytes.starts(with: mark) { return bytes.dropFirst(mark.count) }

@@ -1,67 +1,74 @@
-// The settings of a source besides its name.
+// The settings of a source, apart from its name.
 
-/// How a source is read.
+/// The settings with which a source is read.
 public struct SourceOptions: Sendable, Hashable {
   /// The pixel format of raw files, which can't be detected. If it is set, every file is read as raw.
   public var inputFormat: PixelFormat?
   /// The frame size, for raw files and patterns.
   public var inputSize: Size?
-  /// Frames per second if the source reports no rate, 0.001...1000; nil means 30.
+  /// Frames per second for a source that reports no rate, 0.001...1000; nil means 30.
   public var framesPerSecond: Double?
-  /// Larger pictures are refused before memory is allocated for them. Default: 100 megapixels.
+  /// The largest picture, in pixels. Larger ones are refused before memory is allocated for them. Default:
+  /// 100 megapixels.
   public var maximumPixels: Int
-  /// The most bytes of one compressed picture of a stream; a larger one counts as damaged. Nil, the default, is the
-  /// size of noise at the highest quality: 3 bytes for each of `maximumPixels`.
+  /// The most bytes of one compressed picture of a stream. A larger one counts as damaged. Nil, the default,
+  /// allows the size of noise at the highest quality: 3 bytes for each of `maximumPixels`.
   public var maximumPictureBytes: Int?
   /// The user's colour settings, which override the source's.
   public var color: ColorDescription.Override
-  /// The size at which JPEGs are decoded, chosen for each one, since a stream may change its size. Default: full size.
+  /// The size at which JPEGs are decoded, chosen for each one, because a stream may change its size. Default:
+  /// full size.
   package var decoding = Decoding.exact
-  /// The parts that are hidden in every frame, before anything else reads it, in pixels of the source at its reference
-  /// size. Where two overlap, the later works on the result of the earlier. On frames of another size with the same
-  /// aspect ratio, masks scale in proportion and are rounded outwards.
+  /// The areas that are hidden in every frame, before anything else reads it, in pixels of the source at its
+  /// reference size. Where two overlap, the later one applies to the result of the earlier one. On frames of
+  /// another size with the same aspect ratio, masks are scaled in proportion and rounded outwards.
   public var masks: [PrivacyMask] = []
-  /// The upright size whose pixels masks and crops refer to. Nil means the configured or else the largest size of a
-  /// camera, and the size of the first frame of a source with only one size. A camera with masks is always set to this
-  /// size, because many sensors show another part in their smaller modes.
+  /// The upright size whose pixels masks and crops refer to. Nil means a camera's configured or else largest
+  /// size, or, for a source with only one size, the size of its first frame. A camera with masks always uses
+  /// this size, because many sensors show a different part of the scene in their smaller modes.
   public var referenceSize: Size?
   /// Live sources: delivery of pictures, and time limits.
   public var live = LiveOptions()
-  /// Live sources with several modes: the minimum that is wanted.
+  /// Live sources with several modes: the minimum size and frame rate that are needed.
   public var demand = Demand()
   /// Cameras: the controls to set when the camera opens, in this order.
   public var controls: [CameraControl.Setting] = []
   /// RTSP: the transport. `#transport=udp` at the end of an address overrides it.
   public var streamTransport = StreamTransport.automatic
-  /// HTTP and RTSP: which redirects are followed. A camera could otherwise redirect to any host of the network.
+  /// HTTP and RTSP: the redirects that are followed. A camera could otherwise redirect to any host on the
+  /// network.
   public var redirects = RedirectPolicy.sameHost
   /// HTTP: additional header fields of requests.
   public var headers: [HeaderField] = []
-  /// HTTPS and RTSPS: which certificate the server may show. Nil, the default, is `.system` for HTTPS and, until version
-  /// 0.3, `.any` for RTSPS. It applies to the host of the address; another one that the server redirects to is verified
-  /// as `.system`. A source without TLS is refused.
+  /// HTTPS and RTSPS: the certificates that are accepted from the server. Nil, the default, is `.system` for
+  /// HTTPS and, until version 0.3, `.any` for RTSPS. It applies to the host of the address. If the server
+  /// redirects to another host, that host is verified as `.system`. A source without TLS is refused if this
+  /// is set.
   public var certificate: CertificateTrust?
-  /// HTTPS: the path of certificates that are trusted besides the system's, PEM; nil for none.
+  /// HTTPS: the path of a PEM file with certificates that are trusted in addition to the system's; nil for
+  /// none.
   package var trustedCertificates: String?
 
-  /// HTTP: whether the server is another node, which sends H.264 in fragments of MP4. Default: false.
+  /// HTTP: whether the server is another node, which sends H.264 in MP4 fragments. Default: false.
   package var takesVideo = false
 
-  /// Counts the ended connections of a live source, whose pictures new watchers do not get. Nil where new watchers may get them.
+  /// Counts the ended connections of a live source, so that new viewers do not get their pictures. Nil if new
+  /// viewers may get them.
   package var endedConnections: EndedConnections?
 
-  /// Network streams: whether H.264 that can be sent on as it came is decoded only where frames are requested. Default:
-  /// false.
+  /// Network streams: whether H.264 that can be passed through is decoded only where frames are requested.
+  /// Default: false.
   package var passesVideo = false
 
-  /// Live sources: where pictures are kept as they arrive; nil keeps none.
+  /// Live sources: the buffer that stores pictures as they arrive; nil for none.
   package var replay: ReplayBuffer?
 
-  /// Live sources: replaced pictures count as dropped only while there are such readers; nil counts all.
+  /// Live sources: readers that need every picture. Replaced pictures count as dropped only while there are
+  /// any. Nil counts all replaced pictures.
   package var eagerReaders: EagerReaders?
 
-  /// The memory pool of frames, and the budget that the whole source counts against. Nil gives the source its own pool
-  /// without a budget.
+  /// The memory pool of frames, with the budget that the whole source counts against. Nil gives the source
+  /// its own pool without a budget.
   package var memory: FramePool?
 
   /// Creates options. Values that are not given are taken from the source.
@@ -77,32 +84,34 @@ public struct SourceOptions: Sendable, Hashable {
   }
 
   package var pictureLimit: Int {
-    // Noise at quality 100 takes less than 3 bytes a pixel.
+    // Noise at quality 100 takes less than 3 bytes per pixel.
     maximumPictureBytes ?? 3 * min(maximumPixels, 1 << 40) + 1 << 20
   }
 
-  /// Whether a source with several sizes uses its reference size, whatever else is demanded.
+  /// Whether a source with several sizes uses its reference size, regardless of any other demand.
   package var isPinned: Bool { demand.isPinned || !masks.isEmpty }
 
-  /// Whether a JPEG of the source shows what its frame does: nothing is hidden, and the samples mean what JFIF says.
+  /// Whether the source's original JPEGs may be shown: there are no masks, and no colour setting changes the
+  /// meaning of JFIF samples.
   package var showsJPEGs: Bool { masks.isEmpty && color.applied(to: .jfif) == .jfif }
 
-  /// Whether H.264 of the source shows what its frames do: nothing is hidden, and samples mean what the stream says.
+  /// Whether the source's original H.264 may be shown: there are no masks and no colour settings.
   package var showsVideo: Bool { masks.isEmpty && color == ColorDescription.Override() }
 
-  /// The time at which decoding that starts now is abandoned: a live source's next picture may be better.
+  /// The time at which decoding that starts now is abandoned, because a live source's next picture may decode
+  /// faster.
   package var decodingDeadline: CaptureInstant { CaptureClock.now + live.reconnectsAfter }
 }
 
 extension SourceOptions {
-  /// What is wanted of a source with several modes. The source uses the cheapest mode that satisfies it.
+  /// The requirements on a source with several modes. The source uses the cheapest mode that satisfies them.
   public struct Demand: Sendable, Hashable {
-    /// The minimum size of stored pictures, if the source has it; nil leaves it to the source.
+    /// The minimum size of stored pictures, if the source has it; nil lets the source choose.
     public var minimumSize: Size?
-    /// The minimum number of pictures per second, if the source has it; nil leaves it to the source.
+    /// The minimum number of pictures per second, if the source has it; nil lets the source choose.
     public var framesPerSecond: Double?
-    /// Whether pictures must have the reference size (`SourceOptions.referenceSize`), as crops require. If true,
-    /// `minimumSize` is ignored.
+    /// Whether pictures must have the reference size (`SourceOptions.referenceSize`), as crops require. If
+    /// true, `minimumSize` is ignored.
     public var isPinned: Bool
 
     /// Creates a demand; empty by default.
@@ -113,17 +122,17 @@ extension SourceOptions {
     }
   }
 
-  /// The transport that an RTSP server is asked to use.
+  /// The transport to request from an RTSP server.
   public enum StreamTransport: String, Sendable, Hashable, CaseIterable {
     /// TCP; UDP if the server refuses TCP.
     case automatic
-    /// Pictures travel within the connection: nothing is lost, but a late packet delays the following ones.
+    /// Pictures travel on the RTSP connection: nothing is lost, but a late packet delays the following ones.
     case tcp
-    /// Pictures travel separately: a late packet is lost, with all pictures that depend on it.
+    /// Pictures travel in separate packets: a late packet is lost, with all pictures that depend on it.
     case udp
   }
 
-  /// Which redirects of a server are followed.
+  /// The redirects that are followed.
   public enum RedirectPolicy: String, Sendable, Hashable, CaseIterable {
     /// Redirects to the same host, on any port.
     case sameHost = "same-host"
@@ -132,7 +141,7 @@ extension SourceOptions {
     /// No redirects.
     case none
 
-    /// Why a redirect from one host to another is refused; nil if it is followed.
+    /// Returns why a redirect from one host to another is refused; nil if it is followed.
     package func refusal(from host: String, to other: String) -> String? {
       switch self {
       case .any: nil
@@ -162,14 +171,15 @@ extension SourceOptions {
 }
 
 extension SourceOptions.Demand {
-  /// The reference size if a view has a crop; otherwise the size of the largest view, if each view has one.
+  /// Demands the reference size if a view has a crop; otherwise the size of the largest view, if every view
+  /// has a size.
   package init(for views: [ViewConfiguration]) {
     self =
       views.contains(where: \.isCropped)
       ? SourceOptions.Demand(isPinned: true) : SourceOptions.Demand(atLeast: views.map(\.wantedSize))
   }
 
-  /// The maximum of `sizes`; no demand if there are none or one is nil.
+  /// Demands the maximum of `sizes`; nothing if there are none or one is nil.
   package init(atLeast sizes: [Size?]) {
     self.init()
     guard !sizes.isEmpty, !sizes.contains(nil) else { return }
@@ -180,7 +190,8 @@ extension SourceOptions.Demand {
 }
 
 extension ViewConfiguration {
-  /// The size of the view's pictures in the source's stored orientation; nil if it has a crop or no size of its own.
+  /// The size of the view's pictures in the source's stored orientation; nil if it has a crop or no size of
+  /// its own.
   package var wantedSize: Size? {
     guard !isCropped, width != nil || height != nil else { return nil }
     let size = Size(width: width ?? 1, height: height ?? 1)
@@ -193,27 +204,29 @@ extension ViewConfiguration {
 
 /// The behaviour of a live source.
 public struct LiveOptions: Sendable, Hashable {
-  /// What happens to pictures that arrive faster than they are requested.
+  /// The handling of pictures that arrive faster than they are requested.
   public enum Delivery: Sendable, Hashable {
     /// Keeps the newest picture; earlier ones are dropped and counted. For previews.
     case newest
-    /// Queues every picture, up to this many bytes. When full, a pipe's writer waits, and a camera drops pictures.
+    /// Queues every picture, up to this many bytes. When the queue is full, a pipe's writer waits, and a
+    /// camera drops pictures.
     case every(maximumBytes: Int)
   }
 
-  /// What happens to pictures that arrive faster than they are requested. Default: the newest is kept.
+  /// The handling of pictures that arrive faster than they are requested. Default: `.newest`.
   public var delivery: Delivery
-  /// A source without a picture for this long is stalled. Default: 2 seconds.
+  /// The time without a picture after which a source is stalled. Default: 2 seconds.
   public var stallsAfter: Duration
-  /// A connection without a picture for this long is closed and made again. Default: 10 seconds.
+  /// The time without a picture after which a connection is closed and made again. Default: 10 seconds.
   public var reconnectsAfter: Duration
   /// The time limit for making a connection. Default: 10 seconds.
   public var connectsWithin: Duration
-  /// How long to retry a lost source, counted from its last picture or the first attempt; then `nextFrame` throws the
-  /// reason. Zero throws at the first failure. Nil, the default, never gives up unless no retry can succeed.
+  /// How long to retry a lost source, counted from its last picture or the first attempt. Then `nextFrame`
+  /// throws the reason. Zero throws at the first failure. Nil, the default, never gives up unless no retry
+  /// can succeed.
   public var givesUpAfter: Duration?
 
-  /// Creates options. By default the newest picture is kept, and retries never end.
+  /// Creates options. By default, only the newest picture is delivered, and retries never end.
   public init(
     delivery: Delivery = .newest, stallsAfter: Duration = .seconds(2),
     reconnectsAfter: Duration = .seconds(10), connectsWithin: Duration = .seconds(10),

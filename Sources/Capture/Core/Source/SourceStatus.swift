@@ -6,15 +6,15 @@ public struct SourceStatus: Sendable, Hashable {
   public var state: SourceState
   /// When the state last changed, by `CaptureClock`.
   public var since: CaptureInstant
-  /// Why it is stalled or lost, in one line.
+  /// Why the source is stalled or lost, in one line.
   public var reason: String?
   /// The damage of the last damaged picture, in one line.
   public var lastDamage: String?
-  /// What the connection delivers; nil before the first one.
+  /// The mode of the connection; nil before the first one.
   public var mode: Mode?
   /// The counters.
   public var counters = Counters()
-  /// Whether no more pictures follow: the source is closed, at its end, or given up.
+  /// Whether no more pictures follow: the source is closed, at its end, or has given up.
   public var isFinished = false
 
   init(_ state: SourceState, since: CaptureInstant) {
@@ -28,8 +28,8 @@ extension SourceStatus {
   public struct Counters: Sendable, Hashable, Codable {
     /// Pictures that arrived, including damaged ones.
     public var received = 0
-    /// Pictures that arrived but were not delivered: a newer one replaced them, or there was no memory to decode them. In a
-    /// session, replaced pictures count only while a reader shows every picture.
+    /// Pictures that arrived but were not delivered: a newer one replaced them, or there was no memory to
+    /// decode them. In a session, replaced pictures count only while a reader needs every picture.
     public var dropped = 0
     /// Pictures that were captured but never arrived, if the source reports that.
     public var missed = 0
@@ -41,11 +41,11 @@ extension SourceStatus {
     package init() {}
   }
 
-  /// What a connection delivers.
+  /// The format, size and rate that a connection delivers.
   public struct Mode: Sendable, Hashable {
     /// The source's own name of the format: `YUYV`, `MJPEG`, `h264`.
     public var format: String
-    /// The stored size in pixels; nil if only the first picture will tell it.
+    /// The stored size in pixels; nil until the first picture if only that determines it.
     public var size: Size?
     /// The size whose pixels masks and crops refer to; nil if the source has only one size.
     public var referenceSize: Size?
@@ -53,7 +53,7 @@ extension SourceStatus {
     public var framesPerSecond: Double?
     /// The transport of pictures: `mmap`, `http`, `rtsp over tcp`, `pipe`.
     public var transport: String
-    /// Of H.264: why it is not passed on as it comes; nil while it may be.
+    /// For H.264: why it is not passed through; nil while it may be.
     package var videoRefusal: String?
 
     package init(

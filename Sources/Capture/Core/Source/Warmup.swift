@@ -1,13 +1,13 @@
-// How much of a camera's beginning nobody sees.
+// Frames or time to discard after a source opens.
 
-/// How much of a camera's beginning is left out, until its exposure and its colours have settled.
+/// The frames or time to discard after a camera opens, until its exposure and its colours have settled.
 public enum Warmup: Sendable, Hashable {
-  /// So many frames, 0 or more.
+  /// This many frames, 0 or more.
   case frames(Int)
-  /// The frames captured less than this after the first one.
+  /// Frames captured less than this after the first one.
   case time(Duration)
 
-  /// Nothing is left out.
+  /// Nothing is discarded.
   public static let none = Warmup.frames(0)
 
   /// Parses a number of frames (`10`) or of seconds (`0.5s`).
@@ -21,7 +21,7 @@ public enum Warmup: Sendable, Hashable {
     }
   }
 
-  /// Whether it still lasts at a frame: `count` came before it, the first one at `start`.
+  /// Returns whether warm-up still lasts at a frame: `count` frames came before it, the first one at `start`.
   package func lasts(after count: Int, from start: CaptureInstant, at time: CaptureInstant) -> Bool {
     switch self {
     case .frames(let frames): count < frames

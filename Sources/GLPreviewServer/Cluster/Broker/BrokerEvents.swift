@@ -1,4 +1,4 @@
-// Tells other nodes of this node's events by the broker, and clients here of theirs.
+// Publishes this node's events over NATS, and relays those of other nodes to the clients here.
 internal import Logging
 internal import NATS
 internal import ServiceLifecycle
@@ -9,7 +9,7 @@ final class BrokerEvents: Service, CustomStringConvertible {
   private let metrics: ServiceMetrics
   private let name: @Sendable () -> String
 
-  /// `name` is this node's.
+  /// `name` returns this node's name.
   init(
     _ broker: ClusterBroker, _ log: EventLog, counting metrics: ServiceMetrics,
     name: @escaping @Sendable () -> String
@@ -29,18 +29,18 @@ final class BrokerEvents: Service, CustomStringConvertible {
     try? await gracefulShutdown()
   }
 
-  /// The header fields with a node's name, and with the event's id in its log.
+  /// The header fields with the node's name, and with the event's id in that node's log.
   private static let node = "Node"
   private static let id = "Id"
 
-  /// The name as a word of a subject.
+  /// Returns the name as a token of a subject.
   static func word(_ name: String) -> String {
     String(name.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") ? $0 : "_" })
   }
 
   private func tell(_ client: NATSClient) async {
     for await event in log.own() {
-      // After a time without the broker, old news is of no use.
+      // Events from a time without a connection are dropped: they would arrive too late to be useful.
       guard broker.isConnected, event.data.count <= RelayedEvent.longest else {
         metrics.count(.relayed(.dropped))
         continue
@@ -78,7 +78,8 @@ final class BrokerEvents: Service, CustomStringConvertible {
     } catch { return }
   }
 
-  /// Nil unless it is an event of the node and of the kind that its subject says: servers let nodes publish by subject.
+  /// Nil unless the event matches the node and the type in its subject: servers decide by subject what a node
+  /// may publish.
   private func read(_ message: NATSMessage) -> (node: String, EventID?, RelayedEvent)? {
     let words = message.subject.split(separator: ".")
     guard words.count == 4, let event = RelayedEvent(json: message.payload), event.type == words[3] else {

@@ -5,7 +5,7 @@ internal import ServiceLifecycle
 
 final class ClusterBroker: Service, CustomStringConvertible {
   let client: NATSClient
-  /// The bucket's name, and the first word of all subjects.
+  /// The bucket's name, and the first token of all subjects.
   let prefix: String
   let replicas: Int
   private let logger: Logger
@@ -14,7 +14,7 @@ final class ClusterBroker: Service, CustomStringConvertible {
   private struct State {
     /// Nil until the first attempt to connect has ended.
     var isConnected: Bool?
-    /// The subjects that the servers do not let this node publish to, each of which the log has once.
+    /// Subjects that the servers do not let this node publish to. Each is logged once.
     var refused: Set<String> = []
   }
 
@@ -45,7 +45,7 @@ final class ClusterBroker: Service, CustomStringConvertible {
     }
   }
 
-  // MARK: Hearing
+  // MARK: Events
 
   private func heard(_ event: NATSEvent) {
     switch event {
@@ -69,7 +69,7 @@ final class ClusterBroker: Service, CustomStringConvertible {
     if isNews { logger.notice("broker connected", metadata: ["server": "\(server)"]) }
   }
 
-  /// Then it goes on trying in silence.
+  /// Logs a warning once. Further failed attempts are not logged.
   private func lost(_ reason: NATSError) {
     let isNews = state.update { state in
       defer { state.isConnected = false }
@@ -78,7 +78,7 @@ final class ClusterBroker: Service, CustomStringConvertible {
     if isNews { logger.warning("broker lost", metadata: ["reason": "\(Redaction.message("\(reason)"))"]) }
   }
 
-  /// `Permissions Violation for Publish to "glp.cmd.door"`.
+  /// Logs a refusal, such as `Permissions Violation for Publish to "glp.cmd.door"`, once for each subject.
   private func refused(_ text: String) {
     let words = text.split(separator: "\"", omittingEmptySubsequences: false)
     let isNews = state.withLock { state in
@@ -88,7 +88,7 @@ final class ClusterBroker: Service, CustomStringConvertible {
     if isNews { logger.warning("broker refuses", metadata: ["reason": "\(text)"]) }
   }
 
-  /// 1 while the servers are connected.
+  /// Reports 1 while a server is connected.
   var metricFamilies: [MetricFamily] {
     [MetricFamily("glpreview_broker_connected", value: isConnected ? 1 : 0)]
   }

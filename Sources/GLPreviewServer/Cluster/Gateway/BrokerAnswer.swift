@@ -1,4 +1,4 @@
-// An answer of the service as a message of the broker.
+// An answer of the service as a NATS message.
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
@@ -12,10 +12,10 @@ struct BrokerAnswer: Sendable {
   private(set) var headers = NATSHeaders()
   private(set) var payload: [UInt8] = []
 
-  /// Says that the answer is too large for a message: HTTP has it.
+  /// Reports that the answer is too large for a message and must be requested by HTTP.
   static let tooLarge = BrokerAnswer(status: 303)
 
-  /// Fields for browsers, of which no other program has any use.
+  /// Header fields that only browsers use.
   private static let ours: Set<String> = [
     "content-security-policy", "referrer-policy", "strict-transport-security", "vary",
     "x-content-type-options",
@@ -26,7 +26,7 @@ struct BrokerAnswer: Sendable {
     headers.add("\(status)", for: BrokerRequest.Field.status)
   }
 
-  /// Reads a response to its end. One of more than `limit` bytes is `tooLarge`.
+  /// Reads a response to its end. A response of more than `limit` bytes becomes `tooLarge`.
   ///
   /// - Throws: the errors of the body.
   init(_ response: Response, for method: HTTPRequest.Method, atMost limit: Int) async throws {
@@ -54,7 +54,7 @@ struct BrokerAnswer: Sendable {
   }
 }
 
-/// A body in memory. What is beyond the limit is not kept.
+/// A body in memory. A body that exceeds the limit is discarded.
 private struct CollectedBody: ResponseBodyWriter {
   private let limit: Int
   private let kept = Kept()
@@ -65,14 +65,14 @@ private struct CollectedBody: ResponseBodyWriter {
 
   init(_ limit: Int) { self.limit = limit }
 
-  /// Nil if it is too large.
+  /// Nil if the body is too large.
   var bytes: [UInt8]? { kept.bytes.withLock { $0 } }
 
   mutating func write(_ buffer: ByteBuffer) async throws {
     kept.bytes.withLock { bytes in
       let count = bytes?.count ?? 0
       guard count + buffer.readableBytes <= limit else { return bytes = nil }
-      // Pictures come in one piece.
+      // A picture comes in one piece.
       if count == 0 {
         bytes = Array(buffer.readableBytesView)
       } else {

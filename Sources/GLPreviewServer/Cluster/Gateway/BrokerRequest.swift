@@ -1,30 +1,30 @@
-// A request as a message of the broker, and what it may ask for.
+// A request as a NATS message, and the checks that it must pass.
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 internal import NATS
 internal import NIOCore
 
-/// A request to the node that has a camera, taken apart with the care that another machine's message needs.
+/// A request to the node that has a camera, parsed with the care that another machine's message needs.
 struct BrokerRequest: Sendable {
-  /// What a request is for: the word before the camera in its subject.
+  /// The kind of a request: the token before the camera in its subject.
   enum Kind: String, Sendable {
-    /// To look at pictures.
+    /// Reads pictures.
     case look = "snap"
-    /// All else, which needs the role `control`, unless it only asks.
+    /// Any other request. It needs the role `control` unless it only reads.
     case command = "cmd"
   }
 
   let request: Request
-  /// What it may do: its subject's role, or the lower one of its client.
+  /// The role that the request has: its subject's, or a lower one that the sender names.
   let role: Role
-  /// The epoch that its sender knows the camera's owner by.
+  /// The epoch of the camera's owner that the sender knows.
   let epoch: UInt64?
-  /// How long its sender waits, and whether it has said so.
+  /// How long the sender waits, and whether it has set that itself.
   let limit: Duration
   let saysLimit: Bool
 
-  /// Names of header fields that are not of HTTP.
+  /// Names of message header fields that are not HTTP fields.
   enum Field {
     static let method = "Method"
     static let target = "Target"
@@ -32,11 +32,11 @@ struct BrokerRequest: Sendable {
     static let epoch = "Epoch"
     /// In milliseconds.
     static let deadline = "Deadline"
-    /// Of an answer. 303 says that it is too large for a message.
+    /// In an answer. 303 means that the answer is too large for a message.
     static let status = "Status"
   }
 
-  /// Header fields of HTTP that go along.
+  /// HTTP header fields that are passed through.
   static let fields: [HTTPField.Name] = [.accept, .contentType, .ifNoneMatch, .ifMatch]
   private static let longestField = 1024
   private static let longestTarget = 4096
@@ -45,7 +45,7 @@ struct BrokerRequest: Sendable {
   private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete]
   private static let pictures = [".jpg", ".jpeg", ".png"]
 
-  /// - Throws: `Problem` for a message that is no such request, or is about another camera.
+  /// - Throws: `Problem` for a message that is not such a request, or is about another camera.
   init(_ message: NATSMessage, _ kind: Kind, of camera: String, mostBytes: Int) throws(Problem) {
     let headers = message.headers
     guard let method = HTTPRequest.Method(rawValue: headers[Field.method] ?? "GET"),
@@ -61,7 +61,7 @@ struct BrokerRequest: Sendable {
     epoch = try Self.number(headers[Field.epoch])
     let wait = try Self.number(headers[Field.deadline]).map { min($0, UInt64(Self.longestWait)) }
     (limit, saysLimit) = (wait.map { .milliseconds(Int64($0)) } ?? Self.usualWait, wait != nil)
-    // It can only lower what the subject grants. An unknown one is the lowest.
+    // The field can only lower the role that the subject grants. An unknown role counts as the lowest.
     let asked = headers[Field.role].map { Role(rawValue: $0) ?? .read }
     role = kind == .look ? .read : asked ?? .control
     var fields = HTTPFields()
@@ -72,7 +72,7 @@ struct BrokerRequest: Sendable {
       }
       fields[name] = value
     }
-    // Answered for this node's own cameras only.
+    // Answered only for this node's own cameras.
     fields[named: PeerField.hop] = "1"
     if method.mayHaveBody { fields[.contentLength] = "\(message.payload.count)" }
     let head = HTTPRequest(method: method, scheme: nil, authority: nil, path: target, headerFields: fields)
@@ -89,10 +89,11 @@ struct BrokerRequest: Sendable {
     return number
   }
 
-  /// As what a request for a camera can be sent; nil if only by HTTP: answers without an end, WebRTC, whose answers depend on
-  /// the connection, and snapshots of all views, which may be too large for a message and can't be taken twice.
+  /// The kind as which a request for a camera can be sent. Nil if it needs HTTP: endless answers, WebRTC,
+  /// whose answers depend on the connection, and snapshots of all views, which may be too large for a message
+  /// and can't be taken twice.
   ///
-  /// Its path must name the camera letter by letter.
+  /// The path must contain the camera's name without percent-encoding.
   static func kind(of method: HTTPRequest.Method, _ target: String, about camera: String) -> Kind? {
     guard methods.contains(method), NATSSubject.isToken(camera), target.utf8.count <= longestTarget,
       target.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x23 && $0 != 0x5C }),

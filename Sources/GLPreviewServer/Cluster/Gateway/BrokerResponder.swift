@@ -1,5 +1,5 @@
-// Answers programs that ask by the broker for the cameras that this node holds, by the routes that answer over HTTP: freshness,
-// masks, locks, conditions and counters are the same.
+// Answers requests over NATS for the cameras that this node holds. It uses the routes that answer over HTTP,
+// so freshness, masks, locks, conditions and counters are the same.
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
@@ -16,18 +16,18 @@ final class BrokerResponder: Service, CustomStringConvertible {
   private let state = Watched(State())
   private let arrived: AsyncStream<Arrived>
   private let arrivals: AsyncStream<Arrived>.Continuation
-  /// The requests that are being answered.
+  /// The number of requests that are being answered.
   private let running = Watched(0)
 
   private struct State {
-    /// The cameras that are held, with their epochs, as far as these are known.
+    /// The cameras that are held, with their epochs if known.
     var cameras: [String: UInt64?] = [:]
-    /// A slow camera takes no place of others.
+    /// A limit for each camera, so that a slow one does not take the places of others.
     var gates: [String: AdmissionLimit] = [:]
     var routes: (any HTTPResponder<ServiceContext>)?
   }
 
-  /// A message that waits for its turn.
+  /// A message that waits for an answer.
   private struct Arrived: Sendable {
     let message: NATSMessage
     let kind: BrokerRequest.Kind
@@ -45,8 +45,8 @@ final class BrokerResponder: Service, CustomStringConvertible {
     (arrived, arrivals) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(Self.mostWaiting))
   }
 
-  /// Answers for these cameras from now on, and for no others. A camera whose name can't be a word of a subject is served
-  /// over HTTP only.
+  /// Answers for these cameras and no others from now on. A camera whose name can't be a token of a subject
+  /// is served over HTTP only.
   func serve(_ cameras: [String: UInt64?]) {
     state.update { state in
       state.cameras = cameras.filter { NATSSubject.isToken($0.key) }
@@ -69,7 +69,7 @@ final class BrokerResponder: Service, CustomStringConvertible {
     try? await gracefulShutdown()
   }
 
-  /// Subscribes for the cameras that are held.
+  /// Subscribes to the subjects of the cameras that are held.
   private func follow(_ client: NATSClient, in group: inout ThrowingDiscardingTaskGroup<any Error>)
     async throws
   {
@@ -82,7 +82,7 @@ final class BrokerResponder: Service, CustomStringConvertible {
       }
       guard let wanted else { return }
       for camera in known.subtracting(wanted) {
-        // What the server has sent by then is still answered.
+        // Messages that the server has already sent are still answered.
         for subscription in subscribed.removeValue(forKey: camera) ?? [] {
           group.addTask { try? await subscription.drain() }
         }
@@ -101,7 +101,7 @@ final class BrokerResponder: Service, CustomStringConvertible {
   private func read(_ subscription: NATSSubscription, _ kind: BrokerRequest.Kind, _ camera: String) async {
     do throws(NATSError) {
       while let message = try await subscription.next() {
-        // This node publishes answers to inboxes only: a requester can't choose another subject.
+        // Answers are published to inboxes only, so a requester can't choose another subject.
         guard message.reply?.hasPrefix("_INBOX.") == true, message.payload.count <= mostBytes else {
           metrics.count(.answered(.refused))
           continue
@@ -167,7 +167,7 @@ final class BrokerResponder: Service, CustomStringConvertible {
         return try await BrokerAnswer(response, for: asked.request.method, atMost: limit)
       }
       if let answer { return send(answer, to: message, by: client) }
-      // A sender that has said how long it waits does not wait any more.
+      // A sender that has set a deadline does not wait any longer.
       guard !asked.saysLimit else { return metrics.count(.answered(.dropped)) }
       throw Problem(
         .gatewayTimeout, "camera '\(camera)' gave no answer within \(asked.limit.components.seconds) s")
@@ -188,7 +188,7 @@ final class BrokerResponder: Service, CustomStringConvertible {
       try client.respond(to: message, answer.payload, headers: answer.headers)
       metrics.count(.answered(answer.result))
     } catch {
-      // With its header fields, it is larger than a message.
+      // With its header fields, the answer is larger than a message may be.
       if case .payloadTooLarge = error, answer.status != BrokerAnswer.tooLarge.status {
         return send(.tooLarge, to: message, by: client)
       }

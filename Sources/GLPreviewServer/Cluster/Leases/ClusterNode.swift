@@ -1,13 +1,14 @@
-// Connects the leases with the service: the node serves the cameras that it holds, and asks their owners for the others.
+// Connects the leases with the service: the node serves the cameras that it holds, and asks the owners of all
+// others.
 internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// What follows from the leases in the rest of the service.
+/// The effects of the leases on the rest of the service.
 struct LeaseFollower: Sendable {
-  /// Serves these cameras, and no others that move.
+  /// Serves these movable cameras and no others.
   let hold: @Sendable (Set<String>) async -> Void
-  /// The owners have changed.
+  /// Reports that the owners have changed.
   let ownersChanged: @Sendable (LeaseView) -> Void
   /// Whether another node delivers a camera.
   let isServed: @Sendable (_ camera: String, _ node: String) -> Bool
@@ -19,12 +20,12 @@ final class ClusterNode: Service, CustomStringConvertible {
   private let state = Watched(State())
 
   private struct State {
-    /// Set when the service listens.
+    /// Set once the service listens.
     var url: String?
     var listing: @Sendable () -> [String: JSONValue] = { [:] }
   }
 
-  /// How long others may take to take this node's cameras at shutdown.
+  /// How long other nodes may take to take over this node's cameras at shutdown.
   private static let leavesWithin = Duration.seconds(2)
   private static let looksEvery = Duration.milliseconds(200)
 
@@ -37,15 +38,15 @@ final class ClusterNode: Service, CustomStringConvertible {
       broker.client, bucket: broker.prefix, replicas: broker.replicas, identity, times: times, logger: logger)
   }
 
-  /// What this node lists of its cameras to others.
+  /// Sets the function that lists this node's cameras for the others.
   func list(_ listing: @escaping @Sendable () -> [String: JSONValue]) {
     state.update { $0.listing = listing }
   }
 
-  /// Takes part from now on. Other nodes reach this one at `url`.
+  /// Joins the cluster. Other nodes reach this one at `url`.
   func start(at url: String) { state.update { $0.url = url } }
 
-  /// Takes another configuration; its address stays.
+  /// Takes another configuration. The address stays the same.
   func become(_ identity: LeaseState.Identity) {
     var identity = identity
     identity.url = state.withLock { $0.url } ?? ""
@@ -72,7 +73,7 @@ final class ClusterNode: Service, CustomStringConvertible {
     var last = LeaseView()
     while true {
       let view = try await keeper.view(after: last)
-      // First, so that streams of cameras that go find where those are now.
+      // First, so that streams of cameras that leave find their new nodes.
       if view.owners != last.owners || view.nodes != last.nodes { follower.ownersChanged(view) }
       if Set(view.served.keys) != Set(last.served.keys) {
         await follower.hold(Set(view.served.keys))
@@ -83,7 +84,7 @@ final class ClusterNode: Service, CustomStringConvertible {
     }
   }
 
-  /// Gives up cameras that their new owners serve.
+  /// Releases cameras that their new owners serve.
   private func handOver() async throws {
     while true {
       try await Task.sleep(for: Self.looksEvery)
@@ -103,7 +104,7 @@ final class ClusterNode: Service, CustomStringConvertible {
     return view.owners[camera].flatMap { $0.isFixed && $0.node == keeper.identity.node ? $0.epoch : nil }
   }
 
-  /// What tells the store of the leases from others.
+  /// Identifies the store of the leases among other stores.
   var store: String? { keeper.view.store }
 
   var metricFamilies: [MetricFamily] {

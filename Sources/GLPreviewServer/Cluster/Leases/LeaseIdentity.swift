@@ -1,7 +1,7 @@
-// What a configuration and the leases in the store say of one node.
+// How a configuration and the leases in the store describe one node.
 
 extension ServerConfiguration {
-  /// What the node of this configuration is to others, as the process `instance`. Its address comes later.
+  /// The identity of this configuration's node as the process `instance`. Its address is set later.
   func identity(of name: String, _ instance: String) -> LeaseState.Identity {
     LeaseState.Identity(
       node: name, instance: instance, url: "", slots: cluster.slots, movable: leasedCameras,
@@ -10,7 +10,7 @@ extension ServerConfiguration {
 }
 
 extension LeaseView {
-  /// These cameras of `node` with the epochs of their leases; nil for those without.
+  /// The epochs of these cameras' leases; nil for cameras without one.
   func epochs(of cameras: Set<String>, at node: String) -> [String: UInt64?] {
     Dictionary(
       uniqueKeysWithValues: cameras.map { camera in

@@ -1,4 +1,4 @@
-// What the log says of leases.
+// Log messages about leases.
 internal import Logging
 
 extension LeaseKeeper {

@@ -1,9 +1,9 @@
-// The bucket, which may be another one tomorrow, or go back in time.
+// Handles a bucket that is replaced, or goes back in time.
 internal import Logging
 internal import NATS
 
 extension LeaseKeeper {
-  /// Hears of all changes, until the store is found to have gone back.
+  /// Watches all changes, until the store is found to have gone back.
   func hear(_ bucket: KeyValue) async throws(JetStreamError) {
     let (turns, heartbeat) = state.withLock { ($0.turns, $0.leases.times.heartbeat) }
     let heard = await withTaskGroup(of: Result<Void, JetStreamError>.self) { group in
@@ -31,9 +31,11 @@ extension LeaseKeeper {
     try heard.get()
   }
 
-  /// A server that comes back may have lost what it had acknowledged: then this node knows a revision of its key that is
-  /// not there, and hears nothing of those that come, because they are older. Or the bucket was deleted, and perhaps made anew by
-  /// another node, which a watch notices only by its silence: too late, because others count how long this node's key is silent.
+  /// A server that comes back may have lost writes that it had acknowledged. Then the revision of this node's
+  /// key that this node knows does not exist, and later changes are ignored because their revisions are
+  /// lower. Or the bucket was deleted, and perhaps created again by another node. A watch notices that only
+  /// by missing heartbeats, which is too late, because other nodes count how long this node's key does not
+  /// change.
   func lookWhetherStoreWentBack(_ key: String, _ revision: UInt64, in bucket: KeyValue) async {
     do throws(JetStreamError) {
       let known = try await bucket.get(key, from: .leader)?.revision ?? 0

@@ -1,9 +1,10 @@
-// Keeps this node's leases: renews its key, hears the others', and writes what `LeaseState` decides.
+// Maintains this node's leases: renews its key, watches those of other nodes, and writes what `LeaseState`
+// decides.
 package import Logging
 package import NATS
 internal import Synchronization
 
-/// A node's part in the leases of a cluster. It runs until it is told to leave.
+/// A node's part in the leases of a cluster.
 package final class LeaseKeeper: Sendable {
   let client: NATSClient
   let bucket: KeyValueConfiguration
@@ -12,41 +13,41 @@ package final class LeaseKeeper: Sendable {
 
   struct State {
     var leases: LeaseState
-    /// The values of nodes' keys, as they are.
+    /// The raw values of nodes' keys.
     var values: [String: [UInt8]] = [:]
-    /// What nodes list, by name.
+    /// The camera lists of nodes, by name.
     var listings: [String: PeerListing] = [:]
-    /// This node's own, as it was last written; nil if it must be written again.
+    /// This node's own list, as last written; nil if it must be written again.
     var written: Written?
     var view = LeaseView()
-    /// The changes of the leases that the view has.
+    /// The value of `leases.changes` that the view reflects.
     var seen = -1
-    /// Counts what may lead to other decisions.
+    /// Counts changes that may lead to other decisions.
     var version = 0
-    /// Counts the changes of what this node lists that are known to be.
+    /// Counts the known changes of this node's own list.
     var lists = 0
-    /// Counts how often everything was to be heard again.
+    /// Counts how often the watch must restart and read all keys again.
     var turns = 0
-    /// Set when the node's key is to be written at once.
+    /// Set when the node's key must be written at once.
     var isBeatDue = false
     var bucket: KeyValue?
-    /// When the bucket was made.
+    /// When the bucket was created.
     var store: String?
     var writes = 0
 
-    /// What a node's list is made of.
+    /// The content of a node's list.
     struct Written: Sendable, Equatable {
       let members: [String: JSONValue]
       let offers: Set<String>
     }
 
-    /// The bucket is a new one.
+    /// Forgets the store, because the bucket is a new one.
     mutating func forget() {
       leases.forgetStore()
       (written, store) = (nil, nil)
     }
 
-    /// Makes the view what the leases are.
+    /// Updates the view from the leases.
     mutating func look() {
       guard leases.changes != seen else { return }
       seen = leases.changes
@@ -69,14 +70,14 @@ package final class LeaseKeeper: Sendable {
     }
   }
 
-  /// How often time is counted.
+  /// The interval at which elapsed time is counted.
   private static let step = Duration.milliseconds(250)
   private static let burst = Duration.milliseconds(50)
-  /// How often at most the list of cameras is written.
+  /// The shortest interval between writes of the camera list.
   private static let listsEvery = Duration.seconds(1)
   static let writesWithin = Duration.seconds(2)
 
-  /// A keeper whose bucket is `name`, on so many servers.
+  /// Creates a keeper that uses the bucket `name`, on `replicas` servers.
   package init(
     _ client: NATSClient, bucket name: String, replicas: Int, _ identity: LeaseState.Identity,
     times: LeaseTimes = LeaseTimes(), logger: Logger
@@ -111,13 +112,13 @@ package final class LeaseKeeper: Sendable {
 
   var identity: LeaseState.Identity { state.withLock { $0.leases.identity } }
 
-  /// Has this node's list of cameras written at once, if it has changed.
+  /// Writes this node's list of cameras at once if it has changed.
   func listAgain() { state.update { $0.lists += 1 } }
 
-  /// The camera's new owner delivers it.
+  /// Reports that the camera's new owner delivers it.
   func handedOver(_ camera: String) { change { $0.leases.handedOver(camera) } }
 
-  /// Cameras that are kept on until their new owners deliver them, with those.
+  /// Cameras that this node still serves until their new owners deliver them, with those owners.
   var handovers: [(camera: String, to: String)] { state.withLock { $0.leases.handovers } }
 
   func change(_ body: (inout State) -> Void) {
@@ -131,7 +132,8 @@ package final class LeaseKeeper: Sendable {
 
   // MARK: Running
 
-  /// Runs until the task is cancelled. `listing` is what this node lists of its cameras, as JSON; asked for every second.
+  /// Runs until the task is cancelled. `listing` returns this node's list of cameras as JSON; it is called
+  /// about every second.
   package func run(listing: @escaping @Sendable () async -> [String: JSONValue] = { [:] }) async {
     await withDiscardingTaskGroup { group in
       group.addTask { await self.watch() }
@@ -146,7 +148,8 @@ package final class LeaseKeeper: Sendable {
     }
   }
 
-  /// Gives all cameras up in order, within `limit`: others take them while they are still served here.
+  /// Releases all cameras in an orderly way, within `limit`: other nodes take them while they are still
+  /// served here.
   package func leave(within limit: Duration) async {
     change { state in
       state.leases.leave()
@@ -174,7 +177,7 @@ package final class LeaseKeeper: Sendable {
         }
         try await hear(bucket)
       } catch {
-        // Once for each reason: a server without JetStream, or without room, stays as it is.
+        // Each reason is logged once: a server without JetStream, or without free space, stays so.
         let reason = "\(error)"
         if told != reason { logger.warning("lease store not reached", metadata: ["reason": "\(reason)"]) }
         told = reason
@@ -199,7 +202,7 @@ package final class LeaseKeeper: Sendable {
       let value = entry.operation == .put ? entry.value : nil
       switch key {
       case .node(let name):
-        // A mere renewal changes no decision, and wakes nobody.
+        // A mere renewal changes no decision, so it wakes no task.
         let isRenewal = state.withLock { state in
           let isSame = value != nil && state.values[name] == value && state.leases.isCurrent
           guard isSame, state.leases.isAlive(name), name != state.leases.identity.node else {
@@ -248,7 +251,7 @@ package final class LeaseKeeper: Sendable {
         } catch {
           failures += 1
           if failures == 2 { logger.debug("lease not renewed", metadata: ["reason": "\(error)"]) }
-          // Nobody takes the message: there is no bucket, or it has no leader.
+          // No responders: the bucket does not exist, or has no leader.
           let isLost =
             if case .conflict = error { failures >= 2 } else { error == .unavailable(.noResponders) }
           if isLost {
@@ -282,7 +285,7 @@ package final class LeaseKeeper: Sendable {
         if let bucket {
           for write in writes { group.addTask { await self.write(write, in: bucket) } }
         }
-        // What comes in a burst is looked at together.
+        // Changes that come in a burst are decided together.
         try? await Task.sleep(for: Self.burst)
       }
     }
@@ -296,13 +299,13 @@ package final class LeaseKeeper: Sendable {
     } catch {
       revision = nil
       logger.debug("camera not written", metadata: ["camera": "\(write.camera)", "reason": "\(error)"])
-      // Not at once again: what the store has instead is on its way.
+      // Not retried at once: the store's newer value is on its way.
       try? await Task.sleep(for: Self.step)
     }
     change { $0.leases.wrote(write, revision: revision) }
   }
 
-  /// Writes what this node lists, when it has changed.
+  /// Writes this node's list whenever it has changed.
   private func list(_ listing: @Sendable () async -> [String: JSONValue]) async {
     while !Task.isCancelled {
       let (bucket, identity, isThere, lists) = state.withLock { state in

@@ -1,16 +1,17 @@
-// What nodes write into the cluster's bucket: a key for each node, which it renews, and one for each camera, which
-// changes with its owner.
+// What nodes write into the cluster's bucket: a key for each node, which the node renews, and one for each
+// camera, which changes with its owner.
 internal import FoundationEssentials
 
-/// The value of `n.NODE`. Its revision grows with each renewal, which is all that tells others that the node lives.
+/// The value of `n.NODE`. Its revision grows with each renewal. Other nodes know only by that that the node
+/// is alive.
 package struct NodeRecord: Codable, Sendable, Hashable {
-  /// This process among all of the node's name.
+  /// Identifies this process among all processes with the node's name.
   package var instance: String
   /// The address at which other nodes reach it.
   package var url: String
-  /// How many cameras that move it takes.
+  /// How many movable cameras the node takes.
   package var slots: Int
-  /// It is about to stop. Its cameras may be taken at once.
+  /// Whether the node is about to stop, so that its cameras may be taken at once.
   package var leaving = false
 }
 
@@ -20,24 +21,24 @@ package struct CameraRecord: Codable, Sendable, Hashable {
   package var node: String
   /// The owner's process.
   package var instance: String
-  /// Grows by one with each owner. 0 is none.
+  /// Grows by one with each owner. 0 means none.
   package var epoch: UInt64
-  /// The camera never moves.
+  /// Whether the camera never moves.
   package var fixed: Bool?
-  /// The node that shall take it from this one.
+  /// The node that should take the camera from this one.
   package var to: String?
 }
 
 /// The value of `l.NODE`.
 struct NodeListing: Sendable, Hashable {
-  /// The cameras that move which the node can take.
+  /// The movable cameras that the node can take.
   var offers: Set<String>
   /// Its own cameras, as it lists them.
   var cameras: PeerListing
 }
 
 extension NodeListing {
-  /// Nil for what no node writes. A node without cameras lists none.
+  /// Nil for a value that no node writes. A node without cameras lists none.
   init?(json bytes: [UInt8]) {
     guard bytes.count <= PeerListing.largestAnswer,
       let decoded = try? JSONDecoder().decode(ListedMembers.self, from: Data(bytes))
@@ -52,13 +53,14 @@ extension NodeListing {
   private static let mostOffers = 10_000
 }
 
-/// Keys of the bucket. Names of nodes and cameras follow the rules of the configuration, which keys allow.
+/// The keys of the bucket. Names of nodes and cameras follow the rules of the configuration, so they are
+/// valid in keys.
 enum LeaseKey: Hashable, Sendable {
   case node(String)
   case camera(String)
   case listing(String)
 
-  /// Nil for keys of other kinds: later versions may have them.
+  /// Nil for keys of other kinds, which later versions may have.
   init?(_ text: String) {
     let name = String(text.dropFirst(2))
     guard !name.isEmpty, (try? ViewConfiguration.check(name: name)) != nil else { return nil }
@@ -80,7 +82,7 @@ enum LeaseKey: Hashable, Sendable {
 }
 
 extension NodeRecord {
-  /// Nil for what no node writes.
+  /// Nil for a value that no node writes.
   init?(json bytes: [UInt8]) {
     guard let record = try? JSONDecoder().decode(Self.self, from: Data(bytes)),
       (0...ClusterConfiguration.mostSlots).contains(record.slots), record.instance.utf8.count <= 64
@@ -90,10 +92,10 @@ extension NodeRecord {
 }
 
 extension CameraRecord {
-  /// The owner of a camera that moves.
+  /// The owner of a movable camera; nil if the camera is fixed or released.
   var mover: String? { fixed == true || node.isEmpty ? nil : node }
 
-  /// Nil for what no node writes.
+  /// Nil for a value that no node writes.
   init?(json bytes: [UInt8]) {
     guard let record = try? JSONDecoder().decode(Self.self, from: Data(bytes)),
       record.node.isEmpty || (try? ViewConfiguration.check(name: record.node)) != nil,
@@ -105,7 +107,7 @@ extension CameraRecord {
 }
 
 extension Encodable {
-  /// JSON, with its members in one order.
+  /// JSON with sorted keys.
   var jsonBytes: [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,8 +1,8 @@
-// Which node a camera belongs to, without anybody asking anybody.
+// Decides which node takes a camera without communication between nodes.
 internal import Glibc
 
-/// Rendezvous hashing (Thaler and Ravishankar, 1998), weighted as by Schindelhauer and Schomaker (2005): each node has
-/// a number for each camera, and the highest takes it.
+/// Rendezvous hashing (Thaler and Ravishankar, 1998), weighted as by Schindelhauer and Schomaker (2005): each
+/// node has a score for each camera, and the node with the highest takes it.
 enum LeaseScore {
   static func score(of node: String, for camera: String, weight: Int) -> Double {
     // 53 bits, above 0 and below 1.
@@ -10,7 +10,7 @@ enum LeaseScore {
     return -Double(weight) / log(unit)
   }
 
-  /// FNV-1a, and the last step of MurmurHash3, which mixes it.
+  /// FNV-1a, followed by the finalizer of MurmurHash3.
   private static func hash(_ node: String, _ camera: String) -> UInt64 {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in node.utf8 + [0] + camera.utf8 {

@@ -1,11 +1,12 @@
-// What this node writes: its own key, and those of cameras that it holds, takes, gives back or hands over.
+// Decides what this node writes: its own key, and those of cameras that it holds, takes, releases or hands
+// over.
 extension LeaseState {
   // MARK: Living nodes
 
-  /// A node that is known by its name alone lives until it has been silent for as long as any.
+  /// A node of which only the name is known counts as alive until it has been silent for `times.dead`, too.
   func isAlive(_ node: LeaseNode) -> Bool { !node.isGone && node.still < times.dead }
 
-  /// Whether a node answers, as far as the store tells.
+  /// Whether a node is alive, as far as the store shows.
   package func isAlive(_ name: String) -> Bool {
     name == identity.node ? true : nodes[name].map { isAlive($0) && $0.record != nil } ?? false
   }
@@ -16,7 +17,8 @@ extension LeaseState {
     return record.instance != identity.instance && !record.leaving && own.still < times.beat * 2
   }
 
-  /// Whether somebody may take a camera: it has no owner, or a dead or leaving one, or was offered.
+  /// Whether a camera may be taken: it has no owner, its owner is dead or leaving or offers it to this node,
+  /// or the store names this node, which does not hold it.
   func isFree(_ camera: String) -> Bool {
     guard let record = cameras[camera]?.record else { return true }
     if record.node.isEmpty { return true }
@@ -42,8 +44,8 @@ extension LeaseState {
     rivals(for: camera, counts).contains { _ in true }
   }
 
-  /// Whether it is the turn of this node, which has `free` slots: the highest random weight, by free slots, is the first, and the
-  /// others follow a second apart.
+  /// Whether it is the turn of this node, which has `free` slots. The node with the highest random weight,
+  /// weighted by free slots, is the first. The others follow a second apart.
   private func isTurn(for camera: String, free: Int, _ counts: [String: Int]) -> Bool {
     func weight(_ name: String, _ free: Int) -> (Double, String) {
       (LeaseScore.score(of: name, for: camera, weight: free), name)
@@ -59,7 +61,8 @@ extension LeaseState {
 
   // MARK: Deciding
 
-  /// This node's key, to be written at `revision`; nil while another process has its name, or nothing was heard yet.
+  /// This node's key, to be written at `revision`; nil while another process has its name, or if the store
+  /// was never read.
   package mutating func nodeWrite() -> (record: NodeRecord, revision: UInt64)? {
     guard wasCurrent, hasJoined || isCurrent && !isNameTaken else { return nil }
     return (
@@ -68,7 +71,7 @@ extension LeaseState {
     )
   }
 
-  /// The node's key has this revision.
+  /// Reports that the node's key has this revision.
   package mutating func wroteNode(_ record: NodeRecord, revision: UInt64) {
     var own = nodes[identity.node] ?? LeaseNode()
     if revision > own.revision {
@@ -79,21 +82,22 @@ extension LeaseState {
     if !isCurrent { resumesAt = resumesAt ?? revision }
   }
 
-  /// From now on others may take this node's cameras.
+  /// From now on other nodes may take this node's cameras.
   package mutating func leave() { isLeaving = true }
 
-  /// Whether nobody waits for a camera of this leaving node any more, or nobody can take one.
+  /// Whether this leaving node may stop: it serves no movable camera, no other node can take those that it
+  /// holds, or the store is lost.
   package var hasLeft: Bool {
     guard !held.isEmpty || !lingering.isEmpty else { return true }
     guard isCurrent, lingering.isEmpty else { return !isCurrent }
     return held.keys.allSatisfy { !hasRivals(for: $0, counts) }
   }
 
-  /// The keys to write now. Each is to be answered by `wrote`.
+  /// The keys to write now. The caller reports the result of each by `wrote`.
   package mutating func decide() -> [Write] {
     guard isCurrent, hasJoined else { return [] }
     var counts = counts
-    // What the store has of this node may be from before its start.
+    // The store's records of this node may be from before its start.
     counts[identity.node] = held.count + pending.count { held[$0] == nil && identity.movable.contains($0) }
     let candidates = looksAtAll ? identity.movable : changed.intersection(identity.movable)
     let strays = (looksAtAll ? Set(cameras.keys) : changed).filter { camera in
@@ -126,7 +130,8 @@ extension LeaseState {
       node: identity.node, instance: identity.instance, epoch: epoch, fixed: fixed ? true : nil, to: to)
   }
 
-  /// A camera that never moves has its name in the store, so that no other takes it.
+  /// Writes this node's name into the key of a camera that never moves, so that no other node takes the
+  /// camera.
   private mutating func fixedWrite(_ camera: String) -> Write? {
     let (record, revision) = cameras[camera] ?? (nil, 0)
     if let record, record.node == identity.node, record.instance == identity.instance, record.fixed == true,
@@ -144,7 +149,8 @@ extension LeaseState {
       camera: camera, record: self.record((record?.epoch ?? 0) + 1, fixed: true), revision: revision)
   }
 
-  /// A camera that is held here, and whose key does not say so: the bucket is a new one, or was never heard before.
+  /// Writes the key of a camera that this node holds if the key does not say so: the bucket is new, or was
+  /// never read before.
   func renewal(_ camera: String) -> Write? {
     guard let epoch = held[camera] else { return nil }
     let (record, revision) = cameras[camera] ?? (nil, 0)
@@ -154,7 +160,7 @@ extension LeaseState {
     return Write(camera: camera, record: self.record(max(epoch, record?.epoch ?? 0) + 1), revision: revision)
   }
 
-  /// A camera of this node's name that its configuration does not have any more.
+  /// Releases a camera whose key names this node, but which its configuration no longer has.
   func cleanup(_ camera: String) -> Write? {
     guard let (record, revision) = cameras[camera], var record, record.node == identity.node,
       !identity.fixed.contains(camera), !identity.movable.contains(camera)
@@ -164,7 +170,7 @@ extension LeaseState {
     return Write(camera: camera, record: record, revision: revision)
   }
 
-  /// A camera that nobody has, if it is this node's turn.
+  /// Takes a free camera, if it is this node's turn.
   private mutating func claim(_ camera: String, _ counts: [String: Int]) -> Write? {
     let (record, revision) = cameras[camera] ?? (nil, 0)
     if let record, record.fixed == true, record.node != identity.node, let node = nodes[record.node],
@@ -175,7 +181,7 @@ extension LeaseState {
     let free = identity.slots - (counts[identity.node] ?? 0)
     guard free > 0, !isLeaving, identity.movable.contains(camera) else {
       if var record, record.node == identity.node {
-        // It was this node's before, and there is no room for it now.
+        // The camera was this node's before, and there is no free slot for it now.
         (record.node, record.to, record.fixed) = ("", nil, nil)
         return Write(camera: camera, record: record, revision: revision)
       }
@@ -184,7 +190,7 @@ extension LeaseState {
       }
       return nil
     }
-    // A former owner does not wait, and neither does a node to which the owner has offered the camera.
+    // A former owner does not wait. Neither does a node to which the owner has offered the camera.
     let isChosen = record?.to == identity.node || record?.node == identity.node
     guard
       isChosen
@@ -193,11 +199,11 @@ extension LeaseState {
     return Write(camera: camera, record: self.record((record?.epoch ?? 0) + 1), revision: revision)
   }
 
-  /// A camera for a node that has much more room. One at a time, when everything has been quiet for a while.
+  /// Offers a camera to a node that has much more room: one at a time, when nothing has changed for a while.
   private mutating func move(_ counts: [String: Int]) -> Write? {
     for (camera, _) in held {
       guard let (record, revision) = cameras[camera], let record, record.to != nil else { continue }
-      // Offered in vain.
+      // Withdraws an offer that was not taken.
       guard quiet >= times.handover * 2 else { return nil }
       pendingMove[camera] = nil
       return Write(camera: camera, record: self.record(record.epoch), revision: revision)
@@ -210,7 +216,7 @@ extension LeaseState {
       else { return nil }
       return (name, counts[name] ?? 0, record.slots, node)
     }.sorted { (load($0.count, $0.slots), $0.name) < (load($1.count, $1.slots), $1.name) }
-    // Only the fullest gives, or all would give to the same one at once.
+    // Only the most loaded node offers cameras, or all would offer them to the same node at once.
     guard others.allSatisfy({ (load($0.count, $0.slots), $0.name) < (own, identity.node) }) else {
       return nil
     }
@@ -228,7 +234,8 @@ extension LeaseState {
     return nil
   }
 
-  /// What came of a write: its revision, or nil if another came first or nobody knows. The store tells what is there now.
+  /// Reports the result of a write: its revision, or nil if another write came first or the outcome is
+  /// unknown. The store reports the actual value.
   package mutating func wrote(_ write: Write, revision: UInt64?) {
     pending.remove(write.camera)
     changed.insert(write.camera)

@@ -1,18 +1,19 @@
 // Which cameras this node holds, and which it may take: a value, without network and clock.
 //
-// No node trusts the store's expiry or another machine's clock. A node is dead when its key has not changed for
-// `LeaseTimes.dead`. Each node counts that time itself, in steps of at most a second, and only while it hears the store. So
-// a node that was stopped or cut off takes no other for dead when it goes on. Compare-and-set lets one of several takers win.
+// No node trusts the store's expiry or another machine's clock. A node is considered dead when its key has
+// not changed for `LeaseTimes.dead`. Each node counts that time itself, in steps of at most a second, and
+// only while it is in contact with the store. So a node that was stopped or cut off does not consider others
+// dead when it resumes. If several nodes try to take a camera, compare-and-set lets one of them win.
 
-/// A node, as heard of from the store.
+/// A node, as known from the store.
 struct LeaseNode: Sendable, Hashable {
   /// Nil if only its name is known, as a camera's owner.
   var record: NodeRecord?
   var revision: UInt64 = 0
-  /// How long its key has stood still.
+  /// How long its key has not changed.
   var still = Duration.zero
   var offers: Set<String> = []
-  /// It has removed its key.
+  /// Whether it has removed its key.
   var isGone = false
 }
 
@@ -23,9 +24,9 @@ package struct LeaseState: Sendable {
     package var instance: String
     package var url: String
     package var slots: Int
-    /// The cameras of the configuration that move.
+    /// The cameras of the configuration that may move.
     package var movable: Set<String>
-    /// Those that never do, which this node serves in any case.
+    /// The cameras that never move, which this node always serves.
     package var fixed: Set<String>
 
     package init(
@@ -43,7 +44,7 @@ package struct LeaseState: Sendable {
     package let revision: UInt64
   }
 
-  /// What is worth telling the operator.
+  /// Changes that are worth logging.
   package enum News: Sendable, Hashable {
     case taken(camera: String, epoch: UInt64)
     case released(camera: String, epoch: UInt64, reason: String)
@@ -52,11 +53,11 @@ package struct LeaseState: Sendable {
     case lost(node: String)
     /// Another process has this node's name.
     case nameTaken
-    /// A camera that is always of this node is another's too.
+    /// A camera that is fixed to this node is also fixed to another.
     case conflict(camera: String, with: String)
-    /// Whether the store is heard.
+    /// The store was reached or lost.
     case store(isThere: Bool)
-    /// Nobody has room for it.
+    /// No node has a free slot for it.
     case ownerless(camera: String)
   }
 
@@ -64,37 +65,39 @@ package struct LeaseState: Sendable {
   package internal(set) var identity: Identity
   var nodes: [String: LeaseNode] = [:]
   var cameras: [String: (record: CameraRecord?, revision: UInt64)] = [:]
-  /// How many cameras that move each node holds by the store.
+  /// The number of movable cameras that each node holds according to the store.
   var counts: [String: Int] = [:]
-  /// The changes after which free cameras were counted last.
+  /// The value of `changes` when free cameras were last counted.
   var countedAt = -1
-  /// Counts what others may want to know.
+  /// Counts changes that other parts may need to know.
   private(set) var changes = 0
-  /// Cameras whose keys have changed since the last decision, and whether all are to be looked at.
+  /// Cameras whose keys have changed since the last decision, and whether to check all cameras.
   var changed: Set<String> = []
   var looksAtAll = true
-  /// The cameras that move which this node holds, with their epochs; 0 while the store was never heard.
+  /// The movable cameras that this node holds, with their epochs; 0 if the store was never reached.
   package internal(set) var held: [String: UInt64] = [:] { didSet { changes += 1 } }
-  /// Cameras that another node has taken in order, and how long they are kept on until it delivers.
+  /// Cameras that another node has taken in an orderly way, and how long this node has still served them
+  /// until the new owner delivers.
   var lingering: [String: Duration] = [:] { didSet { changes += 1 } }
   /// Cameras whose keys are being written.
   var pending: Set<String> = []
-  /// How long a camera without an owner has been free for the taking.
+  /// How long each camera has been free to take.
   var freeFor: [String: Duration] = [:]
-  /// The store answers, and everything that it has was heard.
+  /// Whether the store answers and all of its keys were read.
   package internal(set) var isCurrent = false { didSet { changes += 1 } }
   var wasCurrent = false
-  /// While the store was lost: the revision of this node's key that must be heard until it is current again.
+  /// After the store was lost: the revision of this node's key that must be received before the store is
+  /// current again.
   var resumesAt: UInt64?
-  /// How long this node's own key was not heard again.
+  /// How long this node's own key has not been received again.
   var unheard = Duration.zero
-  /// How long this node has been among the others.
+  /// How long this node has been part of the cluster.
   var joinedFor = Duration.zero
   /// How long this node has been without a store since its start.
   var alone = Duration.zero
-  /// How long nothing has moved.
+  /// How long no camera has changed.
   var quiet = Duration.zero
-  /// This node's key was written by this process and no other since.
+  /// Whether this node's key was written by this process and by no other since.
   package internal(set) var hasJoined = false
   var isLeaving = false
   var news: [News] = []
@@ -104,22 +107,22 @@ package struct LeaseState: Sendable {
     (self.identity, self.times) = (identity, times)
   }
 
-  /// What this node serves of the cameras that move.
+  /// The movable cameras that this node serves.
   package var served: Set<String> { Set(held.keys).union(lingering.keys) }
 
-  /// What was to be told since the last call.
+  /// The news since the last call.
   package mutating func takeNews() -> [News] {
     defer { news = [] }
     return news
   }
 
-  // MARK: Hearing
+  // MARK: Changes of the store
 
-  /// A node's key; without a record it was removed.
+  /// Takes a node's key. Without a record, the key was removed.
   package mutating func heardNode(_ name: String, _ record: NodeRecord?, revision: UInt64) {
     var node = nodes[name] ?? LeaseNode()
     let (before, wasAlive) = (node.record, isAlive(name))
-    // What this process has written is known before it is heard.
+    // What this process has written is known before it is received.
     if name == identity.node, record?.instance == identity.instance { heardOwn(revision) }
     guard revision > node.revision else { return }
     (node.record, node.revision, node.still) = (record ?? before, revision, .zero)
@@ -139,7 +142,7 @@ package struct LeaseState: Sendable {
     }
   }
 
-  /// This node's own key came back: the store takes what is written, and tells it.
+  /// This node's own key was received: the store accepts writes and reports them.
   mutating func heardOwn(_ revision: UInt64) {
     unheard = .zero
     guard !isCurrent, let resumesAt, revision >= resumesAt else { return }
@@ -168,7 +171,7 @@ package struct LeaseState: Sendable {
     changes += 1
   }
 
-  /// All that the store has was heard.
+  /// All keys of the store were read.
   package mutating func heardAll() {
     if !isCurrent { news.append(.store(isThere: true)) }
     (isCurrent, wasCurrent, resumesAt, unheard) = (true, true, nil, .zero)
@@ -176,7 +179,8 @@ package struct LeaseState: Sendable {
     for camera in cameras.keys { follow(camera) }
   }
 
-  /// The store can't be heard. What it said may be old when it can be again: everybody gets a whole wait.
+  /// The store can't be reached. Its values may be old when it can be reached again, so each node's silence
+  /// is counted from zero.
   package mutating func lostStore() {
     if isCurrent { news.append(.store(isThere: false)) }
     (isCurrent, resumesAt) = (false, nil)
@@ -192,7 +196,7 @@ package struct LeaseState: Sendable {
     hasJoined = false
   }
 
-  /// Takes what another configuration has. Cameras that are not in it any more are released.
+  /// Takes another configuration. Cameras that are no longer in it are released.
   package mutating func become(_ new: Identity) {
     identity = new
     (told, looksAtAll) = ([], true)
@@ -203,7 +207,7 @@ package struct LeaseState: Sendable {
     for camera in lingering.keys where !new.movable.contains(camera) { lingering[camera] = nil }
   }
 
-  /// Another node's record of a camera that this node holds, or its own from before.
+  /// Follows another node's record of a camera that this node holds, or this node's own earlier record.
   mutating func follow(_ camera: String) {
     guard let epoch = held[camera], let record = cameras[camera]?.record, isCurrent else { return }
     if record.node == identity.node, record.instance == identity.instance {
@@ -219,7 +223,7 @@ package struct LeaseState: Sendable {
   /// The node that each camera was offered to.
   var pendingMove: [String: String] = [:]
 
-  /// Another process has taken this node's key: it may hold the same cameras.
+  /// Another process has taken this node's key, and may hold the same cameras.
   mutating func displace() {
     (hasJoined, held, lingering) = (false, [:], [:])
     news.append(.nameTaken)
@@ -231,7 +235,7 @@ package struct LeaseState: Sendable {
 
   // MARK: Time
 
-  /// Time has passed since the last step.
+  /// Counts the time that has passed since the last step.
   package mutating func step(_ time: Duration) {
     let time = min(time, LeaseTimes.longestStep)
     if !wasCurrent { alone += time }
@@ -254,7 +258,7 @@ package struct LeaseState: Sendable {
         changes += 1
       }
       if joinedFor >= times.gathering { countFree(time) }
-      // What does not come back from the store is not there. Others seem to stand still then too.
+      // Without its own key's renewals, this node has lost the store. Other nodes then seem silent too.
       if unheard >= times.beat * 2.5 { lostStore() }
     }
     for (camera, since) in lingering {
@@ -263,7 +267,8 @@ package struct LeaseState: Sendable {
     holdAlone()
   }
 
-  /// Cameras without an owner get older. Where there are none, there are none until something changes.
+  /// Counts how long cameras have been without an owner. Without such cameras, counting resumes only after a
+  /// change.
   mutating func countFree(_ time: Duration) {
     guard !freeFor.isEmpty || countedAt != changes else { return }
     countedAt = changes
@@ -273,15 +278,16 @@ package struct LeaseState: Sendable {
     looksAtAll = true
   }
 
-  /// The camera's new owner delivers its pictures.
+  /// Reports that the camera's new owner delivers its frames.
   package mutating func handedOver(_ camera: String) { lingering[camera] = nil }
 
-  /// Cameras that are kept on until their new owners deliver, with those.
+  /// Cameras that this node still serves until their new owners deliver, with those owners.
   package var handovers: [(camera: String, to: String)] {
     lingering.keys.compactMap { camera in cameras[camera]?.record.map { (camera, $0.node) } }
   }
 
-  /// A service whose store was never there serves all that it can: cameras are opened only where somebody looks.
+  /// A service that has never reached its store holds all cameras that it can: they are opened only when a
+  /// client requests them.
   mutating func holdAlone() {
     guard !wasCurrent, alone >= times.dead, !isLeaving else { return }
     for camera in identity.movable where held[camera] == nil { held[camera] = 0 }

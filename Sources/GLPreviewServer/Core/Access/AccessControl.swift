@@ -1,18 +1,19 @@
-// Decides what a client may do: from the configured secrets, the current logins, and the count of failed attempts.
+// Decides what a client may do, by the configured secrets, the current logins, and the number of failed
+// attempts.
 internal import HTTPTypes
 internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// The access state of a service, shared by all that let clients in. Grants of secrets, origins and host names that are no longer valid
-/// are revoked when that changes; while the service runs, also those of logins that expire.
+/// The access state of a service, shared by all protocols that admit clients. Grants are revoked when their
+/// secret, origin or host name is removed; while the service runs, also when their login expires.
 package final class AccessControl: Service, CustomStringConvertible {
   private struct State {
     var configuration: AccessConfiguration
     var credentials: Credentials
   }
 
-  /// A password that was right, as a digest, and the client that sent it.
+  /// A password that was accepted, as a digest, and the client that sent it.
   private struct AcceptedPassword: Hashable {
     let client: ClientGroup
     let digest: SecretDigest
@@ -57,8 +58,8 @@ package final class AccessControl: Service, CustomStringConvertible {
     }
   }
 
-  /// Replaces the secrets, origins and host names. Logins, answers and sessions end whose secret is not among the new ones, or has a
-  /// role too low, or that an origin or a host name allowed which is not listed any more.
+  /// Replaces the secrets, origins and host names. Ends logins, answers and sessions whose secret was removed
+  /// or now has a lower role, and those whose origin or host name is no longer listed.
   package func update(_ configuration: AccessConfiguration) {
     let credentials = Credentials(configuration)
     state.withLock { $0 = State(configuration: configuration, credentials: credentials) }
@@ -69,13 +70,13 @@ package final class AccessControl: Service, CustomStringConvertible {
   /// Starts a login, and returns the cookie's value.
   func logIn(_ role: Role, by credential: Credential) -> String {
     let cookie = sessions.begin(role, by: credential)
-    // The secrets may have been replaced since this one was checked.
+    // The secrets may have been replaced after this one was checked.
     let credentials = state.withLock { $0.credentials }
     sessions.endLost { credentials.role(of: $0) }
     return cookie
   }
 
-  /// Ends the answers and sessions that nothing allows any more.
+  /// Ends the answers and sessions that are no longer allowed.
   func revokeLost() {
     let lost = grants.revokeLost()
     guard !lost.isEmpty else { return }
@@ -96,7 +97,7 @@ package final class AccessControl: Service, CustomStringConvertible {
         revokeLost()
       }
     }
-    // A service that returns ends all others.
+    // When one service returns, ServiceLifecycle ends all others.
     try? await gracefulShutdown()
   }
 
@@ -104,13 +105,13 @@ package final class AccessControl: Service, CustomStringConvertible {
 
   package var configuration: AccessConfiguration { state.withLock { $0.configuration } }
 
-  /// The role that a secret grants. Wrong ones are counted; after too many, no password from that client is tried for
-  /// a while.
+  /// Returns the role that a secret grants. Wrong secrets are counted; after too many, no new password from
+  /// that client is checked for a while.
   ///
-  /// Clients that share an address with an attacker are not locked out: a right token is always accepted, because
-  /// tokens can't be guessed, and so is a password that was right from this address before.
+  /// Clients that share an address with an attacker are not locked out: a valid token is always accepted,
+  /// because tokens can't be guessed, and so is a password that was accepted from this address before.
   ///
-  /// - Throws: a `Problem` of status 429 after too many wrong secrets.
+  /// - Throws: a `Problem` with status 429 after too many wrong secrets.
   package func role(for client: ClientGroup, _ presented: PresentedCredentials) throws(Problem) -> Role? {
     let role = state.withLock { $0.credentials }.role(of: presented.credential)
     var password: AcceptedPassword?
@@ -135,28 +136,28 @@ package final class AccessControl: Service, CustomStringConvertible {
   }
 }
 
-/// Recent wrong secrets, by client. After ten within a minute, none is checked until the minute is over.
+/// Recent wrong secrets, by client. After ten within a minute, no secret is checked until the minute is over.
 final class FailedAttempts: Sendable {
   private struct Attempts {
     var count: Int
     let end: CaptureInstant
   }
 
-  /// Wrong secrets that are checked per period.
+  /// The number of wrong secrets that are checked per period.
   static let allowed = 10
-  /// How long attempts are remembered, from the first.
+  /// How long attempts count, from the first one on.
   static let period = Duration.seconds(60)
 
   private let attempts: Mutex<LRUCache<ClientGroup, Attempts>>
   private let now: @Sendable () -> CaptureInstant
 
-  /// Remembers at most `capacity` clients; the one idle longest is forgotten first.
+  /// Tracks at most `capacity` clients; the least recently used one is forgotten first.
   init(capacity: Int = 4096, now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }) {
     attempts = Mutex(LRUCache(capacity: capacity))
     self.now = now
   }
 
-  /// The seconds until secrets of `client` are checked again; nil if they are now.
+  /// Returns the seconds until secrets of `client` are checked again; nil if they are checked now.
   func secondsToWait(_ client: ClientGroup) -> Int? {
     let time = now()
     return attempts.withLock { attempts in

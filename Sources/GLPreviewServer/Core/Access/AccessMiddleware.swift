@@ -17,7 +17,7 @@ struct AccessMiddleware: ServiceMiddleware {
       if let granted = context.grantedRole { Sender(role: granted) } else if control.asksForCredentials {
         try sender(of: request, needed, context)
       } else { Sender(role: .control, credential: .notRequired) }
-    // A peer names the role of its own client, which may be lower than the peer's.
+    // A peer sends the role of its own client, which may be lower than the peer's.
     context.role = sender.role.map { role in request.peerRole.map { role.includes($0) ? $0 : role } ?? role }
     if let needed {
       guard let role = context.role else { return try unauthorized(request, context) }
@@ -39,17 +39,17 @@ struct AccessMiddleware: ServiceMiddleware {
     }
   }
 
-  /// The role that a request proved, and by what.
+  /// The role that a request proved, and its credential.
   private struct Sender {
     var role: Role?
-    /// Nil if another node has proved it.
+    /// Nil for requests through NATS, which are already authenticated, and without a valid secret.
     var credential: Credential?
 
-    /// A hash of the secret; nil if none was needed.
+    /// A hash of the secret; nil if none was used.
     var secret: Int? { credential.flatMap { $0 == .notRequired ? nil : $0.hashValue } }
   }
 
-  /// The sender's role: the highest that its cookie or its secret proves.
+  /// Returns the sender's role: the highest that its cookie or its secret proves.
   private func sender(of request: Request, _ needed: Role?, _ context: ServiceContext) throws -> Sender {
     let known =
       LoginCookie.values(in: request).lazy.compactMap { cookie in
@@ -73,7 +73,7 @@ struct AccessMiddleware: ServiceMiddleware {
     return known
   }
 
-  /// The credentials of a request; nil if it has none.
+  /// Returns the credentials of a request; nil if it has none.
   private func presentedCredentials(in request: Request, _ rule: RouteRule) -> PresentedCredentials? {
     if let authorization = request.headers[.authorization] {
       return PresentedCredentials(authorization: authorization)
@@ -91,7 +91,7 @@ struct AccessMiddleware: ServiceMiddleware {
     // One header field per scheme, because browsers read only the first scheme in a field.
     response.headers.append(HTTPField(name: .wwwAuthenticate, value: #"Bearer realm="glpreview""#))
     // Pages that log in themselves, like the dashboard, must not trigger the browser's password dialog. An
-    // EventSource can't send X-Requested-With, but nobody types its URL.
+    // EventSource can't send X-Requested-With, but users don't open its URL in a browser.
     if request.headers[named: "X-Requested-With"] == nil, request.headers[.accept] != "text/event-stream" {
       response.headers.append(
         HTTPField(name: .wwwAuthenticate, value: #"Basic realm="glpreview", charset="UTF-8""#))
@@ -113,17 +113,18 @@ extension Request {
 }
 
 extension ServiceContext {
-  /// What the log says of a client that was refused. Each protocol's lines have these fields, for fail2ban and the like.
+  /// Returns the log fields of a refused client. All protocols log the same fields, for fail2ban and similar
+  /// tools.
   func metadata(ofRefused request: Request) -> Logger.Metadata {
     ["client": "\(clientAddress)", "request": "\(request.method) \(URLToken.redacted(request.uri.string))"]
   }
 }
 
 extension RouteRule {
-  /// The role that `request` needs; nil for none.
+  /// Returns the role that `request` needs; nil for none.
   fileprivate func role(for request: Request) -> Role? {
     guard case .everybodyWithoutQuery? = access else { return role(for: request.method) }
-    // The router finds the page at `//` as well.
+    // The router maps `//` to the same page.
     return request.uri.path == "/" && (request.uri.query ?? "").isEmpty ? nil : .read
   }
 }

@@ -1,27 +1,28 @@
-// All middlewares that a request passes before a route, in their required order.
+// The middlewares that a request passes before its route, in the required order.
 package import Hummingbird
 
-/// The middlewares of a service, and its login.
+/// The middlewares of a service, and its login routes.
 package struct AccessMiddlewares: Sendable {
   package let configuration: ServerConfiguration
   /// The secrets, which can be updated later.
   package let control: AccessControl
-  /// Counts requests, beside those by RTSP.
+  /// Counts HTTP requests; shared with RTSP.
   package let limiter: RateLimiter
 
   package init(configuration: ServerConfiguration, control: AccessControl, limiter: RateLimiter) {
     (self.configuration, self.control, self.limiter) = (configuration, control, limiter)
   }
 
-  /// Adds the middlewares, and the login to `routes` of the router. Routes added later are behind them.
+  /// Adds the middlewares to the router, and the login to `routes`. Routes added later are behind the
+  /// middlewares.
   package func add(to router: Router<ServiceContext>, _ routes: ServiceRoutes) {
     let (limits, isSecure) = (configuration.limits, configuration.tls != nil)
-    // Outermost: middlewares that add fields to every answer, including refusals, which are made from errors just
-    // inside.
+    // Outermost: the middlewares that add fields to every answer, including errors, which the next one
+    // converts to answers.
     router.add(middleware: SecurityHeadersMiddleware(isSecure: isSecure))
     router.add(middleware: CrossOriginMiddleware(control: control))
     router.add(middleware: ProblemMiddleware())
-    // Cheapest first. Rate limits count an attempt to guess a secret before the secret is checked.
+    // The cheapest come first. Rate limits count an attempt to guess a secret before the secret is checked.
     let probes = RateLimiter(requestsPerSecond: limits.requestsPerSecond)
     router.add(middleware: RateLimitMiddleware(limiter: limiter, probes: probes))
     router.add(middleware: HostMiddleware(control: control))

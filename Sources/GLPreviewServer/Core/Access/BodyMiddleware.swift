@@ -1,14 +1,14 @@
-// Limits request bodies in type and size, and asks for those whose client waits to be asked.
+// Limits request bodies in type and size, and sends `100 Continue` to clients that wait for it.
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 internal import NIOCore
 internal import NIOHTTPTypes
 
-/// Rejects bodies that are too large, and bodies of requests that change something in other formats than JSON and
-/// those of the route. A body that can't be read completely is the client's error.
+/// Rejects bodies that are too large, and bodies of changing requests unless their format is JSON or one of
+/// the route's formats. A body that can't be read completely is a client error.
 ///
-/// Forms of other sites can send text and forms here, but none of these formats without asking first (CORS).
+/// Pages of other sites can send text and forms without a CORS preflight, but none of these formats.
 struct BodyMiddleware: ServiceMiddleware {
   let maximumBytes: Int
 
@@ -39,7 +39,7 @@ struct BodyMiddleware: ServiceMiddleware {
   }
 }
 
-/// A body while it is read: limited in size, and complete or an error.
+/// The body while it is read: limited in size, and either complete or an error.
 private struct BoundedBody: AsyncSequence, Sendable {
   let body: RequestBody
   let maximumBytes: Int
@@ -56,7 +56,7 @@ private struct BoundedBody: AsyncSequence, Sendable {
       return part
     }
 
-    /// Errors here come from an invalid chunk, or from a client that has disconnected.
+    /// Reads a part. Errors come from an invalid chunk, or from a client that has disconnected.
     private mutating func nextPart() async throws -> ByteBuffer? {
       do {
         return try await body.next()
@@ -73,10 +73,10 @@ private struct BoundedBody: AsyncSequence, Sendable {
   }
 }
 
-/// Sends `100 Continue`, for which curl and others otherwise wait one second.
+/// Sends `100 Continue`, for which curl and other clients otherwise wait one second.
 ///
-/// It is the last middleware, so that rejected requests are never asked for their body. It is not a handler of the
-/// connection, because that sees a request while earlier ones are still being answered.
+/// This is the last middleware, so that rejected requests are never asked for their body. It is not a channel
+/// handler, because that sees a request while earlier ones are still being answered.
 struct ContinueMiddleware: ServiceMiddleware {
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     if request.headers[.expect]?.lowercased() == "100-continue" {

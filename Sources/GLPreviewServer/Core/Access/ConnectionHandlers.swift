@@ -1,9 +1,9 @@
-// What a connection goes through beside Hummingbird: limits per client, and deadlines.
+// Channel handlers of a connection besides Hummingbird's: limits per client, and deadlines.
 package import NIOCore
 package import NIOHTTPTypes
 internal import Synchronization
 
-/// Counts a new connection and closes it if the client has too many.
+/// Counts a new connection, and closes it if the client has too many.
 package final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
   package typealias InboundIn = HTTPRequestPart
 
@@ -16,7 +16,7 @@ package final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHa
   }
 }
 
-/// Counts connections per client. The server limits the total itself, by not accepting more.
+/// Counts connections per client. The server limits the total number itself, by not accepting more.
 package final class ConnectionLimiter: Sendable {
   private let capacity: Int
   private let connections = Mutex<[ClientGroup: Int]>([:])
@@ -26,8 +26,8 @@ package final class ConnectionLimiter: Sendable {
 
   /// Counts a connection until it is closed.
   ///
-  /// - Returns: false if it exceeds the limit and must be closed at once. Connections to a local socket are not
-  ///   counted, because the proxy in front of us makes all of them.
+  /// - Returns: false if it exceeds the limit and must be closed at once. Connections to a Unix socket are
+  ///   not counted, because the proxy in front of the service makes all of them.
   func admits(_ channel: any Channel) -> Bool {
     let client = ClientGroup(channel.remoteAddress?.ipAddress ?? "unix")
     guard !client.isLocal else { return true }
@@ -36,7 +36,7 @@ package final class ConnectionLimiter: Sendable {
     return true
   }
 
-  /// The number of connections of `client`.
+  /// Returns the number of connections of `client`.
   func count(of client: ClientGroup) -> Int { connections.withLock { $0[client] ?? 0 } }
 
   func enter(_ client: ClientGroup) -> Bool {
@@ -56,8 +56,9 @@ package final class ConnectionLimiter: Sendable {
   }
 }
 
-/// Closes connections whose request is never completed. A body must arrive within a time limit; after the answer has
-/// been sent, within a shorter one and few bytes (nginx's `client_body_timeout` and `lingering_close`).
+/// Closes connections whose request is never completed. A body must arrive within a time limit. After the
+/// answer has been sent, a shorter time and a number of bytes limit the rest (nginx's `client_body_timeout`
+/// and `lingering_close`).
 package final class BodyDeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
   package typealias InboundIn = HTTPRequestPart
   package typealias OutboundIn = HTTPResponsePart
@@ -67,7 +68,7 @@ package final class BodyDeadlineHandler: ChannelDuplexHandler, RemovableChannelH
   private let lingeringBytes: Int
   /// Runs while a body is incomplete.
   private var timer: Scheduled<Void>?
-  /// Requests that have begun and are not fully answered. With pipelining there may be several.
+  /// The number of requests that have begun and are not fully answered; with pipelining there may be several.
   private var unanswered = 0
   private var unreadBytes = 0
 

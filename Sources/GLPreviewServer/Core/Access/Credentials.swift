@@ -4,7 +4,7 @@ internal import FoundationEssentials
 package enum PresentedCredentials: Sendable, Hashable {
   case token(String)
   case user(String, password: String)
-  /// A field that can't be parsed.
+  /// A header field that can't be parsed.
   case nothing
 
   /// Parses the `Authorization` field of a request.
@@ -24,7 +24,7 @@ package enum PresentedCredentials: Sendable, Hashable {
     }
   }
 
-  /// What it proves if it is right; nil for a field that can't be parsed.
+  /// The credential to check; nil for a field that can't be parsed.
   package var credential: Credential? {
     switch self {
     case .token(let token): .token(SecretDigest(of: token))
@@ -40,7 +40,8 @@ extension Credential {
 
 /// The roles of all configured secrets.
 ///
-/// Response times reveal nothing: digests are compared in constant time, and the whole list is always searched.
+/// Response times reveal nothing: digests are compared in constant time, and the whole list is always
+/// searched.
 struct Credentials: Sendable {
   private struct Entry: Sendable {
     let digest: SecretDigest
@@ -57,7 +58,7 @@ struct Credentials: Sendable {
     }
   }
 
-  /// The role that a token or a user's password grants; nil if it grants none.
+  /// Returns the role that a token or a user's password grants; nil if it grants none.
   func role(of credential: Credential?) -> Role? {
     switch credential {
     case .token(let digest): Self.role(of: digest, among: tokens)

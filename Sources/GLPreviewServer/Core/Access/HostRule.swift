@@ -1,5 +1,6 @@
-// Which hosts and origins requests may name. A foreign page can point its own name at our address (DNS rebinding), and
-// browsers then treat us as that site. Only the Host field reveals it.
+// The host names and origins that requests may use. A foreign page can point its own host name to the
+// service's address (DNS rebinding), and browsers then treat the service as that site. Only the Host field
+// reveals it.
 internal import Glibc
 internal import HTTPTypes
 internal import Hummingbird
@@ -7,11 +8,11 @@ internal import HummingbirdCore
 
 /// The host names that a service accepts.
 struct HostRule: Sendable {
-  /// The listening address and the machine's name, which need no configuration.
+  /// The host in `bind` and the machine's name, which need no configuration.
   private let names: Set<String>
   private let allowsUnknown: Bool
 
-  /// `machine` is also accepted with `.local` appended, for mDNS.
+  /// Creates a rule. `machine` is also accepted with `.local` appended, for mDNS.
   init(_ bind: ListenAddress, machine: String? = Self.machineName) {
     var names: Set = ["localhost"]
     if case .host(let name, _) = bind { names.insert(name.lowercased()) }
@@ -20,23 +21,24 @@ struct HostRule: Sendable {
       if !machine.contains(".") { names.insert(machine + ".local") }
     }
     self.names = names
-    // Browsers can't open sockets in the file system; the proxy in front of one knows its own names.
+    // Browsers can't open Unix sockets; the proxy in front of one knows its own names.
     allowsUnknown = if case .unix = bind { true } else { false }
   }
 
-  /// Whether every request may use the host name `host`.
+  /// Returns whether every request may use the host name `host`.
   func knows(_ host: HostName) -> Bool {
     host.isAddress || names.contains(host.text) || host.text.hasSuffix(".localhost")
   }
 
-  /// Whether a request may use the host name `host`. `allowed` are the configured names; `*` allows all.
+  /// Returns whether a request may use the host name `host`. `allowed` are the configured names; `*` allows
+  /// all.
   func allows(_ host: HostName, or allowed: [String]) -> Bool { knows(host) || isIn(allowed, host.text) }
 
   private func isIn(_ allowed: [String], _ host: String) -> Bool {
     allowed.isEmpty ? allowsUnknown : allowed.contains { $0 == "*" || $0.lowercased() == host }
   }
 
-  /// Whether a request of this site is allowed, as `HostMiddleware` decides it.
+  /// Returns whether a request of this site is still allowed, by the rules of `HostMiddleware`.
   func allows(_ site: RequestSite, by configuration: AccessConfiguration) -> Bool {
     guard site.host.map({ isIn(configuration.allowedHosts, $0) }) ?? true else { return false }
     guard let origin = site.origin.map({ RequestOrigin($0) }) else { return true }
@@ -51,12 +53,12 @@ struct HostRule: Sendable {
   }
 }
 
-/// The host of a `Host` field: a name or an address, lower-case, without the port.
+/// The host of a `Host` field: a name or an address in lower case, without the port.
 struct HostName: Sendable, Hashable {
   let text: String
   let isAddress: Bool
 
-  /// Nil unless `authority` is `HOST[:PORT]`, because parsers could disagree about anything else.
+  /// Nil unless `authority` is `HOST[:PORT]`, because parsers could disagree about any other form.
   init?(_ authority: String) {
     let isBracketed = authority.hasPrefix("[")
     guard
@@ -93,16 +95,17 @@ struct RequestOrigin: Sendable, Hashable {
     authority = halves.count == 2 ? String(halves[1]) : ""
   }
 
-  /// Whether the origin has this host and port. The scheme is ignored, because a proxy may terminate TLS.
+  /// Returns whether the origin has this host and port. The scheme is ignored, because a proxy may terminate
+  /// TLS.
   func isAt(_ host: String) -> Bool {
     let place = withoutUsualPort(authority)
     return !place.isEmpty && place == withoutUsualPort(host.lowercased())
   }
 
-  /// Whether `origins` contains it by name.
+  /// Returns whether `origins` contains it by name.
   func isNamed(in origins: [String]) -> Bool { origins.contains { $0 != "*" && $0.lowercased() == text } }
 
-  /// Whether `origins` contains it, or `*`.
+  /// Returns whether `origins` contains it, or `*`.
   func isIn(_ origins: [String]) -> Bool { origins.contains { $0 == "*" || $0.lowercased() == text } }
 
   private func withoutUsualPort(_ host: String) -> Substring {
@@ -113,15 +116,16 @@ struct RequestOrigin: Sendable, Hashable {
 
 /// Admits requests that are meant for this service and come from allowed pages.
 ///
-/// Reads are checked too: with a host name that resolves to our address (DNS rebinding), a foreign page could read
-/// every picture.
+/// Reads are checked too: with a host name that resolves to the service's address (DNS rebinding), a foreign
+/// page could read every picture.
 struct HostMiddleware: ServiceMiddleware {
   let control: AccessControl
 
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     let configuration = control.configuration
     var context = context
-    // Only HTTP/1.0 requests lack a Host, and no browser sends those. A second Host stays among the fields.
+    // Only HTTP/1.0 requests lack a Host, and browsers do not send those. A second Host remains among the
+    // fields.
     if let host = request.head.authority {
       guard let name = HostName(host), request.headers[named: "Host"] == nil else {
         throw Problem(.badRequest, "a request must have exactly one Host field, HOST or HOST:PORT")
@@ -142,11 +146,11 @@ struct HostMiddleware: ServiceMiddleware {
   ) throws(Problem) {
     let origin = request.headers[.origin].map { RequestOrigin($0) }
     let isOwn = origin.map { $0.isAt(request.head.authority ?? "") } ?? true
-    // This field tells which site made the request, even if the request has no Origin field.
+    // This field reveals the site that made the request, even if the request has no Origin field.
     guard !isOwn || request.headers[named: "Sec-Fetch-Site"] == "cross-site" else { return }
-    // Browsers let any page open a WebSocket and read it.
+    // Browsers let pages of any origin open a WebSocket and read it.
     site.isChange = request.method.changesSomething || request.asksForWebSocket
-    // `*` only allows reading: with a change, a browser would also send its user's password.
+    // `*` only allows reading: with a change, a browser would also send the user's password.
     if let origin, site.isChange ? origin.isNamed(in: allowed) : origin.isIn(allowed) {
       site.origin = origin.text
     } else if site.isChange {
@@ -158,10 +162,10 @@ struct HostMiddleware: ServiceMiddleware {
   }
 }
 
-/// Cross-origin resource sharing (Fetch Standard, 3.2), for fully named origins.
+/// Cross-origin resource sharing (Fetch Standard, 3.2), for the configured origins.
 ///
-/// Preflight requests (OPTIONS) are answered before authentication, because they carry no credentials. Cookies are
-/// never allowed: pages of other origins use a token.
+/// Preflight requests (OPTIONS) are answered before authentication, because they carry no credentials.
+/// Cookies are never allowed: pages of other origins use a token.
 struct CrossOriginMiddleware: ServiceMiddleware {
   let control: AccessControl
 
@@ -189,7 +193,7 @@ struct CrossOriginMiddleware: ServiceMiddleware {
     return Response(status: .noContent, headers: fields)
   }
 
-  /// Caches must store an answer separately per origin.
+  /// Adds `Vary`, so that caches store an answer separately per origin.
   private func varied(_ response: Response) -> Response {
     var response = response
     response.headers.append(HTTPField(name: .vary, value: "Origin"))

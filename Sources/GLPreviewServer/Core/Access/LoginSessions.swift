@@ -11,16 +11,16 @@ final class LoginSessions: Sendable {
 
   private struct Login {
     let role: Role
-    /// The secret that it was made with.
+    /// The secret that was used for the login.
     let credential: Credential
     let expiry: CaptureInstant
   }
 
-  // By digest: reading this memory reveals no cookie, and look-up times reveal nothing about one.
+  // Keyed by digest: reading this memory reveals no cookie, and lookup times reveal nothing about one.
   private let logins: Mutex<LRUCache<Credential, Login>>
   private let now: @Sendable () -> CaptureInstant
 
-  /// Keeps at most `capacity` logins; a further one ends the least recently used.
+  /// Keeps at most `capacity` logins; one more ends the least recently used login.
   init(capacity: Int = 1024, now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }) {
     logins = Mutex(LRUCache(capacity: capacity))
     self.now = now
@@ -34,7 +34,7 @@ final class LoginSessions: Sendable {
     return cookie
   }
 
-  /// The role of a cookie; nil if it is unknown or expired.
+  /// Returns the role of a cookie; nil if it is unknown or expired.
   func role(cookie: String) -> Role? { role(of: Credential(cookie: cookie)) }
 
   func role(of credential: Credential) -> Role? {
@@ -47,7 +47,7 @@ final class LoginSessions: Sendable {
 
   func end(cookie: String) { logins.withLock { $0.removeValue(for: Credential(cookie: cookie)) } }
 
-  /// Ends the logins whose secret does not grant the same role any more.
+  /// Ends the logins whose secret no longer grants the same role.
   func endLost(_ roleOf: @Sendable (Credential) -> Role?) {
     logins.withLock { logins in logins.removeAll { roleOf($0.credential) != $0.role } }
   }
@@ -55,20 +55,20 @@ final class LoginSessions: Sendable {
 
 /// A cookie that scripts can't read and other sites can't send.
 ///
-/// Browsers send a host's cookies to all of its ports, so the name contains the port: two services on one machine do
-/// not log each other's users out. Over TLS the cookie is `Secure`, and its name begins with `__Host-`, so that no
-/// other host and no page without TLS can set it.
+/// Browsers send a host's cookies to all of its ports, so the name contains the port: two services on one
+/// machine do not end each other's logins. Over TLS the cookie is `Secure`, and its name begins with
+/// `__Host-`, so that no other host and no page without TLS can set it.
 enum LoginCookie {
   private static let prefix = "glpreview-"
   private static let securePrefix = "__Host-glpreview-"
 
-  /// The values of the cookie in `request`, the TLS one first.
+  /// Returns the values of the cookie in `request`, the one for TLS first.
   static func values(in request: Request) -> [String] {
     let port = port(of: request)
     return [securePrefix + port, prefix + port].compactMap { request.cookies[$0]?.value }
   }
 
-  /// The `Set-Cookie` field of an answer to `request`. An empty value deletes the cookie.
+  /// Returns the `Set-Cookie` field of an answer to `request`. An empty value deletes the cookie.
   static func field(_ value: String, seconds: Int, for request: Request, speaksTLS: Bool) -> String {
     let isSecure = speaksTLS || isSecureBefore(us: request)
     let name = (isSecure ? securePrefix : prefix) + port(of: request)
@@ -76,8 +76,8 @@ enum LoginCookie {
       "\(name)=\(value); HttpOnly; SameSite=Strict; Path=/; Max-Age=\(seconds)\(isSecure ? "; Secure" : "")"
   }
 
-  /// Whether a proxy reports that the client used TLS. The report needs no proof: a client that forges it only gets a
-  /// cookie that its own browser does not send.
+  /// Returns whether a proxy reports that the client used TLS. The report is not verified: a client that
+  /// forges it only gets a cookie that its own browser does not send.
   private static func isSecureBefore(us request: Request) -> Bool {
     let first = request.headers[named: "X-Forwarded-Proto"]?.prefix { $0 != "," }
     if let first { return first.lowercased() == "https" }
@@ -85,7 +85,7 @@ enum LoginCookie {
     return hop?.contains("proto=https") == true
   }
 
-  /// The port in the browser's request, if it contains one.
+  /// Returns the port in the browser's request; `0` if it contains none.
   private static func port(of request: Request) -> String {
     let host = request.head.authority ?? ""
     guard let colon = host.lastIndex(of: ":"), !host[colon...].contains("]") else { return "0" }

@@ -1,10 +1,10 @@
-// What all answers have in common: errors become problems, and header fields tell browsers what pages may do.
+// Common handling of all answers: errors become problems, and header fields restrict what pages may do.
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 internal import Logging
 
-/// Turns every error into `application/problem+json`.
+/// Converts every error to `application/problem+json`.
 struct ProblemMiddleware: ServiceMiddleware {
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     do {
@@ -19,7 +19,7 @@ struct ProblemMiddleware: ServiceMiddleware {
       if let error = error as? any HTTPResponseError {
         return try error.response(from: request, context: context)
       }
-      // The error stays in the log, because it may name files and addresses.
+      // Only the log contains the error, because it may name files and addresses.
       context.logger.error(
         "request failed", metadata: metadata(of: request, Redaction.message("\(error)")))
       return try answer(
@@ -34,7 +34,7 @@ struct ProblemMiddleware: ServiceMiddleware {
 
   private func answer(_ problem: Problem, _ request: Request, _ context: ServiceContext) throws -> Response {
     var response = try problem.response(from: request, context: context)
-    // A body after a HEAD answer would be taken for the next answer.
+    // A client would take a body after a HEAD answer for the next answer.
     if request.method == .head {
       response.headers[.contentLength] = response.body.contentLength.map(String.init)
       response.body = ResponseBody()
@@ -45,10 +45,10 @@ struct ProblemMiddleware: ServiceMiddleware {
 
 /// Adds the header fields that protect against browser-based attacks.
 ///
-/// Pages and data are restricted to our own origin. Pictures and streams may be embedded in any page's `<img>` or
-/// frame, as users do in home automation and printer front ends. They have no `Cross-Origin-Resource-Policy`:
-/// `same-origin` would break those pages, and `cross-origin` would admit them to pages that are isolated to get exact
-/// timers, which could read pictures that they may only show.
+/// Pages and data are restricted to the service's own origin. Pictures and streams may be embedded in any
+/// page's `<img>` or frame, as users do in home automation and printer front ends. They have no
+/// `Cross-Origin-Resource-Policy`: `same-origin` would break those pages. `cross-origin` would admit pictures
+/// to cross-origin isolated pages, whose exact timers could be used to read pictures that they may only show.
 struct SecurityHeadersMiddleware: ServiceMiddleware {
   /// The dashboard's policy: its own files and pictures, nothing from other origins.
   private static let pagePolicy =
@@ -64,7 +64,7 @@ struct SecurityHeadersMiddleware: ServiceMiddleware {
     response.headers[.xContentTypeOptions] = "nosniff"
     response.headers[named: "Referrer-Policy"] = "no-referrer"
     if isSecure { response.headers[.strictTransportSecurity] = "max-age=31536000" }
-    // Browsers replace cached fields with those of a 304: the page would then have the data policy.
+    // Browsers replace cached fields by those of a 304, which would give the page the data policy.
     guard response.status != .notModified else { return response }
     let type = response.headers[.contentType] ?? ""
     guard !type.hasPrefix("image/"), !type.hasPrefix("multipart/x-mixed-replace") else { return response }

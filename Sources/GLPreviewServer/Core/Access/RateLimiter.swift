@@ -13,7 +13,7 @@ package final class RateLimiter: Sendable {
 
   private struct State {
     var buckets: [ClientGroup: Bucket] = [:]
-    /// Shared by all clients beyond the capacity.
+    /// The bucket of all clients beyond the capacity.
     var others: Bucket
     var nextSweep = CaptureInstant.start
   }
@@ -24,8 +24,8 @@ package final class RateLimiter: Sendable {
   private let now: @Sendable () -> CaptureInstant
   private let state: Mutex<State>
 
-  /// `rate` is sustained: bursts may be twice as many, at least two. `capacity` clients are counted separately; the
-  /// others share one bucket.
+  /// Creates a limiter. `rate` is the sustained rate: bursts may have twice as many requests, at least two.
+  /// `capacity` clients are counted separately; all others share one bucket.
   init(
     requestsPerSecond rate: Double, capacity: Int = 4096,
     now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }
@@ -37,7 +37,7 @@ package final class RateLimiter: Sendable {
     state = Mutex(State(others: Bucket(tokens: burst, time: now())))
   }
 
-  /// Counts a request. Nil if it is allowed; otherwise the seconds until the next one is.
+  /// Counts a request. Returns nil if it is allowed; otherwise the seconds until the next one is.
   package func secondsToWait(_ client: ClientGroup) -> Int? {
     let time = now()
     return state.withLock { state in
@@ -63,8 +63,8 @@ package final class RateLimiter: Sendable {
     min(burst, bucket.tokens + (time - bucket.time) / .seconds(1) * rate)
   }
 
-  /// Forgets full buckets, which hold no information. At most once a second, so that many clients cost no more than a
-  /// few.
+  /// Forgets full buckets, which hold no information, at most once a second, so that many clients cost little
+  /// more than a few.
   private func makeRoom(_ state: inout State, _ time: CaptureInstant) {
     guard state.buckets.count >= capacity, time >= state.nextSweep else { return }
     state.nextSweep = time + .seconds(1)
@@ -75,13 +75,14 @@ package final class RateLimiter: Sendable {
 /// Rejects clients with too many requests: 429 with `Retry-After`.
 struct RateLimitMiddleware: ServiceMiddleware {
   let limiter: RateLimiter
-  /// Counts the requests of supervisors, which may come from the address of a busy client: 429 would read as a service that is down.
+  /// Counts the requests of supervisors, which may come from the address of a busy client: they would treat
+  /// 429 as a failed service.
   let probes: RateLimiter
 
   private static let probed: Set<String> = ["/healthz", "/health", "/readyz"]
 
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
-    // All clients of a proxy come through a local socket; the proxy can tell them apart, we can't.
+    // All clients of a proxy come through a Unix socket; only the proxy can distinguish them.
     let limiter = Self.probed.contains(request.uri.path) ? probes : limiter
     if !context.client.isLocal, let seconds = limiter.secondsToWait(context.client) {
       throw Problem.busy(.tooManyRequests, "too many requests from this client", retryAfter: seconds)

@@ -2,7 +2,7 @@
 internal import Glibc
 package import NIOSSL
 
-/// The TLS configuration of a service, version 1.2 or later.
+/// The TLS configuration of a service, for version 1.2 or later.
 package struct TLSSetup: Sendable {
   package let configuration: TLSConfiguration
   /// Problems that do not prevent the start, such as an expired certificate.
@@ -33,11 +33,12 @@ package struct TLSSetup: Sendable {
     var configuration = TLSConfiguration.makeServerConfiguration(
       certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
     configuration.minimumTLSVersion = .tlsv12
-    // For TLS 1.2, only cipher suites with forward secrecy and authenticated encryption; TLS 1.3 has no others.
+    // For TLS 1.2, only cipher suites with forward secrecy and authenticated encryption; all of TLS 1.3's are
+    // of this kind.
     configuration.cipherSuites = "ECDHE+AESGCM:ECDHE+CHACHA20"
     configuration.applicationProtocols = ["http/1.1"]
     do {
-      // Checks that key and certificate match, in the same way as the server.
+      // Checks that key and certificate match, as the server does.
       _ = try NIOSSLContext(configuration: configuration)
     } catch {
       throw TLSError(

@@ -1,13 +1,13 @@
-// Tokens in URLs, for players that can't send header fields, and how logs omit them.
+// Tokens in URLs, for players that can't send header fields, and their removal from logs.
 internal import HTTPTypes
 internal import HummingbirdCore
 internal import NIOCore
 
-/// `?token=SECRET`.
+/// The parameter `token=SECRET` of a URL.
 enum URLToken {
   static func token(in uri: URI) -> String? { uri.queryParameters["token"].map(String.init) }
 
-  /// The URL with `***` in place of a token, for logs.
+  /// Returns the URL with `***` in place of a token, for logs.
   static func redacted(_ url: String) -> String {
     edited(url) { pair in
       let name = pair.prefix { $0 != "=" }
@@ -15,12 +15,12 @@ enum URLToken {
     }
   }
 
-  /// The URL without a token.
+  /// Returns the URL without a token.
   static func removed(from url: String) -> String {
     edited(url) { isToken($0.prefix { $0 != "=" }) ? nil : $0 }
   }
 
-  /// In any case: even a misspelt parameter may contain a secret.
+  /// Ignores case, because even a misspelt parameter may contain a secret.
   private static func isToken(_ name: Substring) -> Bool {
     String(name).percentDecoded.lowercased() == "token"
   }
@@ -34,10 +34,11 @@ enum URLToken {
 }
 
 extension Response {
-  /// The media type of playlists, each of whose URIs has one question mark. Nothing else in them has one.
+  /// The media type of playlists. Each URI in a playlist contains exactly one question mark, and no other
+  /// text contains one.
   package static let playlist = "application/vnd.apple.mpegurl"
 
-  /// The answer; of a playlist, with the token of its own URL in its URIs.
+  /// Returns the answer; in a playlist, the token of the request's URL is added to all URIs.
   func carryingToken(of request: Request) -> Response {
     guard headers[.contentType] == Self.playlist,
       let token = request.uri.query?.split(separator: "&").first(where: { $0.hasPrefix("token=") })

@@ -1,5 +1,5 @@
-// Which cameras of the configuration are served here: those of this node, and those that it holds a lease for. Changes of
-// either are applied one after another.
+// Selects the cameras of the configuration that this node serves: its fixed cameras, and those whose leases
+// it holds. Changes of the configuration and of leases are applied one after the other.
 internal import Logging
 
 package final class CameraAssignment: Sendable {
@@ -16,7 +16,7 @@ package final class CameraAssignment: Sendable {
     var served: ServerConfiguration { configuration.served(at: name, holding: held) }
   }
 
-  /// `name` is this node's name.
+  /// `name` is the name of this node.
   init(_ configuration: ServerConfiguration, name: String, _ registry: CameraRegistry, logger: Logger) {
     (self.registry, self.logger) = (registry, logger)
     state = Watched(State(configuration: configuration, name: name))
@@ -24,7 +24,7 @@ package final class CameraAssignment: Sendable {
 
   /// Switches to another configuration. `swapping` is called at the moment of the switch.
   ///
-  /// - Throws: as `CameraRegistry.apply`; nothing is changed then.
+  /// - Throws: the errors of `CameraRegistry.apply`; nothing is changed then.
   package func apply(_ configuration: ServerConfiguration, name: String, swapping: () -> Void) async throws {
     try await alone { state in
       (state.configuration, state.name) = (configuration, name)
@@ -33,8 +33,9 @@ package final class CameraAssignment: Sendable {
     }
   }
 
-  /// Serves the cameras that this node holds a lease for, and gives back those that it does not hold any more. A camera
-  /// that can't be added, because its picture for `avatar` is missing, is told in the log and not served.
+  /// Serves the cameras whose leases this node holds, and removes those whose leases it no longer holds. If a
+  /// camera can't be added, because its `avatar` picture is missing, the error is logged and nothing is
+  /// changed.
   package func hold(_ cameras: Set<String>) async {
     do {
       try await alone {

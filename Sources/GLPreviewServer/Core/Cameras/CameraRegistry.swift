@@ -1,4 +1,4 @@
-// What a service serves, by name: one session for all cameras, a preview per view, and the scenes.
+// The served objects by name: one session for all cameras, a preview per view, and the scenes.
 internal import HTTPTypes
 internal import Logging
 internal import Synchronization
@@ -6,24 +6,24 @@ internal import Synchronization
 /// The cameras, views and scenes of a running service.
 package final class CameraRegistry: Sendable {
   package let session: PreviewSession
-  /// The budget for everything that is decoded, drawn, encoded and cached.
+  /// The memory budget for everything that is decoded, drawn, encoded and cached.
   package let budget: MemoryBudget
   let limits: ServiceLimits
   package let patience: ServicePatience
   private let logger: Logger
   private let makeSource: SourceMaker
   private let state: Watched<ServedState>
-  /// The grants of all views that are shown for longer than a moment. A view that may not be shown any more loses them before the
-  /// change that forbids it is over.
+  /// The grants of all views that are shown for longer than one answer. When a change forbids a view, its
+  /// grants are revoked before the change completes.
   package let grants: Grants<ViewRight>
-  /// Names of sources and previews in the session are unique, because a new camera may take over the name of an old
-  /// one.
+  /// A counter for unique names of sources and previews in the session, because a new camera may take over
+  /// the name of an old one.
   private let names = Atomic<Int>(0)
 
-  /// Creates a source from its text, name and options; replaced by tests.
+  /// Creates a source from its text, name and options; tests replace it.
   package typealias SourceMaker = @Sendable (String, String, SourceOptions) -> SessionSource
 
-  /// Opens only the fallback pictures of cameras.
+  /// Creates the registry. Opens only the fallback pictures of cameras.
   ///
   /// - Throws: `SessionError`; `SourceError` if a picture can't be read.
   init(
@@ -60,15 +60,15 @@ package final class CameraRegistry: Sendable {
   ///
   /// - Throws: `WordError`; the errors of getting a frame, whose size is needed.
   package func check(_ view: ViewConfiguration, of target: ServedPreview) async throws {
-    // A frame of any age will do, or the fallback.
+    // A frame of any age is sufficient, or the fallback.
     let request = SnapshotRequest(.newest(maxAge: .seconds(3600)), timeout: patience.snapshot)
     try check(view, at: try await target.preview.moment(request))
   }
 
-  /// The same for a moment that is there already.
+  /// Rejects a view that can't be drawn from a frame that is already available, or is too large.
   func check(_ view: ViewConfiguration, at moment: SourceMoment) throws(WordError) {
     if let reference = moment.size { _ = try view.visiblePart(of: reference) }
-    // The whole frame has the frame's size; a crop is in pixels of the reference size.
+    // An uncropped view has the frame's size; a crop is in pixels of the reference size.
     let size = (view.isCropped ? nil : moment.frameSize) ?? moment.size ?? Size(width: 640, height: 360)
     _ = try RenderPlanner(maximumPixels: limits.pixels).size(of: view, in: size)
   }
@@ -97,20 +97,21 @@ package final class CameraRegistry: Sendable {
     "\(word)-\(names.add(1, ordering: .relaxed).newValue)"
   }
 
-  /// A preview for a view that is not served. The caller removes it from the session when it is no longer needed.
+  /// Creates a preview for a view that is not served. The caller removes it from the session when it is no
+  /// longer needed.
   func makeAdHocPreview(_ view: ViewConfiguration, of target: ServedPreview) throws -> Preview {
     try session.addPreview(
       view.named(nextName("view")), of: target.source, updateEvery: target.served.updateEvery
     ).preview
   }
 
-  // MARK: Looking up
+  // MARK: Lookup
 
   package var served: ServedState { state.value }
 
-  /// Waits until something else is served than after `known` changes.
+  /// Waits until the state changes after the one with `known` changes.
   ///
-  /// - Returns: what is served then, or at `deadline`.
+  /// - Returns: the new state, or at `deadline` the current one.
   /// - Throws: `CancellationError`.
   @discardableResult
   package func served(after known: Int, until deadline: CaptureInstant? = nil) async throws -> ServedState {
@@ -119,17 +120,18 @@ package final class CameraRegistry: Sendable {
 
   package var cameras: [ServedCamera] { served.cameras }
 
-  /// A view of a camera or scene. A nil name is the first one.
+  /// Returns a view of a camera or scene. A nil name means the first one.
   ///
   /// - Throws: `Problem` 404.
   package func view(_ view: String?, of camera: String?) throws(Problem) -> ServedPreview {
     try served.view(view, of: camera)
   }
 
-  /// - Throws: `Problem` if what a right is for may not be shown now.
+  /// - Throws: `Problem` if the view of a right may not be shown now.
   package func check(_ right: ViewRight) throws(Problem) { try served.check(right) }
 
-  /// Whether something that is served must be drawn, or was. Otherwise cameras' own JPEGs may do.
+  /// Whether anything that is served must be drawn, or has been. Otherwise JPEGs of cameras may be passed
+  /// through.
   var needsRenderer: Bool {
     session.statistics.renders > 0
       || served.allViews.contains { view in
@@ -137,7 +139,7 @@ package final class CameraRegistry: Sendable {
       }
   }
 
-  // MARK: Changing
+  // MARK: Changes
 
   /// Changes a view at run time.
   ///
@@ -150,8 +152,8 @@ package final class CameraRegistry: Sendable {
     return changed
   }
 
-  /// Runs `work`, which looks up what it needs. If it fails and the configuration has changed meanwhile, it is run
-  /// again, because what it found by name may have been removed.
+  /// Runs `work`, which looks up names itself. If it fails and the configuration has changed meanwhile,
+  /// `work` is run again, because objects that it found may have been removed.
   package func consistently<Result>(_ work: () async throws -> Result) async throws -> Result {
     while true {
       let generation = served.generation
@@ -161,8 +163,9 @@ package final class CameraRegistry: Sendable {
     }
   }
 
-  /// Switches to another configuration in one step. Unchanged parts keep running with their run-time changes; removed
-  /// parts are closed in the background, however long that takes. `swapping` is called at the moment of the switch.
+  /// Switches to another configuration in one step. Unchanged parts continue to run with their run-time
+  /// changes; removed parts are closed in the background, however long that takes. `swapping` is called at
+  /// the moment of the switch.
   ///
   /// - Throws: `SourceError` if a picture can't be read, `CancellationError`; nothing is changed then.
   func apply(_ configuration: ServerConfiguration, swapping: () -> Void = {}) async throws {
@@ -189,7 +192,7 @@ package final class CameraRegistry: Sendable {
     }
   }
 
-  /// Serves the prepared state; nil if it was prepared for a state that is no longer served.
+  /// Serves the prepared state. Returns nil if it was prepared for a state that is no longer served.
   private func swap(_ prepared: PreparedState, _ swapping: () -> Void) -> PreparedState.Remains? {
     defer { grants.revokeLost() }
     return state.update { state in
@@ -204,8 +207,8 @@ package final class CameraRegistry: Sendable {
     }
   }
 
-  /// Removes what is no longer served from the session. Requests still waiting for it get an error at once and look
-  /// it up again.
+  /// Removes objects that are no longer served from the session. Requests that still wait for them get an
+  /// error at once and look them up again.
   private func retire(_ remains: PreparedState.Remains, after prepared: PreparedState) {
     for camera in remains.cameras {
       logger.info("camera removed", metadata: ["camera": "\(camera.configuration.name)"])

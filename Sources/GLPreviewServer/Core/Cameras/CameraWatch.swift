@@ -1,4 +1,4 @@
-// Monitors the cameras: their state, their frame rate, and whether required ones work.
+// Monitors the cameras: their state, their frame rate, and whether required cameras work.
 internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
@@ -8,9 +8,10 @@ package final class CameraWatch: Service {
   private let registry: CameraRegistry
   private let logger: Logger
   private let onChange: @Sendable (String, CameraReport) -> Void
-  /// By the names of the cameras' sources, so that a replaced camera starts anew.
+  /// Keyed by the names of the cameras' sources, so that the state of a replaced camera starts from the
+  /// beginning.
   private let state = Mutex<[String: WatchedCamera]>([:])
-  /// The interval at which a required camera without pictures is tested again.
+  /// The interval at which a required camera without frames is tested.
   private let provesEvery: Duration
 
   private static let interval = Duration.milliseconds(250)
@@ -33,7 +34,7 @@ package final class CameraWatch: Service {
     state.withLock { $0[camera.source]?.report } ?? CameraReport(since: .now)
   }
 
-  /// When a camera was lost, and when it was back, oldest first.
+  /// Returns when a camera was lost or stalled, and when it became live again, oldest first.
   package func changes(of camera: ServedCamera) -> [WatchedCamera.Change] {
     state.withLock { $0[camera.source]?.changes ?? [] }
   }
@@ -67,7 +68,7 @@ package final class CameraWatch: Service {
     state.withLock { state in state = state.filter { names.contains($0.key) } }
   }
 
-  // MARK: Looking
+  // MARK: Observation
 
   private func look(at camera: ServedCamera) async {
     let source = camera.source
@@ -87,7 +88,7 @@ package final class CameraWatch: Service {
     onChange(name, news)
   }
 
-  // MARK: Proving
+  // MARK: Tests
 
   private func needsProof(_ camera: ServedCamera) -> Bool {
     guard camera.configuration.isRequired else { return false }
@@ -106,7 +107,7 @@ package final class CameraWatch: Service {
     let request = SnapshotRequest(.newest, fallback: .error, timeout: max(provesEvery, .seconds(5)))
     var failure: (any Error)?
     do { _ = try await camera.views.first?.preview.moment(request) } catch { failure = error }
-    // The end of the service says nothing about a camera.
+    // A failure caused by the shutdown does not count.
     guard !Task.isCancelled else { return }
     state.withLock { $0[camera.source]?.proved(failure, at: CaptureClock.now) }
   }

@@ -1,23 +1,24 @@
-// Views of other nodes' cameras: beside what is served by name, in the same session, for as long as somebody watches.
+// Remote views: views of other nodes' cameras. They are in the same session, but not among the configured
+// names, and exist only while there are viewers.
 internal import Synchronization
 
-/// What a view of another node's camera has besides its pictures.
+/// The state of a remote view, besides its pictures.
 package final class Guest: Sendable {
-  /// The camera's state as its node reports it, if it delivers no pictures. The pictures can't tell: its node sends a
-  /// placeholder then.
+  /// Returns the camera's state as its node reports it, if the camera is in trouble. The pictures do not show
+  /// it, because the node sends a placeholder then.
   let trouble: @Sendable () -> SourceState?
   private let over = Atomic(false)
 
   init(trouble: @escaping @Sendable () -> SourceState?) { self.trouble = trouble }
 
-  /// Whether it may not be joined any more, because another camera has taken its name.
+  /// Whether new viewers must not use it, because another camera has taken its name.
   var isOver: Bool { over.load(ordering: .relaxed) }
 
   func end() { over.store(true, ordering: .relaxed) }
 }
 
 extension CameraRegistry {
-  /// Adds a stream that another node sends. Its JPEGs are passed on as they come, so URLs can't change the view here.
+  /// Adds a stream that another node sends. Its JPEGs are passed through, so URLs can't change the view here.
   /// The caller removes it.
   ///
   /// - Throws: `SessionError` if the session is closed.
@@ -35,7 +36,7 @@ extension CameraRegistry {
       camera: camera, content: .view(preview), served: served, offline: .placeholder, guest: guest)
   }
 
-  /// Closes the stream in the background.
+  /// Removes the stream's source in the background.
   func remove(guest target: ServedPreview) {
     guard let source = target.source else { return }
     Task { [session] in await session.removeSource(source) }

@@ -1,13 +1,13 @@
-// How much memory there is for this process: the machine's, or less where a control group says so.
+// The memory available to this process: the machine's, or less if a control group limits it.
 internal import FoundationEssentials
 internal import Glibc
 
-/// What the kernel says of memory.
+/// The memory limits that the kernel reports.
 enum MachineMemory {
-  /// What a service takes for pictures unless it is told: a quarter of what there is.
+  /// The default budget for pictures: a quarter of the available memory.
   static var usualBudget: Int { available() / 4 }
 
-  /// Bytes of the machine, or of the smallest of the process's control groups.
+  /// Returns the bytes of the machine, or of the smallest limit of the process's control groups.
   static func available() -> Int {
     let machine = sysconf(CInt(_SC_PHYS_PAGES)) * sysconf(CInt(_SC_PAGESIZE))
     let limits = groupLimits(
@@ -16,8 +16,9 @@ enum MachineMemory {
     return limits.reduce(max(machine, 0), min)
   }
 
-  /// The limits of the control groups that `memberships` (`/proc/self/cgroup`) names, and of those above them: version 2's
-  /// `memory.max`, version 1's `memory.limit_in_bytes`. Within a container the group is seen as the root.
+  /// Returns the limits of the control groups that `memberships` (`/proc/self/cgroup`) names, and of their
+  /// parents: `memory.max` in version 2, `memory.limit_in_bytes` in version 1. In a container, the group
+  /// appears as the root.
   static func groupLimits(
     of memberships: String, in root: String, _ read: (String) -> String?
   ) -> [Int] {
@@ -32,7 +33,7 @@ enum MachineMemory {
       var parts = fields[2].split(separator: "/")
       while true {
         let path = ([base] + parts.map(String.init) + [file]).joined(separator: "/")
-        // `max`, and version 1's number that stands for it, are larger than any machine.
+        // `max` is not a number, and its counterpart in version 1 is larger than any machine's memory.
         if let text = read(path), let limit = Int(text.filter { !$0.isWhitespace }), limit > 0 {
           limits.append(limit)
         }

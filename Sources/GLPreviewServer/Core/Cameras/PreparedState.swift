@@ -1,20 +1,21 @@
-// A reload in preparation: adds what the new configuration needs to the session while the old one is still served.
+// Prepares a reload: adds new sources and previews to the session while the old configuration is still
+// served.
 
-/// The session's additions for a new configuration, under names that are not served yet. `giveUp` removes them
-/// without a trace.
+/// The session's additions for a new configuration, under names that are not served yet. `giveUp` removes all
+/// of them.
 struct PreparedState: Sendable {
   let configuration: ServerConfiguration
-  /// The state that was served when it was made.
+  /// The state that was served when this one was prepared.
   let base: ServedState
   /// The session names of the cameras' sources; unchanged cameras keep theirs.
   private(set) var sources: [String: String] = [:]
   /// The cameras whose sources are new.
   private(set) var newCameras: [CameraConfiguration] = []
-  /// The previews of new views and scenes, in order.
-  /// The sources whose kept pictures a new one takes over.
+  /// The sources whose replay buffers new sources take over.
   private var inherited: Set<String> = []
-  /// The cameras whose kept pictures the sources of these cameras take over.
+  /// The cameras whose replay buffers new cameras take over, by the name of the new camera.
   private var predecessors: [String: ServedCamera] = [:]
+  /// The previews of new views and scenes.
   private var newViews: [ViewKey: ViewPreview] = [:]
   private var newScenes: [String: ScenePreview] = [:]
 
@@ -23,7 +24,7 @@ struct PreparedState: Sendable {
     let view: String
   }
 
-  /// What a switch leaves behind, no longer reachable by name.
+  /// The objects that a switch leaves behind, no longer reachable by name.
   struct Remains: Sendable {
     var cameras: [ServedCamera] = []
     var previews: [Preview] = []
@@ -49,12 +50,12 @@ struct PreparedState: Sendable {
 
   /// Adds the sources of `missingCameras`, in their order.
   ///
-  /// - Throws: the errors of `add`; the caller must then give up what was added.
+  /// - Throws: the errors of `add`; the caller must then call `giveUp`.
   mutating func take(
     _ made: [SessionSource], add: (SessionSource, _ replacing: [String]) throws -> Void = { _, _ in }
   ) rethrows {
     for (camera, source) in zip(missingCameras, made) {
-      // A removed camera with the same name or device must close before this one opens.
+      // A removed camera with this name or device must close before the new one opens.
       let others = goingCameras.filter {
         $0.configuration.name == camera.name || $0.configuration.source == camera.source
       }
@@ -76,13 +77,13 @@ struct PreparedState: Sendable {
 
   /// Adds previews of the new views and scenes.
   ///
-  /// - Throws: `SessionError`; the caller must then give up what was added.
+  /// - Throws: `SessionError`; the caller must then call `giveUp`.
   mutating func addPreviews(to session: PreviewSession, naming nextName: () -> String) throws(SessionError) {
     for camera in configuration.cameras {
       for view in camera.views where keptView(view.view.name, of: camera, in: base) == nil {
         let preview = try session.addPreview(view.view.named(nextName()), of: sources[camera.name])
         preview.show(view)
-        // What the source takes over was not all shown.
+        // Not every frame of the inherited replay buffer may be shown.
         if let old = predecessors[camera.name]?.views.first(where: { $0.name == view.view.name }) {
           preview.preview.succeed(old.preview)
         }
@@ -95,14 +96,15 @@ struct PreparedState: Sendable {
     }
   }
 
-  /// Removes what was added.
+  /// Removes the additions from the session.
   func giveUp(in session: PreviewSession) {
     for scene in newScenes.values { session.remove(scene) }
     for view in newViews.values { session.remove(view) }
     for source in newCameras.compactMap({ sources[$0.name] }) { Task { await session.removeSource(source) } }
   }
 
-  /// The new served state, and what is no longer served. `current` is `base`, except for views changed meanwhile.
+  /// Returns the new state to serve, and the objects that are no longer served. `current` is `base`, except
+  /// for views that changed meanwhile.
   func swapped(_ current: ServedState) -> (state: ServedState, remains: Remains) {
     var state = ServedState(generation: current.generation + 1, changes: current.changes + 1)
     for camera in configuration.cameras {
@@ -138,7 +140,7 @@ struct PreparedState: Sendable {
     )
   }
 
-  /// The existing view of an unchanged camera.
+  /// Returns the existing view of an unchanged camera.
   private func keptView(_ view: String, of camera: CameraConfiguration, in state: ServedState)
     -> ServedPreview?
   {
@@ -146,7 +148,7 @@ struct PreparedState: Sendable {
     return old.views.first { $0.name == view }
   }
 
-  /// The existing scene, if its cameras are unchanged.
+  /// Returns the existing scene if its cameras are unchanged.
   private func keptScene(_ scene: SceneConfiguration, in state: ServedState) -> ServedScene? {
     guard let old = state.scenes.first(where: { $0.configuration == scene }),
       scene.scene.sourceNames.allSatisfy({ sources[$0] == state[camera: $0]?.source })
@@ -163,7 +165,7 @@ extension ServedState {
 }
 
 extension ServedView {
-  /// The shortest time between two pictures.
+  /// The shortest interval between two pictures.
   var updateEvery: Duration { framesPerSecond.map { .seconds(1 / $0) } ?? .zero }
 }
 
@@ -179,7 +181,7 @@ extension SceneConfiguration {
 }
 
 extension Scene {
-  /// The same scene with other source names.
+  /// Returns the scene with other source names.
   fileprivate func renamed(_ names: [String: String]) -> Scene {
     var scene = self
     for index in tiles.indices {
@@ -193,9 +195,9 @@ extension Scene {
 }
 
 extension CameraConfiguration {
-  /// Whether a source made for the other configuration also fits this one.
+  /// Returns whether a source made for the other configuration also fits this one.
   func isSameSource(as other: CameraConfiguration) -> Bool {
-    // A change of any other key opens the camera again, so that a reload loses no key that is missing here.
+    // Any other difference reopens the camera, so that a reload ignores no key that is missing here.
     var same = other
     (same.views, same.sections, same.motion) = (views, sections, motion)
     (same.home, same.isRequired, same.offline, same.triggerDelay) = (home, isRequired, offline, triggerDelay)
@@ -203,7 +205,7 @@ extension CameraConfiguration {
     return self == same
   }
 
-  /// Whether what a source of the other configuration gave before its masks is what one of this gives.
+  /// Returns whether the sources of both configurations deliver identical frames, apart from masks.
   fileprivate func givesSamePictures(as other: CameraConfiguration) -> Bool {
     var options = options
     options.masks = other.options.masks
@@ -212,7 +214,7 @@ extension CameraConfiguration {
 }
 
 extension ViewConfiguration {
-  /// The same view under another name.
+  /// Returns the view configuration with another name.
   package func named(_ name: String) -> ViewConfiguration {
     var view = self
     view.name = name

@@ -1,7 +1,7 @@
-// The served state: cameras, views and scenes by name, as one value that a reload replaces as a whole.
+// The served state: cameras, views and scenes by name, as one value that a reload replaces completely.
 internal import HTTPTypes
 
-/// Everything that requests look up by name.
+/// All objects that requests look up by name.
 package struct ServedState: Sendable {
   /// In the order of the configuration.
   package var cameras: [ServedCamera] = []
@@ -9,17 +9,19 @@ package struct ServedState: Sendable {
   package var scenes: [ServedScene] = []
   /// The number of reloads.
   var generation = 0
-  /// The number of reloads and changes of views.
+  /// The number of reloads and of view changes.
   package var changes = 0
 }
 
 package struct ServedCamera: Sendable {
   package var configuration: CameraConfiguration
-  /// The session's name of its source. A camera that replaces another under the same name has its own source.
+  /// The name of its source in the session. A camera that replaces another one of the same name has its own
+  /// source.
   package let source: String
   package var views: [ServedPreview]
 
-  /// Whether everybody who may look may see all of it: a view that is not locked shows whatever its URL asks for.
+  /// Whether every authenticated client may see the whole frame: a view that is not locked shows any part
+  /// that its URL requests.
   package var showsAll: Bool { views.contains { $0.served.isEnabled && !$0.served.isLocked } }
 }
 
@@ -29,29 +31,29 @@ package struct ServedScene: Sendable {
   let view: ServedPreview
 }
 
-/// A view or scene, as a URL names it.
+/// A view or scene under the name that URLs use.
 package struct ServedPreview: Sendable {
-  /// What is drawn. Only a view can be changed while it is served.
+  /// The drawn object. Only a view can be changed while it is served.
   enum Content: Sendable {
     case view(ViewPreview)
     case scene(ScenePreview)
   }
 
-  /// The camera's name, or the scene's.
+  /// The name of the camera or scene.
   package let camera: String
   let content: Content
   package var served: ServedView
-  /// What a snapshot shows while the camera delivers nothing.
+  /// The snapshot to give while the camera delivers no frames.
   package let offline: SnapshotRequest.FallbackPolicy
-  /// How late the camera's triggers are.
+  /// The delay of the camera's snapshot triggers.
   package var triggerDelay = Duration.zero
-  /// Set for a view of another node's camera; nil for what the configuration names.
+  /// Set for a view of another node's camera; nil for the configuration's own views.
   package var guest: Guest?
 
   package var name: String { served.view.name }
   var isScene: Bool { source == nil }
 
-  /// The session's name of the camera's source; nil for a scene.
+  /// The name of the camera's source in the session; nil for a scene.
   package var source: String? { if case .view(let view) = content { view.source } else { nil } }
 
   package var preview: Preview {
@@ -63,7 +65,7 @@ package struct ServedPreview: Sendable {
 }
 
 extension ViewPreview {
-  /// Shows what is configured for the view.
+  /// Applies the configuration of the view.
   func show(_ served: ServedView) {
     show(
       served.view, isEnabled: served.isEnabled, keepsReferenceSize: served.isLocked,
@@ -77,7 +79,7 @@ extension ServedState {
   /// The names of all cameras and scenes.
   package var names: Set<String> { Set(cameras.map(\.configuration.name) + scenes.map(\.configuration.name)) }
 
-  /// The views of a camera, or the single view of a scene.
+  /// Returns the views of a camera, or the single view of a scene.
   ///
   /// - Throws: `Problem` 404.
   func views(of name: String) throws(Problem) -> [ServedPreview] {
@@ -88,7 +90,7 @@ extension ServedState {
     throw .notFound("there is no camera '\(name)' (there are: \(names))")
   }
 
-  /// A view of a camera or scene. A nil name is the first one.
+  /// Returns a view of a camera or scene. A nil name means the first one.
   ///
   /// - Throws: `Problem` 404.
   func view(_ view: String?, of camera: String?) throws(Problem) -> ServedPreview {
@@ -121,17 +123,17 @@ extension ServedState {
 }
 
 extension Problem {
-  /// 409, for a view that is switched off.
+  /// 409 for a view that is switched off.
   package static func switchedOff(_ target: ServedPreview) -> Problem {
     Problem(.conflict, "view '\(target.name)' of '\(target.camera)' is switched off")
   }
 
-  /// 400, for a moment of a scene.
+  /// 400 for a snapshot of a scene at an earlier time.
   static func momentOfScene() -> Problem {
     .badParameter("at", "a scene keeps no pictures: its cameras do")
   }
 
-  /// 503, for a view that was replaced or locked since it was looked up.
+  /// 503 for a view that was replaced or locked since it was looked up.
   package static func reconfigured(_ target: ServedPreview) -> Problem {
     .busy(.serviceUnavailable, "the configuration of '\(target.camera)' has just changed", retryAfter: 1)
   }

@@ -1,18 +1,19 @@
-// What may be shown of a view, and until when.
+// The right to show a view, and its revocation.
 internal import HTTPTypes
 
-/// A view as it was looked up, and what is shown of it. `Grants` of it end with a change of what is served (`CameraRegistry`).
+/// A view at the time of its lookup, and the pictures of it to show. Its grants are revoked when a change
+/// forbids these (`CameraRegistry`).
 package struct ViewRight: Sendable {
   package enum Terms: Sendable {
-    /// Whatever the view shows.
+    /// The view as it is served, with all later changes.
     case asServed
-    /// The view with a client's parameters, until it is locked.
+    /// The view with a client's parameters, until the view is locked.
     case withParameters
-    /// A copy in another size, which follows no change of the view.
+    /// A copy in another size. It does not follow changes of the view, but ends with them.
     case copied
-    /// A picture that was drawn like this.
+    /// A picture that was drawn with this configuration.
     case drawn(ViewConfiguration)
-    /// Pictures of a time, drawn like this, while the view is what it was.
+    /// Buffered frames, drawn with this configuration, while the view is unchanged.
     case kept(ViewConfiguration)
   }
 
@@ -21,7 +22,7 @@ package struct ViewRight: Sendable {
 
   package init(_ target: ServedPreview, _ terms: Terms) { (self.target, self.terms) = (target, terms) }
 
-  /// The right to a view as it is served, or to what parameters make of it.
+  /// Creates the right to the view as it is served, or to the view with a client's parameters.
   package init(_ target: ServedPreview, isServed: Bool) {
     self.init(target, isServed ? .asServed : .withParameters)
   }
@@ -40,8 +41,8 @@ package struct ViewRight: Sendable {
 }
 
 extension ServedState {
-  /// - Throws: `Problem` if what the right is for may not be shown: 409 if the view is switched off, 503 if it was replaced, changed
-  ///   or locked since it was looked up.
+  /// - Throws: `Problem` if the right no longer holds: 409 if the view is switched off, 503 if it was
+  ///   replaced, changed or locked since it was looked up.
   func check(_ right: ViewRight) throws(Problem) {
     let target = right.target
     if let guest = target.guest {

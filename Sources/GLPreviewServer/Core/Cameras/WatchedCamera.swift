@@ -1,9 +1,9 @@
-// The monitored state of a camera, derived from a few observations a second. It has no clock of its own.
+// The monitored state of a camera, derived from a few observations per second. It reads no clock itself.
 
 /// The last known state of a camera.
 package struct CameraReport: Sendable {
   package var state = SourceState.idle
-  /// Why it is stalled or lost.
+  /// The reason why it is stalled or lost.
   package var reason: String?
   package var since: WallTime
   /// The current frame rate, in frames per second.
@@ -12,7 +12,7 @@ package struct CameraReport: Sendable {
   var counters = SourceStatus.Counters()
   /// The number of frames read.
   var frames = 0
-  /// The times of the earliest and the latest picture that is kept, when its state changed.
+  /// The times of the oldest and the newest buffered frame when its state changed.
   var replay: ClosedRange<WallTime>?
   /// Whether it delivered a picture when last tested.
   var isProven = false
@@ -20,7 +20,7 @@ package struct CameraReport: Sendable {
 
 /// The recently observed state of a camera.
 package struct WatchedCamera: Sendable {
-  /// When it began to be in a state.
+  /// The beginning of a state.
   package struct Change: Sendable {
     package let state: SourceState
     package let reason: String?
@@ -28,31 +28,31 @@ package struct WatchedCamera: Sendable {
   }
 
   private(set) var report = CameraReport(since: .now)
-  /// When it was lost, and when it was back, oldest first.
+  /// The times when it was lost or stalled, and when it became live again, oldest first.
   private(set) var changes: [Change] = []
   /// Recent frame counts and their times.
   private var samples: [(time: CaptureInstant, frames: Int)] = []
-  /// When it was last tested by requesting a picture.
+  /// The time of the last test by a requested frame.
   private(set) var provedAt: CaptureInstant?
   var isBeingProved = false
   private var proofFailure: String?
-  /// When it was last seen lost or stalled, unless it has delivered a picture since.
+  /// The last time when it was lost or stalled; nil if it has been live since.
   private var troubleSeenAt: CaptureInstant?
   /// The last reported state, and the reasons reported for it.
   private var told: (state: SourceState, reasons: Set<String?>)?
 
   /// The period over which the frame rate is measured.
   private static let window = Duration.seconds(3)
-  /// How long a frame keeps a source without states live.
+  /// How long a source that reports no states counts as live after a frame.
   private static let freshFor = Duration.seconds(2)
-  /// A camera in trouble keeps that state while it is not being opened, and while it is being reopened, which is not
-  /// reported.
+  /// How long a camera in trouble keeps that state while it is idle or being reopened; these states are not
+  /// reported then.
   private static let troubleHolds = Duration.seconds(60)
-  /// Limits the reports of a camera that gives a new reason for the same trouble each time.
+  /// The most reasons to report for one trouble, for a camera that gives a new reason each time.
   private static let mostReasons = 8
   private static let mostChanges = 64
 
-  /// Whether frames were read recently.
+  /// Returns whether frames were read recently.
   private func isFresh(_ frames: Int, at now: CaptureInstant) -> Bool {
     samples.first { $0.time >= now - Self.freshFor }.map { frames > $0.frames } ?? false
   }
@@ -92,7 +92,7 @@ package struct WatchedCamera: Sendable {
     } else if let seen = troubleSeenAt, now - seen < Self.troubleHolds {
       return
     }
-    // The time of a lost connection is that of the last attempt; the trouble began earlier.
+    // The status has the time of the last attempt to connect; the trouble began earlier.
     if state != report.state { report.since = since ?? WallTime(capturedAt: now) }
     (report.state, report.reason) = (state, reason)
     switch state {
@@ -102,7 +102,7 @@ package struct WatchedCamera: Sendable {
     }
   }
 
-  /// Records a test; `failure` is the reason if it failed.
+  /// Records a test of the camera; `failure` is the error if it failed.
   mutating func proved(_ failure: (any Error)?, at now: CaptureInstant) {
     isBeingProved = false
     provedAt = now
@@ -112,7 +112,7 @@ package struct WatchedCamera: Sendable {
       troubleSeenAt = nil
     } else if report.state != .live {
       troubleSeenAt = now
-      // It may have been open without a client.
+      // It may have been opened only for the test, without a client.
       if !report.state.isTrouble {
         report.since = WallTime(capturedAt: now)
         (report.state, report.reason) = (.lost, proofFailure)
@@ -120,14 +120,14 @@ package struct WatchedCamera: Sendable {
     }
   }
 
-  /// One that is only opened or closed is neither lost nor back.
+  /// Records a change. A camera that was only opened or closed is neither lost nor live again.
   private mutating func note() {
     guard report.state == .live || report.state.isTrouble, changes.last?.state != report.state else { return }
     changes.append(Change(state: report.state, reason: report.reason, since: report.since))
     if changes.count > Self.mostChanges { changes.removeFirst() }
   }
 
-  /// The report, if its state or reason has not been reported yet.
+  /// Returns the report if its state or reason has not been reported yet.
   mutating func takeNews() -> CameraReport? {
     if told?.state != report.state {
       note()
@@ -140,7 +140,7 @@ package struct WatchedCamera: Sendable {
     return report
   }
 
-  /// Why it does not work; nil if it works, or worked when last tested.
+  /// The reason why it does not work; nil if it works, or worked in the last test.
   var failure: String? {
     switch report.state {
     case .live: nil
@@ -150,7 +150,7 @@ package struct WatchedCamera: Sendable {
     }
   }
 
-  /// For a camera that has not been tested yet.
+  /// The failure of a camera that has not been tested yet.
   static let notTried = "has not given a picture yet"
 
   private static func reason(_ error: any Error) -> String {

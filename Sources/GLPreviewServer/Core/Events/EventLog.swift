@@ -1,4 +1,5 @@
-// The log of recent events. Each subscriber reads it at its own pace, and is told how many events it has missed.
+// The log of recent events. Each subscriber reads it at its own pace, and gets the number of events that it
+// missed.
 internal import HTTPTypes
 internal import NIOCore
 internal import ServiceLifecycle
@@ -11,9 +12,9 @@ struct ServerEvent: Sendable, Hashable {
   /// `EPOCH-N`: the run of the service, and the event's number in it.
   let id: EventID
   let type: String
-  /// Whether it is of this node.
+  /// Whether this node published it.
   let isOwn: Bool
-  /// As server-sent events require (HTML Standard, 9.2): `id`, `event` and `data`.
+  /// The text of a server-sent event (HTML Standard, 9.2): `id`, `event` and `data`.
   let text: ByteBuffer
 
   init(id: EventID, type: String, data: [UInt8], isOwn: Bool = true) {
@@ -37,7 +38,7 @@ struct ServerEvent: Sendable, Hashable {
 extension ServerEvent {
   private static let picture = #""snapshot":""#
 
-  /// The event of a snapshot with an empty picture, and that of motion without its place; any other as it is.
+  /// A snapshot event without its picture, or a motion event without its location; other events unchanged.
   fileprivate var withoutPicture: ServerEvent {
     var text = String(buffer: text)
     switch type {
@@ -52,14 +53,14 @@ extension ServerEvent {
     return ServerEvent(id: id, type: type, isOwn: isOwn, text: ByteBuffer(string: text))
   }
 
-  /// Removes a member of a JSON object whose value is one word, or an array of words.
+  /// Removes a member of a JSON object, whose value is a scalar, or an array of scalars.
   private static func remove(_ name: String, from text: inout String) {
     guard let member = text.firstRange(of: "\"\(name)\":") else { return }
     let value = text[member.upperBound...]
     let close = value.first == "[" ? value.firstIndex(of: "]").map(text.index(after:)) : nil
     guard let end = close ?? value.firstIndex(where: { ",}".contains($0) }) else { return }
     let isLast = text[end] == "}"
-    // The last one goes with the comma before it, every other with the one after it.
+    // The last member is removed with the comma before it, any other with the comma after it.
     let hasComma = isLast && text[..<member.lowerBound].last == ","
     let start = hasComma ? text.index(before: member.lowerBound) : member.lowerBound
     text.removeSubrange(start..<(isLast ? end : text.index(after: end)))
@@ -70,7 +71,7 @@ extension ServerEvent {
   }
 }
 
-/// An event as it was published here.
+/// An event as this node published it.
 package struct OwnEvent: Sendable, Hashable {
   package let id: EventID
   package let type: String
@@ -80,12 +81,12 @@ package struct OwnEvent: Sendable, Hashable {
 package struct EventID: Sendable, Hashable {
   /// The run of the service: 16 random hexadecimal digits.
   let epoch: String
-  /// From 1.
+  /// The number of the event, from 1.
   let number: Int
 }
 
 extension EventID: CustomStringConvertible {
-  /// Reads what `description` writes.
+  /// Parses the text of `description`; nil for any other text.
   package init?(_ text: String) {
     guard let dash = text.lastIndex(of: "-"), let number = Int(text[text.index(after: dash)...]), number > 0
     else { return nil }
@@ -97,8 +98,8 @@ extension EventID: CustomStringConvertible {
 
 /// The latest events and their subscribers.
 ///
-/// A subscription is a position in the log, not a queue: a slow subscriber costs nothing, and is told the number of
-/// events dropped before it read them. The log ends with the service, or with `finish()`.
+/// A subscription is a position in the log, not a queue: a slow subscriber costs nothing, and gets the number
+/// of events that were dropped before it read them. The log ends with the service, or with `finish()`.
 package final class EventLog: Service {
   private struct State {
     var events: [ServerEvent] = []
@@ -106,21 +107,21 @@ package final class EventLog: Service {
     /// The number of the next event.
     var next = 1
     var isFinished = false
-    /// The last event that each other node has told here.
+    /// The last event received from each other node.
     var heard: [String: EventID] = [:]
 
-    /// The number of the oldest event kept.
+    /// The number of the oldest event in the log.
     var first: Int { next - events.count }
 
-    /// Whether an event of another node was not told here before. A node's events come in order on each way; where there
-    /// are two ways, one of them is behind.
+    /// Returns whether an event of another node has not been received before. Each path delivers a node's
+    /// events in order; if there are two paths, one of them is behind.
     mutating func isNews(_ id: EventID, of node: String) -> Bool {
       if let last = heard[node], last.epoch == id.epoch, last.number >= id.number { return false }
       if heard[node] != nil || heard.count < EventLog.mostNodes { heard[node] = id }
       return true
     }
 
-    /// The next step for a subscriber at `place`, and its next position.
+    /// Returns the next step for a subscriber at `place`, and its next position.
     func step(from place: Int, _ filter: Filter) -> (step: Step, next: Int) {
       guard place >= first else { return (.lost(first - place), first) }
       var place = place
@@ -133,11 +134,11 @@ package final class EventLog: Service {
     }
   }
 
-  /// What a subscriber is told.
+  /// The events that a subscriber receives.
   struct Filter: Sendable {
-    /// Nil for all.
+    /// The event types; nil for all.
     var types: Set<String>?
-    /// Without those of other nodes.
+    /// Whether events of other nodes are omitted.
     var isOwnOnly = false
 
     fileprivate func passes(_ event: ServerEvent) -> Bool {
@@ -145,10 +146,10 @@ package final class EventLog: Service {
     }
   }
 
-  /// What a subscriber reads next.
+  /// The next result for a subscriber.
   enum Step: Sendable {
     case event(ServerEvent)
-    /// This many events, of all types, were dropped before they were read.
+    /// The number of events, of all types, that were dropped before they were read.
     case lost(Int)
     case nothing
     case end
@@ -160,12 +161,12 @@ package final class EventLog: Service {
   private let maximumBytes: Int
   private let gate: AdmissionLimit
   private let state = Watched(State())
-  /// Those who tell other nodes.
+  /// The subscribers that send this node's own events to other nodes.
   private let followers = Mutex<[AsyncStream<OwnEvent>.Continuation]>([])
 
   private static let mostNodes = 256
 
-  /// Keeps `capacity` events, and `maximumBytes` of their texts; the last event is kept whatever its size.
+  /// Keeps at most `capacity` events, and `maximumBytes` of their texts; the last event is always kept.
   init(
     capacity: Int = 256, maximumBytes: Int = 8 << 20, maximumSubscribers: Int = 256, epoch: String? = nil
   ) {
@@ -177,7 +178,7 @@ package final class EventLog: Service {
 
   /// Publishes JSON as an event of one of `ServerEvent.types`, unless the log has ended.
   func publish(type: String, data: [UInt8]) {
-    // Followers are told in the order of the numbers.
+    // Followers receive the events in the order of their numbers.
     followers.withLock { followers in
       let id = state.update { add(type, data, isOwn: true, to: &$0) }
       guard let id else { return }
@@ -185,10 +186,10 @@ package final class EventLog: Service {
     }
   }
 
-  /// Publishes an event of another node, unless it has come here before. It is not told to nodes again. `id` is that of the
-  /// node's own log; nil if that is not known.
+  /// Publishes an event of another node, unless it was received before. It is not sent to other nodes. `id`
+  /// is its ID in that node's own log; nil if that is not known.
   ///
-  /// - Returns: whether it is news.
+  /// - Returns: whether the event is new.
   @discardableResult
   package func relay(_ event: RelayedEvent, _ id: EventID?, from node: String) -> Bool {
     state.update { state in
@@ -198,18 +199,18 @@ package final class EventLog: Service {
     }
   }
 
-  /// This node's own events from now on. Somebody slow is told of the newest.
+  /// Returns this node's own events from now on. A slow subscriber receives only the newest ones.
   package func own() -> AsyncStream<OwnEvent> {
     let (stream, follower) = AsyncStream.makeStream(of: OwnEvent.self, bufferingPolicy: .bufferingNewest(64))
     followers.withLock { $0.append(follower) }
     return stream
   }
 
-  /// The event's id; nil if the log has ended.
+  /// Adds an event, and returns its ID; nil if the log has ended.
   @discardableResult
   private func add(_ type: String, _ data: [UInt8], isOwn: Bool, to state: inout State) -> EventID? {
     guard !state.isFinished else { return nil }
-    // What was shown before may be hidden now.
+    // Earlier pictures may show parts that are hidden now.
     if type == "view" || type == "service" { forgetPictures(&state, isOwn: isOwn) }
     let event = ServerEvent(
       id: EventID(epoch: epoch, number: state.next), type: type, data: data, isOwn: isOwn)
@@ -220,8 +221,9 @@ package final class EventLog: Service {
     return event.id
   }
 
-  /// Starts a subscription to the events that `filter` lets through, after the last one that the client knows; nil skips all
-  /// past events. If this log never had it, as after a restart, all kept events are new.
+  /// Starts a subscription to the events that pass `filter`, after the last one that the client knows; nil
+  /// skips all past events. If this log never had that event, as after a restart, all events in the log are
+  /// new.
   ///
   /// - Throws: a `Problem`: 503 if there are too many subscribers, 429 if this client has too many.
   func subscribe(
@@ -236,7 +238,7 @@ package final class EventLog: Service {
     return EventSubscription(self, at: place, filter, holding: permit)
   }
 
-  /// Ends the log. Subscribers end when they have read the rest.
+  /// Ends the log. Subscriptions end after the remaining events.
   func finish() { state.update { $0.isFinished = true } }
 
   var subscriberCount: Int { gate.count }
@@ -246,7 +248,8 @@ package final class EventLog: Service {
     finish()
   }
 
-  /// The next step for a subscriber at `place`; `nothing` at `deadline`. `isOver` ends the wait early.
+  /// Returns the next step for a subscriber at `place`; `nothing` at `deadline`. `isOver` ends the wait
+  /// early.
   fileprivate func step(
     from place: Int, _ filter: Filter, until deadline: CaptureInstant, unless isOver: @Sendable () -> Bool
   ) async throws -> (step: Step, next: Int) {
@@ -261,7 +264,7 @@ package final class EventLog: Service {
   /// Makes all waiting subscribers check again.
   fileprivate func wake() { state.update { _ in } }
 
-  /// Events that somebody reads later have no pictures from now on.
+  /// Removes the pictures of past events for later readers.
   private func forgetPictures(_ state: inout State, isOwn: Bool) {
     for place in state.events.indices where state.events[place].isOwn == isOwn {
       state.bytes -= state.events[place].text.readableBytes
@@ -282,7 +285,7 @@ package final class EventLog: Service {
   }
 }
 
-/// A position in a log. The subscriber is counted while this object is held.
+/// A position in a log. The subscriber counts as connected while this object is held.
 final class EventSubscription: Sendable {
   private struct Place {
     var number: Int
@@ -303,10 +306,10 @@ final class EventSubscription: Sendable {
     place = Mutex(Place(number: number))
   }
 
-  /// What a client that has heard nothing yet comes back with, to miss nothing.
+  /// The ID for a client that has received no event yet, so that it misses none after a reconnection.
   var lastID: String { "\(log.epoch)-\(place.withLock { $0.number } - 1)" }
 
-  /// The next step; `nothing` after `patience`. Must be called from one task at a time.
+  /// Returns the next step; `nothing` after `patience`. Must be called from one task at a time.
   func next(within patience: Duration) async -> EventLog.Step {
     let from = place.withLock { $0.number }
     let met = try? await log.step(from: from, filter, until: CaptureClock.now + patience) { [self] in
@@ -317,7 +320,7 @@ final class EventSubscription: Sendable {
     return met.step
   }
 
-  /// Ends the subscription, from another task than the one that reads.
+  /// Ends the subscription; called from a task other than the reading one.
   func end() {
     place.withLock { $0.isOver = true }
     log.wake()

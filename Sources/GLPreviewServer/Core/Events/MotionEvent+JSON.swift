@@ -1,14 +1,14 @@
-// Motion as members of an event.
+// The JSON members of motion events.
 
 extension MotionEvent {
-  /// Where its picture is, with a camera's name.
+  /// Returns the path of its picture, for the camera's name.
   private func path(of camera: String) -> String { "/api/cameras/\(camera)/motion/\(number).jpg" }
 
-  /// The members that tell of a part of the picture.
+  /// The members that describe a part of the picture.
   static let placeMembers = ["zones", "score", "box", "best"]
 
-  /// Members of an event; of a camera that has a picture of it, also where that is. Only of a camera that shows all they tell where
-  /// something moved, and how much.
+  /// Returns the members of an event. With `camera`, they contain the path of its picture. Only with
+  /// `showsAll` do they contain where something moved, and how much.
   package func json(of camera: String?, showsAll: Bool) -> [String: JSONValue] {
     var members: [String: JSONValue] = [
       "event": .integer(number), "since": .string("\(WallTime(capturedAt: start))"),
@@ -41,7 +41,7 @@ extension JSONSchema {
 }
 
 extension MotionEpisodes.News {
-  /// `what` of an event, and its other members; nil for what is only told by `/api/cameras`.
+  /// Returns `what` of an event and its other members; nil for changes that only `/api/cameras` shows.
   func told(of camera: String, showsAll: Bool) -> (what: String, members: [String: JSONValue])? {
     switch self {
     case .started(let event): ("motion-started", event.json(of: camera, showsAll: showsAll))

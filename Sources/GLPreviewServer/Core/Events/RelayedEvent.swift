@@ -1,19 +1,19 @@
-// An event of another node, with the members that events of this service have, and no others.
+// An event of another node, restricted to the members that events of this service have.
 internal import FoundationEssentials
 
 package struct RelayedEvent: Sendable, Hashable {
   package let type: String
-  /// The camera that it is about; nil if it is about the node.
+  /// The camera of the event; nil if it concerns the node.
   package var camera: String? { if case .string(let name) = members["camera"] { name } else { nil } }
   private let members: [String: JSONValue]
 
-  /// Longer ones are not read, in bytes. A snapshot's thumbnail is in its event.
+  /// The longest event that is parsed, in bytes. A snapshot event contains a thumbnail.
   package static let longest = 32_000
   private static let longestText = 512
 
   private struct Body: Decodable {
     let type: String
-    /// Of events that a node has from others: only their own nodes tell them.
+    /// Set in events that a node received from other nodes. Those are ignored: each node sends its own.
     var node: String?
     var camera: String?
     var view: String?
@@ -27,7 +27,7 @@ package struct RelayedEvent: Sendable, Hashable {
     var width: Int?
     var height: Int?
     var bytes: Int?
-    // Of motion.
+    // Members of motion events.
     var event: Int?
     var last: String?
     var best: String?
@@ -39,7 +39,8 @@ package struct RelayedEvent: Sendable, Hashable {
     var replay: [String: Double]?
   }
 
-  /// Nil if it is no event of this service. Texts are shown to everybody who may look, so addresses in them are hidden.
+  /// Parses an event; nil if it is not an event of this service. All viewers see its texts, so URLs in them
+  /// are redacted.
   package init?(json bytes: [UInt8]) {
     guard bytes.count <= Self.longest, let body = try? JSONDecoder().decode(Body.self, from: Data(bytes)),
       ServerEvent.types.contains(body.type), body.node == nil
@@ -73,7 +74,7 @@ package struct RelayedEvent: Sendable, Hashable {
         ("sequence", body.sequence), ("width", body.width), ("height", body.height), ("bytes", body.bytes),
         ("event", body.event),
       ] { members[key] = number.map(JSONValue.integer) }
-      // This node forwards requests for it.
+      // This node forwards requests for the picture.
       if body.picture != nil, let camera = body.camera, let event = body.event {
         members["picture"] = .string("/api/cameras/\(camera)/motion/\(event).jpg")
       }
@@ -87,7 +88,7 @@ package struct RelayedEvent: Sendable, Hashable {
     self.members = members.compactMapValues { $0 }
   }
 
-  /// The event as clients here are told it.
+  /// Returns the event for clients of this node.
   func json(from node: String) -> [UInt8] {
     var members = members
     members["node"] = .string(node)
@@ -102,7 +103,8 @@ package struct RelayedEvent: Sendable, Hashable {
   }
 }
 
-/// How many events each node may have told here, so that none can push others' out of the log.
+/// Limits the events that each node may publish here, so that none can push other nodes' events out of the
+/// log.
 package struct EventRates: Sendable {
   private struct Bucket {
     var tokens: Double
@@ -117,9 +119,9 @@ package struct EventRates: Sendable {
 
   package init() {}
 
-  /// Counts an event of `node`. Whether it may be told.
+  /// Counts an event of `node`, and returns whether it may be published.
   package mutating func allows(_ node: String, at now: CaptureInstant) -> Bool {
-    // Names are cheap: beyond these, nodes share one bucket.
+    // Names are easy to invent: beyond the limit, nodes share one bucket.
     let key = buckets[node] != nil || buckets.count < Self.mostNodes ? node : ""
     var bucket = buckets[key] ?? Bucket(tokens: Self.burst, time: now)
     bucket.tokens = min(Self.burst, bucket.tokens + (now - bucket.time) / .seconds(1) * Self.rate)

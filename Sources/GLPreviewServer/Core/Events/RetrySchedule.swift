@@ -1,15 +1,15 @@
-// When to retry something that failed.
+// The delays between attempts of a failed operation.
 internal import FoundationEssentials
 
-/// Delays that double with each attempt, each reduced randomly, so that clients that failed together do not return
-/// together.
+/// Delays that double with each attempt, each reduced randomly, so that clients that failed at the same time
+/// do not retry at the same time.
 struct RetrySchedule: Sendable {
   /// The delay before the second attempt.
   var first = Duration.seconds(1)
   /// The longest delay, whatever the server requests.
   var longest = Duration.seconds(60)
 
-  /// The delay after a failed attempt, counted from 1: at least half of `first`, at most `longest`.
+  /// Returns the delay after a failed attempt, counted from 1: at least half of `first`, at most `longest`.
   func wait(
     after attempt: Int, retryAfter: Duration? = nil, chance: Double = .random(in: 0..<1)
   ) -> Duration {
@@ -28,7 +28,7 @@ struct RetrySchedule: Sendable {
   private static func date(_ text: String) -> Duration? {
     let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     let words = text.split(separator: " ")
-    // Foundation's parser traps on numbers that are too long, and takes 25:61.
+    // Foundation's parser traps on numbers that are too long, and accepts 25:61.
     guard words.count == 6, words[5] == "GMT", let year = Int(words[3]), (1970...9999).contains(year),
       let month = months.firstIndex(of: String(words[2])), let day = Int(words[1]), (1...31).contains(day)
     else { return nil }
@@ -40,7 +40,7 @@ struct RetrySchedule: Sendable {
     return (try? Date.ISO8601FormatStyle().parse(iso8601)).map { .seconds(Int($0.timeIntervalSince1970)) }
   }
 
-  /// Whether a retry may get another status.
+  /// Returns whether a retry may get another status.
   static func isWorthRetrying(_ status: UInt) -> Bool {
     status == 408 || status == 425 || status == 429 || (500...599).contains(status)
   }

@@ -1,4 +1,5 @@
-// Publishes what happens in a service: to the event log, and snapshots also to the configured folder, webhook and MQTT server.
+// Publishes the events of a service: to the event log, and snapshots also to the configured folder, webhook
+// and MQTT server.
 internal import Logging
 internal import ServiceLifecycle
 
@@ -8,7 +9,7 @@ package struct TakenSnapshot: Sendable {
   package let views: [ServedPreview]
 }
 
-/// The events of a service, and their destinations. None of them delays the client that takes a snapshot.
+/// The events of a service, and their destinations. None of these delays the client that takes a snapshot.
 package struct ServiceEvents: Sendable {
   package let log = EventLog()
   private let folder: SnapshotFolder?
@@ -29,7 +30,7 @@ package struct ServiceEvents: Sendable {
   /// Whether snapshots go to a folder, a webhook or an MQTT server.
   var sendsSnapshots: Bool { folder != nil || webhook != nil || !followers.value.isEmpty }
 
-  /// The snapshots that are taken from now on. Only the newest `count` wait to be read.
+  /// Returns the snapshots taken from now on. Only the newest `count` of them wait to be read.
   package func takenSnapshots(waiting count: Int) -> AsyncStream<TakenSnapshot> {
     let (stream, follower) = AsyncStream.makeStream(
       of: TakenSnapshot.self, bufferingPolicy: .bufferingNewest(count))
@@ -64,7 +65,8 @@ package struct ServiceEvents: Sendable {
     publish("view", ["camera": .string(camera), "view": .string(view)])
   }
 
-  /// Motion also goes to the webhook. Only of a camera that shows all it is told where something moved.
+  /// Publishes a motion event, also to the webhook. Only with `showsAll` does it contain where something
+  /// moved.
   package func motionChanged(_ camera: String, _ news: MotionEpisodes.News, showsAll: Bool) {
     guard let (what, members) = news.told(of: camera, showsAll: showsAll) else { return }
     var event = members
@@ -82,7 +84,8 @@ package struct ServiceEvents: Sendable {
     log.publish(type: type, data: event.json)
   }
 
-  /// A snapshot of `views` was taken; the event contains a thumbnail of its first picture. Returns before it is stored and sent.
+  /// Publishes a snapshot of `views`; the event contains a thumbnail of its first picture. Returns before the
+  /// snapshot is stored and sent.
   func took(_ snapshot: Snapshot, of views: [ServedPreview]) {
     do throws(PictureEncoder.Failure) {
       let event = try snapshot.event(

@@ -1,4 +1,4 @@
-// Writes snapshots to a folder in the background; a slow disk delays nothing else.
+// Writes snapshots to a folder in the background, so that a slow disk delays nothing else.
 internal import Dispatch
 internal import Logging
 internal import ServiceLifecycle
@@ -6,8 +6,9 @@ internal import Synchronization
 
 /// Stores snapshots in a folder within the configured limits.
 ///
-/// Pictures are encoded and written on a separate queue. If too many are waiting, new ones are dropped and counted.
-/// Errors, such as a full or read-only disk, are logged once and counted each time; the next picture tries again.
+/// Pictures are encoded and written on a separate queue. If too many snapshots wait, new ones are dropped and
+/// counted. An error, such as a full or read-only disk, is logged once and counted each time; the next
+/// picture is tried again.
 final class SnapshotFolder: Service {
   private struct State: ~Copyable {
     var store: FolderStore?
@@ -17,11 +18,11 @@ final class SnapshotFolder: Service {
   /// The most snapshots waiting to be written.
   static let capacity = 16
   private static let quality = 85
-  /// The interval at which old files are looked for.
+  /// The interval at which old files are removed.
   private static let period = Duration.seconds(60)
-  /// How many are removed before snapshots that wait have their turn.
+  /// The most files to remove at once, before waiting snapshots are written.
   private static let prunedAtOnce = 1000
-  /// How long the end of the service waits for the disk.
+  /// How long the shutdown waits for the disk.
   private static let endsWithin = Duration.seconds(2)
 
   private let configuration: FolderConfiguration
@@ -34,7 +35,7 @@ final class SnapshotFolder: Service {
   // Used only on the queue; the lock makes that visible to the compiler.
   private let state = Mutex(State())
 
-  /// `now` is the wall clock, which may be adjusted, and `clock` a monotonic one.
+  /// `now` is the wall clock, which may be adjusted; `clock` is monotonic.
   init(
     _ configuration: FolderConfiguration, metrics: ServiceMetrics, logger: Logger,
     now: @escaping @Sendable () -> WallTime = { .now },
@@ -70,7 +71,8 @@ final class SnapshotFolder: Service {
     await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
   }
 
-  /// Scans the folder, then deletes old files periodically. When the service ends, waits for pending writes, at most two seconds.
+  /// Scans the folder, then deletes old files periodically. At shutdown, waits for pending writes for at most
+  /// two seconds.
   func run() async throws {
     queue.async { [self] in tryTo { _ in } }
     while !Task.isShuttingDownGracefully, !Task.isCancelled {
@@ -98,7 +100,8 @@ final class SnapshotFolder: Service {
     }
   }
 
-  /// Opens the folder if necessary, and runs `work` with it. Logs when errors begin and when they end.
+  /// Opens the folder if necessary, and runs `work` with it. Logs the first of several equal errors, and the
+  /// next success.
   @discardableResult
   private func tryTo(_ work: (inout FolderStore) throws -> Void) -> Bool {
     state.withLock { state in

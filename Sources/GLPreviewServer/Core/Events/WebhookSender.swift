@@ -1,4 +1,4 @@
-// Sends an event per snapshot to another server, one at a time, and retries.
+// Sends an event per snapshot or motion event to a server, one at a time, and retries.
 internal import AsyncHTTPClient
 internal import Cryptography
 internal import FoundationEssentials
@@ -9,14 +9,14 @@ internal import ServiceLifecycle
 
 /// A queue of messages to one server.
 ///
-/// Messages are sent in order, each until it is accepted or has used up its attempts. If more than `capacity` are
-/// waiting, the oldest is dropped and counted. Redirects are not followed. When the service ends, each remaining
-/// message gets one attempt, within two seconds in total.
+/// Messages are sent in order, each until it is accepted or has used up its attempts. If more than `capacity`
+/// are waiting, the oldest is dropped and counted. Redirects are not followed. When the service ends, each
+/// remaining message gets one attempt, within two seconds in total.
 final class WebhookSender: Service {
   private struct Message: Sendable {
     let type: String
     let body: [UInt8]
-    /// The same for each attempt, so that a receiver can detect duplicates.
+    /// Does not change between attempts, so that a receiver can detect duplicates.
     let id = UUID().uuidString.lowercased()
   }
 
@@ -31,7 +31,7 @@ final class WebhookSender: Service {
     case again(String, retryAfter: Duration?)
   }
 
-  /// How long a connection, an answer, and the rest at shutdown may take.
+  /// The timeouts of a connection, of an answer, and of remaining messages at shutdown.
   struct Times: Sendable {
     var connects = Duration.seconds(5)
     var answers = Duration.seconds(10)
@@ -97,7 +97,7 @@ final class WebhookSender: Service {
 
   private func sendAll(by client: HTTPClient) async {
     while !Task.isCancelled {
-      // None once the service ends and all are sent.
+      // Empty once the service ends and all messages are sent.
       let messages = try? await state.first { state -> [Message]? in
         guard let message = state.messages.first else { return state.isEnding ? [] : nil }
         state.messages.removeFirst()
@@ -124,7 +124,7 @@ final class WebhookSender: Service {
         logger.debug("webhook: \(reason)", metadata: ["delivery": "\(message.id)"])
         metrics.count(.webhookRetry)
         let wait = schedule.wait(after: number, retryAfter: retryAfter)
-        // When the service ends, stop waiting and make one more attempt.
+        // At shutdown, the wait ends and one more attempt follows.
         try? await cancelWhenGracefulShutdown { try await Task.sleep(for: wait) }
         number += 1
       }
@@ -141,7 +141,8 @@ final class WebhookSender: Service {
   private func attempt(_ message: Message, by client: HTTPClient) async -> Attempt {
     do {
       let response = try await client.execute(try request(message), timeout: TimeAmount(times.answers))
-      // The content is ignored, but a connection whose answer is read to its end can be reused. It may come drop by drop, for ever.
+      // The content is ignored, but a connection can be reused only if its answer is read to the end. A
+      // deadline is needed, because the answer may arrive very slowly.
       _ = try? await withDeadline(times.answers) { try await response.body.collect(upTo: 64 << 10) }
       let status = response.status.code
       if (200...299).contains(status) { return .done }
@@ -171,10 +172,11 @@ final class WebhookSender: Service {
   }
 }
 
-/// `X-GLPreview-Signature`, by which a receiver can verify a message's origin and time: HMAC-SHA256 with the shared
-/// secret, over the timestamp, a dot and the body. The timestamp is signed too, to prevent replays of old messages.
+/// `X-GLPreview-Signature`, by which a receiver can verify a message's origin and time: HMAC-SHA256 with the
+/// shared secret over the timestamp, a dot and the body. The timestamp is signed too, to prevent replays of
+/// old messages.
 enum WebhookSignature {
-  /// `sha256=` and 64 hexadecimal digits.
+  /// Returns `sha256=` and 64 hexadecimal digits.
   static func text(
     of body: [UInt8], timestamp: String, secret: String
   ) throws(CryptographyError) -> String {

@@ -1,35 +1,35 @@
-// What is known of the peers, and which of them answers for a camera: values, without network, clock or log.
+// The known state of the peers, and the routing of cameras to them: values, without network, clock or log.
 
-/// How a peer is.
+/// The state of a peer.
 package enum PeerState: String, Sendable, Hashable {
-  /// It has not been asked yet.
+  /// It has not been asked for its cameras yet.
   case asking
   case up
-  /// It does not accept the token.
+  /// The peer does not accept the token.
   case unauthorized
-  /// It gives no list of cameras.
+  /// It does not answer with a list of cameras.
   case lost
-  /// It is this node.
+  /// The peer is this node itself.
   case itself = "self"
-  /// It is the node of another peer's address.
+  /// Another peer's address reaches the same node.
   case duplicate
 }
 
-/// A peer, as known here.
+/// A peer as this node knows it.
 package struct KnownPeer: Sendable, Hashable {
   package let url: String
-  /// Its place in the list, from 1.
+  /// Its position in the list, from 1.
   fileprivate(set) var number: Int
-  /// It is known by the leases in the store, and is not asked.
+  /// Whether it is known from the store's leases; such peers are not polled.
   var isMember = false
   package fileprivate(set) var state = PeerState.asking
-  /// Why it is not up; nil if it is, or was not asked yet.
+  /// The reason why it is not up; nil if it is up, or was not asked yet.
   package fileprivate(set) var reason: String?
   fileprivate(set) var since: WallTime
   /// Its last answer.
   fileprivate(set) var listing = PeerListing()
 
-  /// The name that it gives itself.
+  /// Its own name, or `peer-N`.
   package var name: String { listing.name ?? "peer-\(number)" }
 }
 
@@ -38,14 +38,15 @@ package struct PeerRoute: Sendable, Hashable {
   package let url: String
   package let node: String
   package let camera: PeerCamera
-  /// Why its node does not answer; nil if it does.
+  /// The reason why its node does not answer; nil if it answers.
   package let outage: String?
   let since: WallTime
-  /// Its node is known by the leases in the store.
+  /// Whether its node is known from the store's leases.
   package var isMember = false
-  /// It is asked although its node does not answer the store: the camera is there or nowhere.
+  /// Whether requests are sent to its node even if that does not renew its lease: the camera is fixed to that
+  /// node, so that no other one can have it.
   package var isAskedAnyway = false
-  /// The epoch of its owner's lease.
+  /// The epoch of the owner's lease.
   package var epoch: UInt64?
 
   /// The camera's state; a camera of a node that does not answer is lost.
@@ -54,33 +55,33 @@ package struct PeerRoute: Sendable, Hashable {
   /// Whether another node takes the camera if its node dies.
   package var moves: Bool { isMember && !isAskedAnyway && epoch != nil }
 
-  /// Whether it leads to the same process, as far as is known.
+  /// Returns whether both routes lead to the same process, as far as is known.
   func isSameOwner(as other: PeerRoute) -> Bool {
     url == other.url && (epoch == other.epoch || epoch == nil || other.epoch == nil)
   }
 }
 
-/// The peers in the order of the configuration. The first that has a camera answers for it.
+/// The peers in the order of the configuration. The first peer that has a camera serves it.
 package struct ClusterState: Sendable {
-  /// What is worth telling the operator, once.
+  /// Changes to report to the operator, some of them only once.
   enum News: Sendable, Hashable {
     case connected(node: String, url: String, cameras: Int)
     case lost(node: String, url: String, reason: String)
     case isItself(url: String)
     case isDuplicate(url: String, of: String)
-    /// A camera of `node` has a name that is taken.
+    /// A camera of `node` has a name that is already in use.
     case conflict(camera: String, node: String, by: String)
     case sameName(node: String, url: String)
     case refused(count: Int, node: String)
   }
 
   package let name: String
-  /// This process, among all nodes.
+  /// The ID of this process among all nodes.
   package let instance: String
   private(set) var peers: [KnownPeer]
-  /// The owners of cameras, as the store names them.
+  /// The owners of cameras according to the store.
   private(set) var owners: [String: LeaseView.Owner] = [:]
-  /// The nodes that this node's configuration names for cameras: nobody else is asked for them.
+  /// The nodes that this node's configuration names for cameras. No other node is asked for these cameras.
   var homes: [String: String] = [:] { didSet { if homes != oldValue { findRoutes() } } }
   private var routes: [String: PeerRoute] = [:]
   private var told: Set<News> = []
@@ -90,7 +91,7 @@ package struct ClusterState: Sendable {
     peers = urls.enumerated().map { KnownPeer(url: $1, number: $0 + 1, since: now) }
   }
 
-  /// The same with other peers and another name. What is known of those that stay is kept.
+  /// Returns the state with other peers and another name. The state of peers that remain is kept.
   func with(name: String, peers urls: [String], at now: WallTime = .now) -> ClusterState {
     var next = ClusterState(name: name, instance: instance, peers: urls, at: now)
     for index in next.peers.indices {
@@ -110,10 +111,11 @@ package struct ClusterState: Sendable {
     return next
   }
 
-  /// The addresses of the configuration.
+  /// The addresses in the configuration.
   package var urls: [String] { peers.filter { !$0.isMember }.map(\.url) }
 
-  /// The peer at an address, if its events come from there: it answers, and is no node that tells them by the broker.
+  /// Returns the peer at an address if its events are read from there: it must answer, and its events must
+  /// not come through NATS.
   package func eventSource(_ url: String) -> KnownPeer? {
     peers.first { $0.url == url && !$0.isMember && $0.state == .up }.flatMap { peer in
       peers.contains { $0.isMember && $0.state != .lost && $0.listing.instance == peer.listing.instance }
@@ -121,10 +123,10 @@ package struct ClusterState: Sendable {
     }
   }
 
-  /// The peer that serves a camera which this node does not have.
+  /// The route to a camera that this node does not have.
   package subscript(camera name: String) -> PeerRoute? { routes[name] }
 
-  /// The cameras of others, in the order of the peers, without those whose names are in `local`.
+  /// Returns the cameras of other nodes, in the order of the peers, without those whose names are in `local`.
   func cameras(besides local: Set<String>) -> [PeerRoute] {
     counted.flatMap { peer in
       peer.listing.cameras.compactMap { camera in
@@ -133,7 +135,7 @@ package struct ClusterState: Sendable {
     }
   }
 
-  /// The cameras of a peer whose names are taken, by this node or by a peer before it.
+  /// Returns the cameras of a peer whose names are in use by this node or an earlier peer.
   func conflicts(of peer: KnownPeer, local: Set<String>) -> [String] {
     guard counted.contains(where: { $0.url == peer.url }) else { return [] }
     return peer.listing.cameras.filter {
@@ -141,16 +143,16 @@ package struct ClusterState: Sendable {
     }.map(\.name)
   }
 
-  /// Whether another peer answers for the name of a peer's camera, which is not the same camera by a lease.
+  /// Returns whether another peer serves a camera of this name, and it is not the same camera by a lease.
   private func isConflict(_ camera: PeerCamera, _ peer: KnownPeer) -> Bool {
     guard let owner = routes[camera.name] else { return true }
     return owner.url != peer.url && !camera.isSame(as: owner.camera)
   }
 
-  // MARK: Hearing
+  // MARK: Updates
 
-  /// Takes a peer's answer, or why there is none. `local` are the names of this node's own cameras and scenes, which
-  /// nobody else can take.
+  /// Records a peer's answer, or the reason for its absence. `local` are the names of this node's own cameras
+  /// and scenes, which no peer can take.
   mutating func heard(
     _ answer: Result<PeerListing, PeerFailure>, from url: String, local: Set<String>, at now: WallTime = .now
   ) -> [News] {
@@ -169,7 +171,7 @@ package struct ClusterState: Sendable {
     return news(of: before, peers[index]) + newConflicts(local)
   }
 
-  /// Takes what the leases in the store tell of other nodes.
+  /// Records the state of other nodes according to the leases in the store.
   mutating func heard(_ view: LeaseView, local: Set<String>, at now: WallTime = .now) -> [News] {
     let known = Dictionary(peers.filter(\.isMember).map { ($0.name, $0) }) { $1 }
     peers.removeAll(where: \.isMember)
@@ -193,7 +195,7 @@ package struct ClusterState: Sendable {
     (peers[index].state, peers[index].reason) = (state, reason)
   }
 
-  /// A node that is reached at two addresses is counted at the first that answers.
+  /// A node with two addresses counts at the first address that answers.
   private mutating func findDuplicates(_ now: WallTime) {
     var seen: [String: Int] = [:]
     for index in peers.indices where peers[index].state == .up || peers[index].state == .duplicate {
@@ -204,7 +206,7 @@ package struct ClusterState: Sendable {
     }
   }
 
-  /// The peers whose cameras count: not this node, and each node once.
+  /// The peers whose cameras count: without this node, and each node only once.
   package var counted: [KnownPeer] {
     let up = Set(peers.filter { $0.state == .up }.compactMap(\.listing.instance))
     var seen: Set<String> = []
@@ -225,7 +227,7 @@ package struct ClusterState: Sendable {
         routes[camera.name] = route(to: camera, at: peer)
       }
     }
-    // A camera has just moved, and its new owner has not listed it yet: views are the same everywhere.
+    // A camera that has just moved may not be listed by its new owner yet. Its views are equal on all nodes.
     for (name, owner) in owners where routes[name] == nil && owner.node != self.name {
       guard let peer = counted.first(where: { $0.isMember && $0.name == owner.node }),
         let camera = counted.lazy.flatMap(\.listing.cameras).first(where: { $0.name == name })
@@ -234,8 +236,9 @@ package struct ClusterState: Sendable {
     }
   }
 
-  /// Whether a peer of the configuration has a camera by a later lease than another one, in a bucket that this node is not in.
-  /// One that answers precedes one that doesn't: its bucket may be a new one, whose epochs begin anew.
+  /// Returns whether a configured peer has a camera by a later lease than another peer, in a bucket that this
+  /// node does not use. A peer that answers precedes one that does not: its bucket may be new, with epochs
+  /// that start again.
   private func hasTaken(_ camera: PeerCamera, _ peer: KnownPeer, from other: PeerRoute) -> Bool {
     guard !peer.isMember, !other.isMember, let new = camera.epoch, let old = other.camera.epoch else {
       return false
@@ -253,15 +256,15 @@ package struct ClusterState: Sendable {
       isMember: peer.isMember, isAskedAnyway: peer.isMember && owner?.isFixed == true, epoch: owner?.epoch)
   }
 
-  /// Whether a peer that lists a camera is the one to ask for it: the node that this node's configuration names, else
-  /// the owner by the store.
+  /// Returns whether a peer that lists a camera is the one to ask for it: the node that this node's
+  /// configuration names, otherwise the owner according to the store.
   private func answers(_ peer: KnownPeer, for camera: String) -> Bool {
     if let home = homes[camera] { return peer.name == home }
     guard peer.isMember, let owner = owners[camera] else { return true }
     return owner.node == peer.name
   }
 
-  // MARK: News
+  // MARK: Changes
 
   private mutating func news(of before: KnownPeer, _ peer: KnownPeer) -> [News] {
     var news: [News] = []
@@ -272,7 +275,7 @@ package struct ClusterState: Sendable {
         if peer.listing.refusedCount > 0 {
           news += once(.refused(count: peer.listing.refusedCount, node: peer.name))
         }
-      // This node, which does not listen any more.
+      // The peer is this node, which no longer listens.
       case .lost where before.state == .itself: break
       case .lost, .unauthorized:
         news.append(.lost(node: peer.name, url: peer.url, reason: peer.reason ?? ""))
@@ -306,7 +309,8 @@ package struct ClusterState: Sendable {
     return news
   }
 
-  /// What was told before is not told again. A peer that changes its name each time can't fill the log.
+  /// Returns an item unless it was reported before. The limit keeps a peer that changes its name each time
+  /// from filling the log.
   private mutating func once(_ news: News) -> [News] {
     guard told.count < 1000, told.insert(news).inserted else { return [] }
     return [news]
@@ -314,12 +318,12 @@ package struct ClusterState: Sendable {
 }
 
 extension PeerCamera {
-  /// The epoch of its lease; nil for one that does not move.
+  /// The epoch of its lease; nil for a camera that does not move.
   fileprivate var epoch: Int? {
     if case .integer(let epoch)? = members["epoch"] { epoch } else { nil }
   }
 
-  /// Whether both have leases in one store: epochs of two stores say nothing of each other.
+  /// Returns whether both have leases in the same store: epochs of different stores are not comparable.
   fileprivate func isSame(as other: PeerCamera) -> Bool {
     guard epoch != nil, other.epoch != nil, case .string(let store)? = members["lease_store"] else {
       return false

@@ -1,6 +1,6 @@
-// What follows from the leases for the rest of the service.
+// The state of leases, as the rest of the service sees it.
 
-/// What the cluster is, as this node sees it.
+/// The cluster as this node sees it.
 package struct LeaseView: Sendable, Hashable {
   /// A node with a key in the store.
   package struct Node: Sendable, Hashable {
@@ -9,7 +9,7 @@ package struct LeaseView: Sendable, Hashable {
     package let instance: String
     package let isAlive: Bool
     package let isLeaving: Bool
-    /// What it lists of its cameras; nil if nothing was heard.
+    /// The list of its cameras; nil if none was received.
     package let listing: PeerListing?
 
     package init(
@@ -31,13 +31,13 @@ package struct LeaseView: Sendable, Hashable {
     }
   }
 
-  /// The cameras that move and are served here, with their epochs; nil for none.
+  /// The movable cameras that are served here, with their epochs; nil for a camera without an epoch.
   package var served: [String: UInt64?] = [:]
-  /// The owners of cameras, as the store names them.
+  /// The owners of cameras according to the store.
   package var owners: [String: Owner] = [:]
-  /// Without this one, by name.
+  /// The other nodes, by name.
   package var nodes: [Node] = []
-  /// When the bucket was made, which tells it from others; nil if that is not known.
+  /// The creation time of the bucket, which distinguishes it from other buckets; nil if not known.
   package var store: String?
   /// Whether the store answers.
   package var isCurrent = false

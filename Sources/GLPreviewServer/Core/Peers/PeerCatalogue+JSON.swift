@@ -1,7 +1,7 @@
-// What `/api/cameras` says of peers and their cameras.
+// The peers and their cameras in the answer of `/api/cameras`.
 
 extension PeerRoute {
-  /// The camera as its node lists it, with the node. A camera whose node does not answer is lost.
+  /// Returns the camera as its node lists it, with the node. A camera whose node does not answer is lost.
   package func json(for role: Role?) -> [String: JSONValue] {
     var members = camera.members
     members["node"] = .string(node)
@@ -17,7 +17,8 @@ extension PeerRoute {
 }
 
 extension PeerCatalogue {
-  /// The peers in the order of the configuration. Their addresses are for clients that may also change something.
+  /// Returns the peers in the order of the configuration. Their addresses are omitted for clients with the
+  /// role `read`.
   package func json(for role: Role?) -> [JSONValue] {
     let (known, local) = (cluster, localNames())
     return known.peers.map { peer in

@@ -1,4 +1,4 @@
-// Asks every peer for its cameras, again and again, and keeps what they say.
+// Polls the cameras of every peer, and keeps the answers.
 internal import AsyncHTTPClient
 internal import Logging
 internal import NIOCore
@@ -17,21 +17,21 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
 
   private struct State {
     var cluster: ClusterState
-    /// Counts the lists of peers.
+    /// The number of changes of the list of peers.
     var generation = 0
-    /// Counts what may lead to other routes.
+    /// The number of changes that may affect routes.
     var changes = 0
     var hasLeases = false
-    /// The cameras of the configuration that move.
+    /// The movable cameras of the configuration.
     var movable: Set<String> = []
-    /// How often each peer was to be asked at once, and how many of these times it was.
+    /// The number of immediate polls requested for each peer, and how many of these have been carried out.
     var wishes: [String: Int] = [:]
     var granted: [String: Int] = [:]
   }
 
   private static let path = "/api/cameras"
 
-  /// `name` is this node's name. `localNames` are those of its own cameras and scenes.
+  /// `name` is the name of this node. `localNames` returns those of its own cameras and scenes.
   init(
     _ configuration: ClusterConfiguration, name: String, patience: ServicePatience, logger: Logger,
     localNames: @escaping @Sendable () -> Set<String>
@@ -47,24 +47,24 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
         hasLeases: configuration.broker != nil))
   }
 
-  /// What is known now.
+  /// The current state of the cluster.
   package var cluster: ClusterState { state.withLock { $0.cluster } }
 
   /// Whether there are other nodes, or may be.
   package var isShared: Bool { state.withLock { !$0.cluster.peers.isEmpty || $0.hasLeases } }
 
-  /// The peer that serves a camera; nil for this node's own cameras and for unknown ones.
+  /// Returns the peer that serves a camera; nil for this node's own cameras and for unknown ones.
   package func route(to camera: String) -> PeerRoute? {
     state.withLock { $0.cluster[camera: camera] }.flatMap { localNames().contains(camera) ? nil : $0 }
   }
 
-  /// This process among all nodes.
+  /// The ID of this process among all nodes.
   package var instance: String { state.withLock { $0.cluster.instance } }
 
-  /// The cameras of others.
+  /// The cameras of other nodes.
   package var cameras: [PeerRoute] { cluster.cameras(besides: localNames()) }
 
-  /// Takes other peers, another name and another token.
+  /// Switches to other peers, another name and another token.
   package func apply(_ configuration: ClusterConfiguration, name: String) {
     client.update(configuration)
     state.update { state in
@@ -76,7 +76,7 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
     for url in configuration.peers { askAgain(url) }
   }
 
-  /// Takes what the leases in the store tell of other nodes.
+  /// Records the state of other nodes according to the leases in the store.
   package func apply(_ view: LeaseView) {
     let local = localNames()
     let news = state.update { state in
@@ -86,7 +86,8 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
     for item in news { tell(item) }
   }
 
-  /// The cameras of the configuration that are of other nodes, with those, and those that are of any.
+  /// Sets the nodes of cameras that the configuration assigns to a node, and the cameras that any node may
+  /// own.
   package func expect(homes: [String: String], movable: Set<String>) {
     state.update { state in
       state.changes += 1
@@ -98,26 +99,28 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
   /// Whether a camera moves between nodes.
   package func moves(_ camera: String) -> Bool { state.withLock { $0.movable.contains(camera) } }
 
-  /// Whether a camera is known that no node has at the moment.
+  /// Whether a camera is configured, but not served by this node.
   package func isExpected(_ camera: String) -> Bool {
     state.withLock { $0.movable.contains(camera) || $0.cluster.homes[camera] != nil }
       && !localNames().contains(camera)
   }
 
-  /// Whether another node offers a view, or may offer it again: the camera has no owner just now, or its node is away.
+  /// Whether another node offers a view, or may offer it again because the camera currently has no owner, or
+  /// its node does not answer.
   func offers(_ view: String, of camera: String) -> Bool {
     guard let route = route(to: camera) else { return isExpected(camera) }
     return route.outage != nil || route.camera.views.contains { $0.name == view && $0.isEnabled }
   }
 
-  /// The node that a camera has moved to.
+  /// The next owner of a camera.
   package enum NextOwner: Sendable {
     case thisNode
     case node(PeerRoute)
   }
 
-  /// Waits until the camera of `route` has another owner, which can be asked. Of what is not repeatable it also waits until the
-  /// node of `route` answers nobody any more: one that gives a camera up in order finishes what it has begun.
+  /// Waits until the camera of `route` has another owner that can be asked. For requests that are not
+  /// repeatable, it also waits until the node of `route` no longer answers: a node that hands a camera over
+  /// in order finishes its current requests.
   ///
   /// - Throws: `CancellationError`.
   package func nextOwner(after route: PeerRoute, isRepeatable: Bool) async throws -> NextOwner {
@@ -134,17 +137,17 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
     }
   }
 
-  /// Counts what may lead to other routes.
+  /// The number of changes that may affect routes.
   var changes: Int { state.withLock { $0.changes } }
 
-  /// Waits for a change after `known` of them.
+  /// Waits until `changes` differs from `known`.
   ///
   /// - Throws: `CancellationError`.
   func change(after known: Int) async throws {
     _ = try await state.first { $0.changes == known ? nil : true }
   }
 
-  /// Another owner of the camera of `route`, which can be asked; nil if there is none yet.
+  /// Returns another owner of the camera of `route` that can be asked; nil if there is none yet.
   package func knownOwner(after route: PeerRoute) -> NextOwner? {
     let name = route.camera.name
     if localNames().contains(name) { return .thisNode }
@@ -154,7 +157,7 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
     return .node(next)
   }
 
-  /// Whether a camera moves between nodes and is at none that answers.
+  /// Whether a camera moves between nodes, and no node that answers has it.
   func isBetweenNodes(_ camera: String) -> Bool {
     isBetweenNodes(camera, state.withLock { $0.cluster[camera: camera] })
   }
@@ -163,7 +166,7 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
     (route.map { $0.moves && $0.outage != nil } ?? moves(camera)) && !localNames().contains(camera)
   }
 
-  /// Waits at most `limit` for a camera that moves between nodes and is at none that answers.
+  /// Waits at most `limit` while no node that answers has a movable camera.
   ///
   /// - Throws: `Problem` 503 and 429 if too many wait; `CancellationError`.
   package func awaitOwner(of camera: String, within limit: Duration) async throws {
@@ -180,10 +183,10 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
     withExtendedLifetime(permit) {}
   }
 
-  /// Has a peer asked at once, because something has changed there.
+  /// Requests an immediate poll of a peer, because something has changed there.
   package func askAgain(_ url: String) { state.update { $0.wishes[url, default: 0] += 1 } }
 
-  /// Has a peer asked at once, and waits for its answer, but not for long.
+  /// Requests an immediate poll of a peer, and waits for its answer, at most `patience.peerList`.
   package func refresh(_ url: String) async {
     let wish = state.update { state in
       state.wishes[url, default: 0] += 1
@@ -194,20 +197,20 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
     }
   }
 
-  /// Waits until what is known has a `result`.
+  /// Waits until the state of the cluster has a `result`.
   package func first<Result: Sendable>(_ result: @Sendable (ClusterState) -> Result?) async throws -> Result?
   {
     try await state.first { result($0.cluster) }
   }
 
-  /// Whether a peer may tell of a camera: it is at no other node, as far as is known.
+  /// Whether a peer's events of a camera are accepted: as far as is known, no other node has the camera.
   package func mayBe(_ camera: String, of peer: KnownPeer) -> Bool {
     let known = cluster
     return !localNames().contains(camera) && known.homes[camera].map { $0 == peer.name } ?? true
       && known[camera: camera].map { $0.url == peer.url } ?? true
   }
 
-  // MARK: Asking
+  // MARK: Polling
 
   package func run() async throws {
     client.start()
@@ -245,12 +248,12 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
     }
   }
 
-  /// A peer's own cameras.
+  /// Requests a peer's own cameras.
   private func list(of url: String) async throws(PeerFailure) -> PeerListing {
     let bytes: ByteBuffer
     do {
       let (limit, client) = (patience.peerList, client)
-      // Headers and body together: a slow sender is given up.
+      // The deadline covers headers and body, so that a slow sender is given up.
       let answer = try await withDeadline(limit) { () -> ByteBuffer? in
         guard let response = try await client.send(.init(peer: url, target: Self.path), within: limit) else {
           return nil
@@ -306,7 +309,7 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
 }
 
 extension PeerCatalogue {
-  /// 1 for each peer that answers, else 0.
+  /// 1 for each peer that answers, otherwise 0.
   package var metricFamilies: [MetricFamily] {
     let known = cluster
     var names: Set<String> = []

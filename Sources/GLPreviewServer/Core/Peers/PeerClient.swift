@@ -1,4 +1,4 @@
-// Requests to peers: with the token, the hop and a role, and never with anything that a client has sent to prove itself.
+// Requests to peers, with the token, the hop and a role, and never with credentials of a client.
 package import AsyncHTTPClient
 internal import FoundationEssentials
 package import NIOCore
@@ -11,9 +11,9 @@ package final class PeerClient: Sendable {
   /// A request to a peer.
   package struct Call: Sendable {
     package var method = HTTPMethod.GET
-    /// The peer's address.
+    /// The base URL of the peer.
     package var peer: String
-    /// Path and query; begins with a slash.
+    /// The path and query, beginning with a slash.
     package let target: String
     package var role = Role.read
     package var headers = HTTPHeaders()
@@ -29,7 +29,7 @@ package final class PeerClient: Sendable {
     }
   }
 
-  /// Requests and videos of one peer.
+  /// The most connections to one peer, for requests and videos.
   private static let connectionsPerPeer = 128
 
   private let patience: ServicePatience
@@ -37,7 +37,7 @@ package final class PeerClient: Sendable {
   private let client = Mutex<HTTPClient?>(nil)
   private let secret: Mutex<String?>
 
-  /// - Throws: `ClusterError` if the file of certificates can't be read.
+  /// - Throws: `ClusterError` if the file of certificates can't be used.
   init(_ configuration: ClusterConfiguration, patience: ServicePatience) throws(ClusterError) {
     self.patience = patience
     secret = Mutex(configuration.token)
@@ -51,7 +51,7 @@ package final class PeerClient: Sendable {
     guard !roots.isEmpty else { throw ClusterError(description: "\(path): contains no certificate") }
   }
 
-  /// Takes another token.
+  /// Switches to another token.
   func update(_ configuration: ClusterConfiguration) { secret.withLock { $0 = configuration.token } }
 
   var token: String? { secret.withLock { $0 } }
@@ -79,7 +79,7 @@ package final class PeerClient: Sendable {
     try? await old?.shutdown()
   }
 
-  /// The header fields that authenticate this node to a peer, and name its client's role.
+  /// Returns the header fields that authenticate this node to a peer, and contain its client's role.
   func fields(for role: Role) -> [(name: String, value: String)] {
     var fields = [(PeerField.hop, "1"), (PeerField.role, role.rawValue)]
     if let token { fields.append(("Authorization", "Bearer \(token)")) }
@@ -99,19 +99,19 @@ package final class PeerClient: Sendable {
     for (name, value) in fields(for: call.role) { request.headers.add(name: name, value: value) }
     if let body = call.body { request.body = .bytes(body) }
     return try await withDeadline(limit) { [request] in
-      // The deadline is ours; this one only has to be later.
+      // `withDeadline` enforces the limit; this timeout only has to be longer.
       try await client.execute(request, timeout: .hours(24))
     }
   }
 }
 
-/// A file of the cluster's configuration that can't be used.
+/// The error for a certificate file of the cluster's configuration that can't be used.
 struct ClusterError: Error, CustomStringConvertible {
   let description: String
 }
 
 extension PeerFailure {
-  /// Why a connection failed, without addresses.
+  /// Creates the reason why a connection failed, without addresses.
   package init(_ error: any Error) {
     switch error {
     case let failure as PeerFailure: self = failure

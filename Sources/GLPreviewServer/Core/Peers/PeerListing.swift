@@ -1,8 +1,8 @@
-// What a peer says of itself and its cameras: its answer to `GET /api/cameras`, taken apart with the care that another
-// machine's answer needs.
+// A peer's answer to `GET /api/cameras`, which describes the peer and its cameras. It is validated, because
+// another machine's answer can't be trusted.
 internal import FoundationEssentials
 
-/// A peer's view, as far as it is needed here.
+/// The part of a peer's view that this node needs.
 package struct PeerView: Sendable, Hashable {
   package let name: String
   package let isEnabled: Bool
@@ -15,28 +15,29 @@ package struct PeerCamera: Sendable, Hashable {
   /// At least one.
   package let views: [PeerView]
   package let state: SourceState
-  /// What the peer says of it, for clients with the role `read`; also members that are not known here.
+  /// The members in the peer's answer for clients with the role `read`, including unknown ones.
   let members: [String: JSONValue]
 }
 
 /// A peer's answer.
 package struct PeerListing: Sendable, Hashable {
-  /// Nil if it gives none, or no valid one.
+  /// The peer's name; nil if it gives none, or an invalid one.
   var name: String?
-  /// Different for each process; nil if it gives none.
+  /// An ID that differs for each process; nil if the peer gives none.
   var instance: String?
-  /// With different names.
+  /// The cameras; their names are unique.
   var cameras: [PeerCamera] = []
-  /// The cameras that were left out because there are too many, or their names are not valid.
+  /// The number of cameras that were omitted, because there are too many or their names are invalid or not
+  /// unique.
   var refusedCount = 0
 
   package static let largestAnswer = 4 << 20
   static let mostCameras = 1000
   private static let mostViews = 64
 
-  /// Only views and cameras with valid names count.
+  /// Parses an answer. Views and cameras with invalid names are omitted.
   ///
-  /// - Throws: `PeerFailure` if it is no list of cameras.
+  /// - Throws: `PeerFailure` if it is not a list of cameras.
   init(json bytes: [UInt8]) throws(PeerFailure) {
     guard let decoded = try? JSONDecoder().decode(ListedMembers.self, from: Data(bytes)),
       let listing = PeerListing(decoded)
@@ -67,7 +68,7 @@ package struct PeerListing: Sendable, Hashable {
     (self.name, self.instance, self.cameras) = (name, instance, cameras)
   }
 
-  /// A name that is valid in URLs.
+  /// Returns a name if it is valid in URLs.
   private static func checked(_ name: String) -> String? {
     (try? ViewConfiguration.check(name: name)).map { name }
   }
@@ -86,7 +87,7 @@ package struct PeerListing: Sendable, Hashable {
           name: viewName, isEnabled: view["enabled"] != .bool(false), isLocked: view["locked"] == .bool(true))
       )
       view["urls"] = urls(of: view["urls"], "/cameras/\(name)/\(viewName)")
-      // For control only: an older peer may not know that this list is for all.
+      // Only for the role `control`: an older peer may not know that this list is for all clients.
       view["watchers"] = nil
       shown.append(.object(view))
     }
@@ -99,7 +100,7 @@ package struct PeerListing: Sendable, Hashable {
     return PeerCamera(name: name, views: views, state: state, members: members)
   }
 
-  /// Made here, because pages follow them.
+  /// Builds the URLs on this node, because pages follow them.
   private static func urls(of said: JSONValue?, _ path: String) -> JSONValue {
     var urls: [String: JSONValue] = [
       "stream": .string(path + ".mjpeg"), "mp4": .string(path + ".mp4"), "jpeg": .string(path + ".jpg"),
@@ -110,14 +111,15 @@ package struct PeerListing: Sendable, Hashable {
   }
 }
 
-/// Why a peer gives no list. The text names neither its address nor anything of it, because every client may read it.
+/// The reason why a peer gives no list. The text contains neither the peer's address nor any of its data,
+/// because every client may read it.
 package struct PeerFailure: Error, Sendable, Hashable {
   package var reason: String
   var kind = Kind.lost
 
   package enum Kind: Sendable, Hashable {
     case lost, unauthorized
-    /// It does not look at the token now, because it was wrong too often.
+    /// It does not check the token now, because it received too many wrong ones.
     case refused
   }
 
@@ -128,12 +130,12 @@ extension JSONValue {
   fileprivate var text: String? { if case .string(let text) = self { text } else { nil } }
 }
 
-/// The members of a node's list that are read.
+/// The members of a node's answer that are read.
 package struct ListedMembers: Decodable {
   let node: JSONValue?
-  /// Nil if it is no array, or nested too deeply.
+  /// Nil if it is not an array, or nested too deeply.
   let cameras: [JSONValue]?
-  /// The cameras that move which the node can take.
+  /// The movable cameras that the node can take.
   package let offers: [String]?
 
   private enum CodingKeys: CodingKey { case node, cameras, offers }
@@ -165,7 +167,7 @@ private struct DecodedJSON: Decodable {
 
   init(from decoder: any Decoder) throws {
     guard decoder.codingPath.count < Self.deepest else { throw TooDeep() }
-    // Text first, which most of it is: each guess that is wrong costs an error.
+    // Strings are tried first, because they are the most frequent: each wrong guess costs an error.
     if let text = try? decoder.singleValueContainer().decode(String.self) {
       value = .string(text)
     } else if let object = try? decoder.container(keyedBy: Key.self) {

@@ -1,4 +1,5 @@
-// Streams of other nodes' cameras. Clients that ask for the same view and words share one stream, which is a source of the session.
+// Streams of other nodes' cameras. Clients that request one view with equal parameters share a stream, which
+// is a source of the session.
 internal import Hummingbird
 internal import Logging
 internal import ServiceLifecycle
@@ -10,22 +11,22 @@ package final class PeerStreams: Service, CustomStringConvertible {
   private let videos: VideoStreams
   private let catalogue: PeerCatalogue
   private let certificates: String?
-  /// Counts what may lead to another node, or to this one.
+  /// The number of changes after which another node, or this one, may serve a camera.
   let changes = Watched(0)
-  /// Each holds a source, a connection and a place.
+  /// Limits streams, each of which holds a source and a connection.
   private let gate = AdmissionLimit(capacity: 256, subject: "streams of other nodes")
   private let sources = Mutex<[Key: Source]>([:])
 
-  /// A view with words, at its node.
+  /// A view with parameters, at its node.
   private struct Key: Hashable {
     let kind: StreamKind
     let peer: String
     let camera: String
     let view: String
-    /// In one order, so that equal ones are equal.
+    /// The parameters in sorted order, so that equal ones compare equal.
     let words: String
 
-    /// `/api/stream` leaves locked views as they are, as streams of several views need it.
+    /// The URL at the node. `/api/stream` sends locked views unchanged, as streams of several views need it.
     var url: String {
       let rest = words.isEmpty ? "" : "&\(words)"
       return switch kind {
@@ -38,21 +39,22 @@ package final class PeerStreams: Service, CustomStringConvertible {
   private struct Source {
     let target: ServedPreview
     let guest: Guest
-    /// The token that it was asked with.
+    /// The token of the stream's requests.
     let token: String?
     let permit: AdmissionPermit
     var usedAt: CaptureInstant
-    /// Whether the node was asked, and does not refuse the words. It leaves out those that one of several views does not take.
+    /// Whether the node has accepted the parameters. In streams, it ignores parameters that one of several
+    /// views does not accept.
     var isAccepted = false
   }
 
   private static let looksEvery = Duration.seconds(1)
   private static let longestWords = 2048
-  /// The parameters that are of this connection alone.
+  /// The parameters that concern only the client's own connection.
   private static let others: Set<String> = [
     "view", "src", "key", "token", "extra_headers", "advance_headers", "dual_final_frames", "zero_data",
   ]
-  /// Of video, also these.
+  /// The corresponding parameters for video.
   private static let othersOfVideo = others.union(["duration", "download"])
 
   init(
@@ -68,10 +70,10 @@ package final class PeerStreams: Service, CustomStringConvertible {
 
   package var count: Int { sources.withLock { $0.count } }
 
-  /// A view of another node's camera; nil if the camera is this node's own, or unknown.
+  /// Returns a view of another node's camera; nil if the camera is this node's own, or unknown.
   ///
-  /// - Throws: `Problem`: 404 if the node has no such view, 409 if it is switched off, 503 and 429 if too much is read from
-  ///   other nodes.
+  /// - Throws: `Problem`: 404 if the node has no such view, 409 if it is switched off, 503 and 429 if there
+  ///   are too many streams of other nodes.
   package func view(_ address: ViewAddress) throws -> ServedPreview? {
     guard let camera = address.camera, let route = catalogue.route(to: camera) else { return nil }
     let view = address.view ?? route.camera.views.first?.name ?? ""
@@ -85,7 +87,7 @@ package final class PeerStreams: Service, CustomStringConvertible {
     return try source(try key(route, view, address), isAccepted: address.isAccepted)
   }
 
-  /// Whether a client watches a view with these parameters already, and its node has accepted them.
+  /// Whether a stream with these parameters exists already, and its node has accepted them.
   package func isAccepted(_ address: ViewAddress, at route: PeerRoute) throws -> Bool {
     let key = try key(route, address.view ?? "", address)
     return sources.withLock { $0[key].map { $0.isAccepted && !$0.guest.isOver } ?? false }
@@ -99,7 +101,7 @@ package final class PeerStreams: Service, CustomStringConvertible {
     return Key(kind: address.kind, peer: route.url, camera: route.camera.name, view: view, words: words)
   }
 
-  /// The parameters that the peer gets, in one order.
+  /// Returns the parameters for the peer, in sorted order.
   static func words(in query: String, of kind: StreamKind = .jpegs) -> String {
     let others = kind == .video ? othersOfVideo : others
     return CacheBuster.removed(from: query).filter { word in
@@ -133,7 +135,8 @@ package final class PeerStreams: Service, CustomStringConvertible {
     var options = CameraConfiguration.usualOptions
     options.takesVideo = kind == .video
     options.live = registry.patience.peerStream
-    // What the node has hidden meanwhile is for nobody who comes later.
+    // Frames of an ended connection are not shown to later clients, because the node may have hidden parts of
+    // the view since.
     options.endedConnections = EndedConnections()
     options.headers = catalogue.client.fields(for: .read).map { .init(name: $0.name, value: $0.value) }
     options.redirects = .none
@@ -141,8 +144,8 @@ package final class PeerStreams: Service, CustomStringConvertible {
     return options
   }
 
-  /// Ends streams whose camera another node answers for now, or this one, and of views that are no more or are switched
-  /// off; with another token, all. Those of a camera that is between two owners stay.
+  /// Ends the streams of cameras that another node or this one serves now, and of views that were removed or
+  /// switched off; after a change of the token, all streams. Streams of a camera between two owners continue.
   func followPeers() {
     let token = catalogue.client.token
     let ended = sources.withLock { sources in
@@ -158,7 +161,7 @@ package final class PeerStreams: Service, CustomStringConvertible {
     return catalogue.offers(key.view, of: key.camera)
   }
 
-  /// Follows what is served here and what peers tell, and removes sources that have not been watched for a while.
+  /// Follows changes of this node's and of peers' cameras, and removes streams without viewers after a while.
   package func run() async throws {
     try? await cancelWhenGracefulShutdown { [self] in
       try await withThrowingDiscardingTaskGroup { group in

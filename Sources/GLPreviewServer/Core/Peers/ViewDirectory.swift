@@ -1,27 +1,30 @@
-// Finds views for all protocols: of this node's cameras, of other nodes', and of cameras that are moving from one node to another.
+// Finds views for all protocols: of this node's cameras, of other nodes' cameras, and of cameras that move
+// between nodes.
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 internal import NIOCore
 
-/// The kinds of streams that are read of a camera at another node.
+/// The kinds of streams of a camera at another node.
 package enum StreamKind: Sendable, Hashable {
   case jpegs, video
 
-  /// The parameters of a video whose clients can't wait long for a key picture: WebRTC's, and MSE's where the camera's own are rare.
+  /// The parameter for videos whose clients can't wait long for a keyframe: WebRTC clients, and MSE clients
+  /// if the camera's own keyframes are rare.
   package static let frequentKeys = "keyframe=2"
 }
 
-/// A view by its names, and how a client wants it.
+/// The names of a view, and the parameters that a client requests.
 package struct ViewAddress: Sendable {
-  /// Nil for the first view of the camera.
+  /// The view's name; nil for the first view of the camera.
   package var view: String?
-  /// Nil for the first camera of this node.
+  /// The camera's name; nil for the first camera of this node.
   package var camera: String?
   var kind = StreamKind.video
-  /// Parameters as in the query of a URL: the camera's node applies them.
+  /// The parameters, as in the query of a URL. The camera's node applies them.
   package var parameters = ""
-  /// Other nodes are shown only this node's cameras, and follow cameras themselves.
+  /// Whether a peer sent the request. Peers see only this node's cameras, and follow moving cameras
+  /// themselves.
   var isFromPeer = false
   /// Whether the camera's node is known to accept the parameters.
   package var isAccepted = false
@@ -41,9 +44,9 @@ package struct ViewDirectory: Sendable {
   package let catalogue: PeerCatalogue
   let peers: PeerStreams
 
-  /// The view where its camera is now.
+  /// Returns the view at the node that currently serves its camera.
   ///
-  /// - Throws: `Problem`: 404 if there is no such view, 503 if no node has the camera at the moment.
+  /// - Throws: `Problem`: 404 if there is no such view, 503 if no node currently has the camera.
   func find(_ address: ViewAddress) throws -> ServedPreview {
     if !address.isFromPeer, let camera = address.camera {
       if let guest = try peers.view(address) { return guest }
@@ -54,9 +57,9 @@ package struct ViewDirectory: Sendable {
     return try registry.view(address.view, of: address.camera)
   }
 
-  /// The view where its camera is, or will be soon.
+  /// Returns the view as `find` does, but first waits for a camera that is between two nodes.
   ///
-  /// - Throws: as `find`; `CancellationError`.
+  /// - Throws: the errors of `find`; `CancellationError`.
   package func awaited(_ address: ViewAddress) async throws -> ServedPreview {
     if !address.isFromPeer, let camera = address.camera {
       try await catalogue.awaitOwner(of: camera, within: registry.patience.peerAnswer)
@@ -64,10 +67,11 @@ package struct ViewDirectory: Sendable {
     return try find(address)
   }
 
-  /// Goes on with a view that has ended where its camera is next. A camera that is between two nodes is waited for as long as a node
-  /// may take to answer.
+  /// Continues a view that has ended, at the next node of its camera. Waits for a camera between two nodes as
+  /// long as a node may take to answer.
   ///
-  /// - Returns: what `begin` makes of the view; nil if the camera does not move, or nothing is shown of it any more.
+  /// - Returns: the result of `begin` for the view; nil if the camera does not move, or the view is no longer
+  ///   shown.
   func next<Result: Sendable>(
     _ address: ViewAddress, _ begin: @Sendable (ServedPreview) throws -> Result
   ) async -> Result? {
@@ -78,7 +82,7 @@ package struct ViewDirectory: Sendable {
       do {
         if !catalogue.isBetweenNodes(camera) { return try begin(try find(address)) }
       } catch let problem as Problem where problem.status == .serviceUnavailable {
-        // It moves on.
+        // The camera has no owner yet, or moves again.
       } catch { return nil }
       guard let _ = try? await peers.changes.first(until: deadline, { $0 == known ? nil : true }) else {
         return nil
@@ -89,7 +93,7 @@ package struct ViewDirectory: Sendable {
 }
 
 extension ViewDirectory {
-  /// Continues a stream by `request`, with the view where its camera is next.
+  /// Continues a video stream with `request`, at the next node of the view's camera.
   package func nextVideo(
     _ address: ViewAddress, _ request: @escaping @Sendable (ServedPreview) throws -> VideoRequest
   ) -> VideoStream.Next {
@@ -98,12 +102,12 @@ extension ViewDirectory {
 }
 
 extension Request {
-  /// A view that this request asks for.
+  /// Returns the address of a view that this request refers to.
   package func address(of view: String?, _ camera: String?, as kind: StreamKind) -> ViewAddress {
     ViewAddress(
       view: view, camera: camera, kind: kind, parameters: uri.query ?? "", isFromPeer: isFromPeer)
   }
 
-  /// The request without its body: what is left of it for later.
+  /// The request without its body, for later use.
   var withoutBody: Request { Request(head: head, body: RequestBody(buffer: ByteBuffer())) }
 }

@@ -1,12 +1,12 @@
-// `/api/openapi.json`: the description of the API for programs.
+// `/api/openapi.json`: the machine-readable description of the API.
 internal import Hummingbird
 internal import NIOCore
 internal import Synchronization
 
-/// The description of all routes, whenever they were added.
+/// The description of all routes, including those added later.
 struct APIRoutes: Sendable {
   let version: String
-  /// The document, written at the first request: clients share its bytes.
+  /// The document, encoded at the first request. All answers share its bytes.
   private let written = Written()
 
   private final class Written: Sendable { let bytes = Mutex<ByteBuffer?>(nil) }

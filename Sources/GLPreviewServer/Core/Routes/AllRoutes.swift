@@ -1,4 +1,4 @@
-// All routes of the service: those of the core, and those that its features add.
+// All routes of the service: the core's, and those of its features.
 package import Hummingbird
 
 package struct AllRoutes: Sendable {
@@ -26,7 +26,7 @@ package struct AllRoutes: Sendable {
     DashboardRoutes { try await views.compatibility.action($0, $1) }.add(to: group)
   }
 
-  /// The features answer by these routes from now on.
+  /// From now on, the features answer requests by these routes.
   package func answer(with responder: any HTTPResponder<ServiceContext>) {
     for feature in features { feature.answer(with: responder, listing: cameras.lastingCameras) }
   }

@@ -1,13 +1,13 @@
-// `/api/cameras`: the state of everything, and PATCH, which changes a view at run time.
+// `/api/cameras`: the state of all cameras and views, and PATCH, which changes a view at run time.
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 internal import Synchronization
 
-/// The served cameras and views as JSON; members that are not known are left out.
+/// The served cameras and views as JSON; members without a value are omitted.
 struct CameraRoutes: Sendable {
   let core: ServiceCore
-  /// They add members and paths.
+  /// The features, which add members and paths.
   let features: [any ServiceFeature]
 
   func add(to group: ServiceRoutes) {
@@ -57,7 +57,7 @@ struct CameraRoutes: Sendable {
     return Response(json: members)
   }
 
-  /// The cameras as other nodes learn of them: without what changes all the time.
+  /// The cameras for other nodes, without members that change all the time.
   func lastingCameras() -> [[String: JSONValue]] {
     cameras(for: .read, isLasting: true).map(Self.lasting)
   }
@@ -114,7 +114,7 @@ struct CameraRoutes: Sendable {
       format["fps"] = mode.framesPerSecond.map(Self.hundredths)
       members["format"] = .object(format)
     }
-    // The upright size, in whose pixels crops are, once a frame has come.
+    // The upright size, in whose pixels crops are given; known after the first frame.
     let size = core.registry.session.size(of: camera.source)
     members["width"] = (size?.width).map(JSONValue.integer)
     members["height"] = (size?.height).map(JSONValue.integer)
@@ -124,7 +124,7 @@ struct CameraRoutes: Sendable {
     return members
   }
 
-  /// What is kept of a camera.
+  /// Describes the replay buffer of a camera.
   private static func json(of replay: ReplayStatus) -> [String: JSONValue] {
     [
       "from": .number(replay.span.lowerBound.secondsSinceEpoch),
@@ -183,7 +183,7 @@ struct CameraRoutes: Sendable {
     return members
   }
 
-  /// What is wanted of H.264, and who encodes it now, if anybody watches.
+  /// Describes the H.264 configuration, and the current encoder if there are viewers.
   private static func json(of video: VideoConfiguration, _ format: H264Format?) -> [String: JSONValue] {
     var members: [String: JSONValue] = [
       "quality": .integer(video.quality), "keyframe": number(video.keyframeInterval / .seconds(1)),
@@ -204,18 +204,18 @@ struct CameraRoutes: Sendable {
     return .object(members)
   }
 
-  /// Rounded; 0 for values that are not finite, which JSON can't represent.
+  /// Rounds to hundredths; 0 for values that are not finite, which JSON can't represent.
   private static func hundredths(_ number: Double) -> JSONValue {
     let hundredths = (number * 100).rounded()
     return hundredths.isFinite ? Self.number(hundredths / 100) : 0
   }
 
-  /// Whole numbers without a fraction.
+  /// Returns a JSON number; whole numbers have no fraction.
   private static func number(_ number: Double) -> JSONValue {
     Int(exactly: number).map(JSONValue.integer) ?? .number(number)
   }
 
-  // MARK: Changing
+  // MARK: Changes
 
   private func patch(_ request: Request, _ context: ServiceContext) async throws -> Response {
     let (camera, view) = (try context.parameters.require("camera"), try context.parameters.require("view"))
@@ -235,7 +235,7 @@ struct CameraRoutes: Sendable {
       try await core.registry.check(wanted.view, of: entry)
     }
     return try core.registry.update(view, of: camera) { served throws(Problem) in
-      // The configuration may have changed while waiting for the frame.
+      // The configuration may have changed during the wait for the frame.
       try checkLock(served, view, of: camera)
       try change.apply(to: &served)
     }

@@ -1,4 +1,5 @@
-// The JSON of `/api/cameras` in the description of the API: members of cameras and views, with those that features add.
+// The JSON schema of `/api/cameras` for the description of the API: members of cameras and views, and those
+// that features add.
 
 struct CameraSchema {
   let listing, camera, view: JSONSchema
@@ -87,7 +88,7 @@ struct CameraSchema {
         ])), "its watchers of MJPEG; only the role `control` sees them"),
   ]
 
-  /// The body that changes a view.
+  /// The request body that changes a view.
   static let change = JSONSchema.object(
     QueryEntry.view.map { entry in
       .optional(entry.name, nullable.contains(entry.name) ? entry.schema.orNull : entry.schema, entry.purpose)

@@ -41,8 +41,8 @@ struct CaptureRoutes: Sendable {
         try await Self.encoded(taken, options)
       }
     }
-    // Kept H.264 may take long to decode: a client that leaves ends the work, unless a folder, a webhook or MQTT gets the
-    // snapshots too.
+    // Decoding buffered H.264 may take long: the work ends if the client disconnects, unless a folder, a
+    // webhook or MQTT gets the snapshots too.
     let taken =
       try await options.asksForKept && !snapshots.areSent ? context.whileClientStays(take) : take()
     let isMultipart = request.headers[.accept]?.contains("multipart/mixed") == true
@@ -74,12 +74,12 @@ struct CaptureRoutes: Sendable {
     return try Response(json: first)
   }
 
-  // MARK: As parts
+  // MARK: Multipart answers
 
-  /// A multipart answer (RFC 2046) with one part for each view of each snapshot.
+  /// Returns a multipart answer (RFC 2046) with one part for each view of each snapshot.
   private func multipart(_ snapshots: [CapturedSnapshot], on channel: (any Channel)?) throws -> Response {
     var body = ByteBuffer()
-    // The buffer doubles as it grows.
+    // The buffer doubles its capacity as it grows.
     let bytes = snapshots.flatMap(\.pictures).map(\.jpeg.bytes.count).reduce(0, +)
     let lease = try registry.budget.reserve(2 * bytes)
     for (snapshot, pictures) in snapshots {
@@ -102,12 +102,12 @@ struct CaptureRoutes: Sendable {
   }
 }
 
-/// A picture of the answer, by the name of its view.
+/// A picture in the answer, with the name of its view.
 private typealias CapturedPicture = (view: String, jpeg: EncodedPicture)
 
 private typealias CapturedSnapshot = (snapshot: Snapshot, pictures: [CapturedPicture])
 
-/// Several snapshots, the oldest first.
+/// Several snapshots, oldest first.
 private struct BurstAnswer: Encodable {
   let snapshots: [CaptureAnswer]
 

@@ -1,11 +1,11 @@
-// The URLs of ustreamer, mjpg-streamer and go2rtc, for compatibility with their clients.
+// The URLs of ustreamer, mjpg-streamer and go2rtc, for their clients.
 internal import HTTPTypes
 package import Hummingbird
 internal import NIOCore
 internal import Synchronization
 
-/// Routes for other programs' clients. They take `src=CAMERA` or `src=CAMERA/VIEW`; without, they use the first camera and its
-/// first view.
+/// Routes for clients of other programs. They accept `src=CAMERA` or `src=CAMERA/VIEW`; without it, they use
+/// the first camera and its first view.
 package struct CompatibilityRoutes: Sendable {
   let registry: CameraRegistry
   let watch: CameraWatch
@@ -21,12 +21,13 @@ package struct CompatibilityRoutes: Sendable {
     takesURLToken: true, parameters: known(VideoRoutes.fileQuery + VideoRoutes.clipQuery),
     ofOtherNodes: .video)
 
-  /// The parameters that a URL of another program takes: ours, and that program's names for them.
+  /// Returns the accepted parameters of a compatibility URL: those of `entries`, and other programs' names
+  /// for them.
   static func known(_ entries: [QueryEntry]) -> Set<String> {
     Set(entries.names + ["w", "h", "q", "src", "action"])
   }
 
-  /// The parameters of a URL with `action=`; nil without.
+  /// Returns the accepted parameters of a URL with `action=`; nil without an action.
   static func keys(ofAction words: [Substring]) -> Set<String>? {
     let action = words.first { $0.hasPrefix("action=") }
     return action.flatMap { ($0.hasPrefix("action=stream") ? jpegs : pictures).parameters }
@@ -75,7 +76,7 @@ package struct CompatibilityRoutes: Sendable {
   package static let source = QueryEntry(
     "src", .text, "`CAMERA` or `CAMERA/VIEW`; by default the first camera and its first view")
 
-  /// The entry of a URL of another program, which answers as `name` does.
+  /// Returns the documentation of a compatibility URL that answers as the operation `name` does.
   private func entry(
     _ name: String, at path: String, _ query: [QueryEntry], _ answers: RouteAnswer...
   ) -> RouteEntry {
@@ -95,9 +96,10 @@ package struct CompatibilityRoutes: Sendable {
     return try await streams.stream(target, request, context)
   }
 
-  /// mjpg-streamer's `/?action=snapshot` and `/?action=stream`, with `_N` for camera N from 0; nil without an action.
+  /// Answers mjpg-streamer's `/?action=snapshot` and `/?action=stream`, with `_N` for camera N, counted from
+  /// 0; nil without an action.
   package func action(_ request: Request, _ context: ServiceContext) async throws -> Response? {
-    // With a name where the camera was a peer's and has just come here.
+    // A request that `name` has rewritten, for a peer's camera that has just moved to this node.
     if Self.snapshots.contains(request.uri.path) { return try await snapshot(request, context) }
     if Self.streams.contains(request.uri.path) { return try await stream(request, context) }
     guard let action = try Action(request) else { return nil }
@@ -107,13 +109,13 @@ package struct CompatibilityRoutes: Sendable {
     return try await action.isStream ? stream(named, context) : snapshot(named, context)
   }
 
-  /// What `action` says.
+  /// The parsed value of `action`.
   private struct Action {
     let word: Substring
     let isStream: Bool
     let number: Int
 
-    /// Nil if there is none.
+    /// Nil if there is no action.
     ///
     /// - Throws: `Problem` 400.
     init?(_ request: Request) throws(Problem) {
@@ -133,10 +135,11 @@ package struct CompatibilityRoutes: Sendable {
 
   // MARK: Other nodes
 
-  /// Gives a request whose URL means a camera of another node without its name that name: the first where this node has no
-  /// camera of its own, and those that `_N` counts after its own. Other requests stay as they are.
+  /// Adds a camera name to a request that refers to another node's camera without naming it: the first such
+  /// camera if this node has none of its own, and those that `_N` counts after its own. Other requests are
+  /// not changed.
   ///
-  /// - Throws: `Problem` 400 for an action that names no camera.
+  /// - Throws: `Problem` 400 for an action with a number beyond all cameras.
   package func name(
     cameraOf catalogue: PeerCatalogue, _ request: inout Request, _ rule: inout RouteRule
   ) throws(Problem) {
@@ -191,6 +194,6 @@ package struct CompatibilityRoutes: Sendable {
     ]
   }
 
-  /// A rounded rate; 0 for values that are not finite, since cameras may report anything.
+  /// Rounds a rate; 0 for values that are not finite, since cameras may report anything.
   private static func whole(_ rate: Double) -> JSONValue { .integer(Int(exactly: rate.rounded()) ?? 0) }
 }

@@ -48,7 +48,8 @@ struct ControlRoutes: Sendable {
     return camera
   }
 
-  /// Values stay until the camera is unplugged, or opened with a configuration that sets them.
+  /// Sets controls. Values persist until the camera is unplugged, or opened with a configuration that sets
+  /// them.
   private func set(_ request: Request, _ context: ServiceContext) async throws -> Response {
     let camera = try camera(context)
     let body = try await request.body.collect(upTo: context.maxUploadSize)
@@ -81,6 +82,6 @@ struct ControlRoutes: Sendable {
 }
 
 extension String {
-  /// Whether other controls depend on it: `auto_exposure`, `white_balance_automatic`.
+  /// Whether other controls depend on this one, such as `auto_exposure` and `white_balance_automatic`.
   fileprivate var isSwitch: Bool { contains("auto") }
 }

@@ -1,4 +1,4 @@
-// The dashboard's page and files; also mjpg-streamer's URLs at `/`.
+// The dashboard's page and files, and mjpg-streamer's URLs at `/`.
 internal import HTTPTypes
 internal import Hummingbird
 

@@ -1,4 +1,4 @@
-// Server-sent events, as read by browsers' EventSource (HTML Standard, 9.2).
+// Server-sent events for browsers' EventSource (HTML Standard, 9.2).
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
@@ -9,7 +9,7 @@ struct EventRoutes: Sendable {
   private static let retry = 3000
 
   let log: EventLog
-  /// The longest time without data, because proxies and phones close silent connections.
+  /// The longest silence, because proxies and phones close silent connections.
   var keepAlive = Duration.seconds(15)
 
   func add(to group: ServiceRoutes) {
@@ -30,7 +30,7 @@ struct EventRoutes: Sendable {
   }
 
   private func events(_ request: Request) throws -> Response {
-    // Another node tells its own, and would pass them on.
+    // A peer gets only this node's own events; it gets all others from their own nodes.
     let filter = EventLog.Filter(types: try types(in: request), isOwnOnly: request.isFromPeer)
     let lastID =
       request.headers[named: "Last-Event-ID"] ?? request.uri.queryParameters["last_event_id"].map(String.init)
@@ -40,7 +40,7 @@ struct EventRoutes: Sendable {
     fields[.cacheControl] = "no-store"
     // Tells nginx not to buffer.
     fields[named: "X-Accel-Buffering"] = "no"
-    // Sent at once, so that the client knows that it is connected, and where it is.
+    // Sent at once, so that the client knows that it is connected, and from which event on.
     let start = "retry: \(Self.retry)\n" + (lastID == nil ? "id: \(subscription.lastID)\n\n" : "\n")
     let body = ResponseBody { [keepAlive] writer in
       // A disconnected client is detected by the end of its input, instead of by a failing write later.
@@ -61,7 +61,7 @@ struct EventRoutes: Sendable {
     while true {
       switch await subscription.next(within: keepAlive) {
       case .event(let event): try await writer.write(event.text)
-      // Without an id, so that the client keeps its last one.
+      // Without an ID, so that the client keeps its last one.
       case .lost(let count):
         try await writer.write(ByteBuffer(string: "event: lost\ndata: {\"events\":\(count)}\n\n"))
       case .nothing: try await writer.write(ByteBuffer(string: ": still here\n\n"))

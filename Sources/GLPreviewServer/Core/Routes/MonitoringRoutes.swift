@@ -1,5 +1,5 @@
-// What supervisors and monitoring ask. `/healthz`: the process responds. `/readyz`: a renderer works, and every required
-// camera delivers pictures. `/metrics`: the counters, of requests too.
+// Routes for supervisors and monitoring. `/healthz`: the process responds. `/readyz`: a renderer works, and
+// every required camera delivers frames. `/metrics`: all metrics.
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore

@@ -1,15 +1,16 @@
-// The parameters of a URL, before a route compares or reads them, or another node gets them.
+// Filters the parameters of a URL before a route reads them or another node receives them.
 internal import Hummingbird
 internal import HummingbirdCore
 
-/// Leaves out what means nothing: cache busters, and what a URL of other servers has that is not known here. So equal requests share one
-/// picture, and a mistyped parameter of a URL of ours is still refused.
+/// Removes parameters without effect: cache busters, and unknown parameters of compatibility URLs. Thus equal
+/// requests share a picture, and mistyped parameters of the service's own URLs are still rejected.
 struct QueryMiddleware: ServiceMiddleware {
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     try await next(Self.meaningful(request, context.rule.parameters), context)
   }
 
-  /// `known` are the parameters of a URL of other servers.
+  /// Returns the request without such parameters. `known` are the accepted parameters of a compatibility URL;
+  /// nil for other URLs.
   static func meaningful(_ request: Request, _ known: Set<String>?) -> Request {
     guard let query = request.uri.query, !query.isEmpty else { return request }
     var words = CacheBuster.removed(from: query)

@@ -1,4 +1,5 @@
-// What a view's URL ends in, and `/cameras/{camera}/{view}.jpg` and `.png`: a snapshot whose headers describe what was applied.
+// The files of a view: `/cameras/{camera}/{view}` with an extension. `.jpg` and `.png` are snapshots, whose
+// header fields describe the applied settings.
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
@@ -68,7 +69,7 @@ struct SnapshotRoutes: Sendable {
       let take = { @Sendable [snapshots] in
         try await snapshots.picture(of: target, query) { headers.know($0) }
       }
-      // What is kept of H.264 may take long to decode.
+      // Decoding buffered H.264 may take long.
       let (subject, answer) =
         try await query.request.mode.isKept ? context.whileClientStays(take) : take()
       guard let answer else { return Response(status: .notModified, headers: fields(subject)) }
@@ -81,7 +82,7 @@ struct SnapshotRoutes: Sendable {
   ) throws -> SnapshotQuery {
     guard target.served.isEnabled else { throw Problem.switchedOff(target) }
     var base = target.served
-    // A scene shows several cameras and has no crop of its own.
+    // A scene shows several cameras, so it accepts no view parameters.
     if target.isScene { base.isLocked = true }
     var query = try SnapshotQuery(
       QueryWords(request), of: base, as: format, offline: target.offline, timeout: registry.patience.snapshot,

@@ -12,7 +12,8 @@ package struct StreamRoutes: Sendable {
     "fps", in: 0.01...1000, "the most pictures a second")
   private static let key = QueryKey<String>.text(
     "key", "a name that the client gives itself; `/state` and `/api/cameras` show it")
-  /// ustreamer's parameters: accepted, because parts already behave so, or because nothing is lost without them.
+  /// ustreamer's parameters. They are accepted, because parts already behave that way, or nothing is lost
+  /// without them.
   private static let ignored = ["extra_headers", "advance_headers", "dual_final_frames", "zero_data"].map {
     QueryKey<String>.text($0, "accepted for clients of ustreamer; changes nothing")
   }
@@ -41,7 +42,7 @@ package struct StreamRoutes: Sendable {
   package func stream(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws
     -> Response
   {
-    // Another node has checked the parameters.
+    // A peer has already checked the parameters of its views.
     if target.guest == nil {
       var words = try QueryWords(request)
       let (wanted, _, _) = try takeStream(from: &words, over: Self.base(of: target))
@@ -61,14 +62,14 @@ package struct StreamRoutes: Sendable {
     return try await response(joined, of: target, context)
   }
 
-  /// A scene shows several cameras and has no parameters of its own.
+  /// Returns the served view as the base for parameters. A scene shows several cameras, so it accepts none.
   private static func base(of target: ServedPreview) -> ServedView {
     var base = target.served
     if target.isScene { base.isLocked = true }
     return base
   }
 
-  /// Joins a view, and goes on at the camera's next node.
+  /// Joins a view, and prepares to continue at the next node of its camera.
   func goingOn(
     _ target: ServedPreview, _ request: Request, _ context: ServiceContext,
     _ join: @escaping @Sendable (ServedPreview) throws -> JoinedStream
@@ -78,7 +79,7 @@ package struct StreamRoutes: Sendable {
     let client = RequestClient.current
     joined.next = {
       await RequestClient.$current.withValue(client) {
-        // No write meanwhile tells that the client has left.
+        // Nothing is written during the search, so that only this detects a client that disconnects.
         try? await context.whileClientStays {
           await directory.next(address) { try goingOn($0, request, context, join) }
         }
@@ -105,8 +106,8 @@ package struct StreamRoutes: Sendable {
     return try response([joined], context)
   }
 
-  /// Several views, named by `view=CAMERA/VIEW`, in one stream whose parts name their view. Other parameters apply to
-  /// all views, except locked ones and scenes.
+  /// Streams several views, named by `view=CAMERA/VIEW`, in one answer whose parts name their view. Other
+  /// parameters apply to all views, except locked ones and scenes.
   private func several(_ request: Request, _ context: ServiceContext) async throws -> Response {
     var words = try QueryWords(request)
     let names = words.takeAll(Self.views)
@@ -116,7 +117,7 @@ package struct StreamRoutes: Sendable {
     guard names.count <= Self.mostViews else {
       throw Problem.badParameter("view", "\(names.count) views; one stream has at most \(Self.mostViews)")
     }
-    // The same for all views; locked ones and scenes have no use for them.
+    // All views share the parameters; locked views and scenes ignore them.
     let parameters = words
     _ = try takeStream(from: &words, over: ServedView())
     try words.finish(known: Self.query + [Self.views.entry])
@@ -127,7 +128,8 @@ package struct StreamRoutes: Sendable {
       do {
         let target = try await directory.awaited(request.address(of: parts[1], parts[0], as: .jpegs))
         guard target.served.isEnabled else { continue }
-        // Alone it is refused what it does not take, as by its own URL. Another node asks as for one of several.
+        // A single view rejects parameters that it does not accept, as its own URL does. A peer's request is
+        // treated as for several views.
         if target.guest == nil, names.count == 1, !request.isFromPeer {
           var rest = parameters
           _ = try takeStream(from: &rest, over: Self.base(of: target))
@@ -136,17 +138,17 @@ package struct StreamRoutes: Sendable {
         subscriptions.append(
           try goingOn(target, request.withoutBody, context) { try joinOneOfSeveral($0, parameters, context) })
       } catch let problem as Problem where problem.status == .conflict {
-        // It is switched off.
+        // The view is switched off.
       }
     }
-    // A connection that nothing is ever written to would never be detected as dead.
+    // A dead connection is only detected by writing, so a stream needs at least one view.
     guard !subscriptions.isEmpty else { throw Problem(.conflict, "all of these views are switched off") }
     return try response(subscriptions, context)
   }
 
   private static let mostViews = 64
 
-  /// Scenes and locked views keep their own size, whatever the URL requests for the others.
+  /// Returns a view of several with the URL's parameters. Scenes and locked views keep their own settings.
   private func asOneOfSeveral(
     _ target: ServedPreview, _ words: QueryWords
   ) throws -> (wanted: ServedView, interval: Duration) {
@@ -157,7 +159,7 @@ package struct StreamRoutes: Sendable {
     return (isAsItIs ? target.served : changed, interval)
   }
 
-  /// If too many views are drawn for URLs already, the view is sent as it is served.
+  /// Joins one view of several. If too many views are being drawn for URLs, it is sent as it is served.
   private func joinOneOfSeveral(
     _ target: ServedPreview, _ words: QueryWords, _ context: ServiceContext
   ) throws -> JoinedStream {
@@ -183,7 +185,7 @@ package struct StreamRoutes: Sendable {
     return JoinedStream(subscription: subscription, interval: interval)
   }
 
-  /// The view, the pace, and the client's name for itself.
+  /// Takes the view, the pace, and the name that the client gives itself.
   private func takeStream(from words: inout QueryWords, over served: ServedView) throws -> (
     ServedView, Duration, String?
   ) {
@@ -200,7 +202,7 @@ package struct StreamRoutes: Sendable {
     try await registry.check(wanted.view, of: target)
   }
 
-  /// An answer whose body the stream connection then writes itself.
+  /// Returns an answer whose body is written by the connection's `StreamConnection`.
   private func response(
     _ subscriptions: [JoinedStream], _ context: ServiceContext
   ) throws(Problem) -> Response {

@@ -1,11 +1,12 @@
-// `/cameras/{camera}/{view}.mp4?before=5s&after=5s`, and `.webp`: the kept pictures of a time as a video with an end.
+// `/cameras/{camera}/{view}.mp4?before=5s&after=5s`, and `.webp`: the buffered frames of a time span as a
+// video with an end.
 internal import HTTPTypes
 package import Hummingbird
 internal import NIOCore
 internal import ServiceLifecycle
 
 extension QueryKey<Duration> {
-  /// A time above 0, as `500ms` or `3s`.
+  /// A time above 0, such as `500ms` or `3s`.
   fileprivate static func time(_ name: String, _ purpose: String) -> QueryKey {
     QueryKey(name, .text, purpose) { name, text throws(WordError) in
       try SnapshotMoment.duration(text, key: name)
@@ -25,12 +26,13 @@ extension VideoRoutes {
   static let fileAndClipQuery = fileQuery + times.filter { !fileQuery.contains($0) }
   static let webPQuery = QueryEntry.view + .of(QueryEntry.quality, rate) + times
 
-  /// Whether a request is for a clip of kept pictures, which has an end.
+  /// Whether a request is for a clip of buffered frames, which has an end.
   package static func isClip(_ request: Request) -> Bool {
     ["at", "before", "after"].contains { request.uri.queryParameters[Substring($0)] != nil }
   }
 
-  /// The time of a clip that a URL asks for; nil if it asks for none. A trigger that is late asks for an earlier one.
+  /// Takes the time span of a clip; nil if the URL requests none. The span is earlier by the camera's trigger
+  /// delay.
   func clipTime(from words: inout QueryWords, of target: ServedPreview) throws
     -> ClosedRange<CaptureInstant>?
   {
@@ -51,7 +53,7 @@ extension VideoRoutes {
 
   private static let longestWait = Duration.seconds(600)
 
-  /// Sends each picture of `times` that is kept, once, and ends; those that are still to come are waited for.
+  /// Sends each buffered frame of `times` once, waits for frames that are still to come, and ends.
   func clip(
     _ target: ServedPreview, _ times: ClosedRange<CaptureInstant>, as wanted: ServedView,
     _ configuration: VideoConfiguration, headers: HTTPFields, _ context: ServiceContext
@@ -59,7 +61,7 @@ extension VideoRoutes {
     let (clip, grant) = try clip(of: target, as: wanted.view, times, configuration)
     let all = clip.samples.makeAsyncIterator()
     let places = try ClipPlaces(clips, times, isCaughtUp: all.isCaughtUp)
-    // It tells whether there is anything, and an encoder.
+    // The first sample shows whether there are frames and an encoder.
     let (first, started) = try await context.whileClientStays {
       let limit = registry.patience.firstPicture
       let found = try await withDeadline(limit) {
@@ -74,7 +76,7 @@ extension VideoRoutes {
     }
     var headers = headers
     headers[.contentType] = first.format.mediaType
-    // Players follow an edit list in files without fragments, for which all samples have to be there.
+    // Players apply an edit list only in files without fragments, for which all samples must be available.
     if first.format.encoder == nil, times.upperBound <= CaptureClock.now {
       let lease = try registry.budget.reserve(0)
       let parts = try await context.whileClientStays {
@@ -109,7 +111,7 @@ extension VideoRoutes {
     return Response(status: .ok, headers: headers, body: body)
   }
 
-  /// Sends the kept pictures of a time as an animation.
+  /// Sends the buffered frames of a time span as an animation.
   func webP(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws -> Response {
     var words = try QueryWords(request)
     let isDownload = try words.take(SnapshotQuery.download) ?? false
@@ -136,7 +138,7 @@ extension VideoRoutes {
     let body = try await context.whileClientStays {
       let file = try await clip.webP(
         framesPerSecond: rate, quality: wanted.encodedQuality, holding: lease, whenCaughtUp: places.caughtUp)
-      // The size of a buffer is a power of two.
+      // A buffer's capacity is a power of two.
       try lease.resize(to: file.capacity + 2 * file.count)
       return ByteBuffer(bytes: file)
     }
@@ -152,7 +154,7 @@ extension VideoRoutes {
       body: ResponseBody(body, holding: lease, on: context.channel))
   }
 
-  /// A clip that ends by its grant: a reload or a PATCH may hide, lock or change the view.
+  /// Begins a clip that ends with its grant: a reload or a PATCH may hide, lock or change the view.
   private func clip(
     of target: ServedPreview, as view: ViewConfiguration, _ times: ClosedRange<CaptureInstant>,
     _ configuration: VideoConfiguration

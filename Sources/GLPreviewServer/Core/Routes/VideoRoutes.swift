@@ -1,4 +1,5 @@
-// `/cameras/{camera}/{view}.mp4`: a view as H.264, in fragments of MP4, without an end unless one is asked for.
+// `/cameras/{camera}/{view}.mp4`: a view as H.264 in fragmented MP4, without an end unless the request sets
+// one.
 internal import HTTPTypes
 package import Hummingbird
 internal import NIOCore
@@ -19,9 +20,9 @@ package struct VideoRoutes: Sendable {
 
   /// The parameters of a view as video.
   package static let query = QueryEntry.view + .of(QueryEntry.quality, bitrate, keyframe)
-  /// The parameters of a file without an end, or with one by its duration.
+  /// The parameters of a file without an end, or with an end by its duration.
   static let fileQuery = query + .of(duration, SnapshotQuery.download)
-  /// What only video has.
+  /// The names of the parameters that only video has.
   static let encodingKeys = [QueryEntry].of(bitrate, keyframe, duration, SnapshotQuery.download).names
 
   package func mp4(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws
@@ -29,7 +30,7 @@ package struct VideoRoutes: Sendable {
   {
     var words = try QueryWords(request)
     let file = try File(&words)
-    // Another node has checked the other parameters.
+    // A peer has already checked the other parameters of its views.
     if target.guest == nil {
       let (wanted, configuration) = try take(from: &words, over: target)
       let times = try file.duration == nil ? clipTime(from: &words, of: target) : nil
@@ -43,7 +44,7 @@ package struct VideoRoutes: Sendable {
     return try await response(try begin(target, request, context), of: target, file, context)
   }
 
-  /// Begins the view of a request, which goes on at the camera's next node.
+  /// Begins the video of a request, which continues at the next node of the camera.
   func begin(
     _ target: ServedPreview, _ request: Request, _ context: ServiceContext, passes: Bool = true
   ) throws -> VideoStream {
@@ -57,12 +58,12 @@ package struct VideoRoutes: Sendable {
     }
     let next = directory.nextVideo(address, asked)
     return try streams.begin(try asked(target)) { begin in
-      // No write meanwhile tells that the client has left.
+      // Nothing is written during the search, so that only this detects a client that disconnects.
       (try? await context.whileClientStays { await next(begin) }) ?? false
     }
   }
 
-  /// What a URL says of the file, whatever it shows.
+  /// The parameters of the file, which do not depend on the view.
   private struct File {
     let duration: Duration?
     let isDownload: Bool
@@ -91,17 +92,18 @@ package struct VideoRoutes: Sendable {
     headers[.contentType] = first.format.mediaType
     let channel = try context.connection()
     let body = ResponseBody { writer in
-      // Of video at a low bit rate, what is little for pictures would be seconds.
+      // At a low bit rate, the usual limit of unsent bytes would hold seconds of video.
       channel.keepLittleUnsent(16 << 10)
-      // While no pictures come, only this tells that the client has left.
+      // While there are no samples, only this detects a client that has disconnected.
       channel.closeFuture.whenComplete { [weak stream] _ in stream?.end() }
       var (mp4, next) = (FragmentedMP4(), VideoSample?.some(first))
-      // The server waits for its clients before other services end.
+      // The server waits for its clients before other services end, so the shutdown must end the stream.
       try await withGracefulShutdownHandler {
         while let sample = next {
           if let duration = file.duration, sample.timestamp - first.timestamp >= duration { break }
           try await writer.write(ByteBuffer(bytes: mp4.append(sample)))
-          // A write only waits if the event loop knows that the socket is full: it has to see this one first.
+          // A write only waits if the event loop knows that the socket is full, so the loop must handle this
+          // write first.
           try await channel.eventLoop.submit {}.get()
           next = try await stream.next()
         }
@@ -113,7 +115,7 @@ package struct VideoRoutes: Sendable {
     return Response(status: .ok, headers: headers, body: body)
   }
 
-  /// What a URL makes of a view, and how it is encoded.
+  /// Takes the parameters of a view and its encoding, and applies them to those of `target`.
   package func take(from words: inout QueryWords, over target: ServedPreview) throws -> (
     ServedView, VideoConfiguration
   ) {
@@ -125,13 +127,13 @@ package struct VideoRoutes: Sendable {
       configuration.keyframeInterval = .seconds(interval)
     }
     if let quality = try words.take(QueryEntry.quality) { configuration.quality = quality }
-    // A scene shows several cameras and has no parameters of its own.
+    // A scene shows several cameras, so it accepts no view parameters.
     var base = target.served
     if target.isScene { base.isLocked = true }
     return (try words.takeView(over: base), configuration)
   }
 
-  /// The first picture, which tells whether there is a camera and an encoder.
+  /// Waits for the first sample, which shows whether there are a camera and an encoder.
   private func first(
     of stream: VideoStream, _ target: ServedPreview, _ context: ServiceContext
   ) async throws -> VideoSample {

@@ -1,4 +1,4 @@
-// The change of a view in a PATCH: view keys, frame rate, quality, and whether it is enabled.
+// The change of a view by PATCH: view keys, frame rate, quality, and whether it is enabled.
 internal import FoundationEssentials
 internal import HTTPTypes
 
@@ -20,7 +20,7 @@ struct ViewChange {
     }
   }
 
-  /// - Throws: `Problem` 400 that names the error.
+  /// - Throws: `Problem` 400 that describes the error.
   func apply(to served: inout ServedView) throws(Problem) {
     for (key, value) in members.sorted(by: { $0.key < $1.key }) { try apply(key, value, to: &served) }
   }

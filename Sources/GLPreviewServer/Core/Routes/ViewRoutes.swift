@@ -1,4 +1,4 @@
-// The routes that show views, which use one another.
+// The routes that show views, which depend on one another.
 internal import Hummingbird
 
 package struct ViewRoutes: Sendable {
@@ -8,7 +8,7 @@ package struct ViewRoutes: Sendable {
   let snapshots: SnapshotRoutes
   package let compatibility: CompatibilityRoutes
 
-  /// `offers` answers offers of WebRTC by WebSocket.
+  /// `offers` answers WebRTC offers that arrive by WebSocket.
   package init(_ core: ServiceCore, offers: any OfferAnswering) {
     let (registry, directory) = (core.registry, core.directory)
     streams = StreamRoutes(registry: registry, streams: core.streams, directory: directory)

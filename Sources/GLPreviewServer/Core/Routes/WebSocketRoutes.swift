@@ -1,4 +1,5 @@
-// go2rtc's `/api/ws`: MSE, MJPEG and WebRTC by one WebSocket, as `video-rtc.js` and Home Assistant's cards ask for them.
+// go2rtc's `/api/ws`: MSE, MJPEG and WebRTC over one WebSocket, for `video-rtc.js` and Home Assistant's
+// cards.
 internal import FoundationEssentials
 package import Hummingbird
 internal import NIOCore
@@ -11,13 +12,14 @@ package struct WebSocketRoutes: Sendable {
   let stalledAfter: Duration
   let metrics: ServiceMetrics
 
-  /// What a WebSocket plays.
+  /// The streams that a WebSocket can play.
   package struct Show: Sendable {
     let name: String
-    /// As H.264: with `isOwn`, a camera's own will do, whose key pictures may be far apart.
+    /// Begins H.264. With `isOwn`, the camera's own H.264 may be passed through, whose keyframes may be far
+    /// apart.
     let video: @Sendable (_ isOwn: Bool) throws -> VideoStream
     let jpegs: @Sendable () throws -> JoinedStream
-    /// The answer to an offer of WebRTC.
+    /// Returns the answer to a WebRTC offer.
     let answer: @Sendable (_ offer: String) async throws -> String
   }
 
@@ -42,8 +44,8 @@ package struct WebSocketRoutes: Sendable {
     }
   }
 
-  /// The answers for a view, wherever its camera is when it is asked for. `isAccepted` says that the camera's node accepts the
-  /// parameters.
+  /// Returns the streams of a view, wherever its camera is when one begins. `isAccepted` says that the
+  /// camera's node accepts the parameters.
   package func show(
     _ view: String, of camera: String, _ request: Request, isAccepted: Bool = false,
     _ context: ServiceContext,
@@ -58,7 +60,7 @@ package struct WebSocketRoutes: Sendable {
     return Show(
       name: "'\(view)' of '\(camera)'",
       video: { isOwn in
-        // Of another node's camera, the first parameter counts.
+        // For another node's camera, the first of equal parameters counts.
         let frequent = request.without("keyframe").adding(StreamKind.frequentKeys)
         let target = try find(isOwn ? request : frequent, .video)
         return try videos.begin(
@@ -76,7 +78,7 @@ package struct WebSocketRoutes: Sendable {
       }, answer: answer)
   }
 
-  /// The upgrade to a WebSocket that plays `show`.
+  /// Upgrades the request to a WebSocket that plays `show`.
   package func response(_ show: Show, to request: Request, _ context: ServiceContext) async throws -> Response
   {
     let client = RequestClient.current
@@ -90,11 +92,11 @@ package struct WebSocketRoutes: Sendable {
   }
 }
 
-/// What one WebSocket plays.
+/// Plays the streams of one WebSocket.
 private struct Player: Sendable {
   let show: WebSocketRoutes.Show
 
-  /// A message either way.
+  /// A message in either direction.
   private struct Message: Codable {
     let type: String
     var value: Value?
@@ -122,19 +124,20 @@ private struct Player: Sendable {
     }
   }
 
-  /// The longest time between key pictures by MSE. `video-rtc.js` keeps 5 seconds, and browsers that remove what is older
-  /// remove all up to the next key picture (Media Source Extensions, 3.5.9): without one in these 5 seconds it stands still.
+  /// The longest interval between keyframes for MSE. `video-rtc.js` buffers 5 seconds, and browsers that
+  /// remove older data remove everything up to the next keyframe (Media Source Extensions, 3.5.9): without a
+  /// keyframe in these 5 seconds, playback stops.
   private static let keysEvery = Duration.seconds(2)
-  /// A camera's own H.264 is no longer passed on where its key pictures are further apart.
+  /// A camera's own H.264 is no longer passed through if its keyframes are further apart.
   private static let longestWait = Duration.seconds(4)
 
-  /// More offers of one connection are no player's.
+  /// The most WebRTC offers that one connection may make.
   private static let mostOffers = 8
   private static let mostRefusals = 4
-  /// How much of a client's own words an answer to it repeats, in characters.
+  /// The most characters of a client's message type that an error repeats.
   private static let longestQuote = 32
 
-  /// Answers until the client leaves.
+  /// Handles messages until the client disconnects.
   func serve(_ socket: WebSocket) async {
     await withDiscardingTaskGroup { group in
       var (playing, offers, refusals): (Set<String>, Int, Int) = ([], 0, 0)
@@ -148,9 +151,10 @@ private struct Player: Sendable {
         case "webrtc" where offers < Self.mostOffers, "webrtc/offer" where offers < Self.mostOffers:
           offers += 1
           group.addTask { await told(message.type, socket) { try await answer(message, on: socket) } }
-        // Addresses are learnt from connection checks; those of ours are in the answer.
+        // Connection checks reveal the client's candidates; the answer contains the service's.
         case "webrtc/candidate": break
-        // A player tries other kinds. Answers to one that never stops are not kept.
+        // A player tries other kinds. A client that does not stop is disconnected, so that errors do not pile
+        // up.
         case _ where refusals == Self.mostRefusals: socket.end(1008)
         default:
           refusals += 1
@@ -165,7 +169,7 @@ private struct Player: Sendable {
     }
   }
 
-  /// Tells the client of an error, by which players fall back to another kind.
+  /// Sends an error to the client, so that players fall back to another kind.
   private func told(_ type: String, _ socket: WebSocket, _ play: () async throws -> Void) async {
     do {
       try await play()
@@ -239,7 +243,8 @@ private struct Player: Sendable {
 }
 
 extension CameraRegistry {
-  /// go2rtc's `src=CAMERA`, or `src=CAMERA/VIEW`, and the request without it.
+  /// Returns the view that go2rtc's `src=CAMERA` or `src=CAMERA/VIEW` names, and the request without this
+  /// parameter.
   package func source(_ request: Request) throws(Problem) -> (ServedPreview, Request) {
     let names = (request.uri.queryParameters["src"] ?? "").split(separator: "/", maxSplits: 1).map(
       String.init)

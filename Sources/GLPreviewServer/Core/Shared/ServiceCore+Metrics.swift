@@ -1,4 +1,4 @@
-// The core's metrics: those that are counted, and those that its parts know.
+// The core's metrics: counters, and values of its parts.
 
 extension ServiceCore {
   package var metricFamilies: [MetricFamily] {
@@ -43,7 +43,7 @@ extension ServiceCore {
         name, .counter,
         reports.map { MetricFamily.Sample(labels: [("camera", $0.name)], value: Double(number($0.report))) })
     }
-    // Each camera has a sample for every state, one of which is 1.
+    // Each camera has a sample for every state, and exactly one of them is 1.
     let states = reports.flatMap { name, report in
       SourceState.allCases.map { state in
         MetricFamily.Sample(
@@ -62,7 +62,7 @@ extension ServiceCore {
     ]
   }
 
-  /// A sample for each camera of which pictures are kept.
+  /// Returns a sample for each camera with a replay buffer.
   private func ofReplay(_ name: String, _ value: (ReplayStatus) -> Double) -> MetricFamily {
     MetricFamily(
       name, .gauge,
@@ -80,7 +80,7 @@ extension ServiceCore {
     }
   }
 
-  /// A sample for each view that has a value.
+  /// Returns a sample for each view that has a value.
   private func ofViews(_ value: (ServedPreview) -> Double?) -> [MetricFamily.Sample] {
     registry.served.allViews.compactMap { view in
       value(view).map {

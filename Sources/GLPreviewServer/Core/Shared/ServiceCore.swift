@@ -1,4 +1,4 @@
-// The core of the service: what its features share.
+// The core of the service, which its features share.
 package import Logging
 package import ServiceLifecycle
 
@@ -6,7 +6,7 @@ package import ServiceLifecycle
 package struct ServiceCore: Sendable {
   /// The configuration at the start.
   package let configuration: ValidatedConfiguration
-  /// Of the service.
+  /// The version of the service.
   package let version: String
   package let logger: Logger
   package let metrics = ServiceMetrics()
@@ -25,7 +25,7 @@ package struct ServiceCore: Sendable {
   /// Finds views for all protocols, on any node.
   package let directory: ViewDirectory
   package let access: AccessControl
-  /// Counts all requests, by HTTP and RTSP.
+  /// Counts all requests by HTTP and RTSP.
   package let limiter: RateLimiter
 
   /// - Throws: errors of source names, fallback pictures and certificates.
@@ -38,7 +38,7 @@ package struct ServiceCore: Sendable {
     var options = options
     options.onRender = { metrics.measured(.render, $0) }
     options.onEncode = { metrics.measured(.encode, $0) }
-    // Cameras that move come with their leases.
+    // Movable cameras are added with their leases.
     let registry = try await CameraRegistry(
       configuration.configuration.served(at: name, holding: []), logger: logger, options: options,
       makeSource: makeSource)
@@ -74,7 +74,7 @@ package struct ServiceCore: Sendable {
 }
 
 extension ValidatedConfiguration {
-  /// What other nodes call this one.
+  /// The name of this node in the cluster.
   package var nodeName: String {
     if let name = configuration.cluster.name { return name }
     let machine = HostRule.machineName ?? ""

@@ -1,11 +1,11 @@
-// A feature of the service: all that the assembly knows of RTSP, MQTT and the like.
+// The interface of a feature, such as RTSP or MQTT, to the rest of the service.
 package import Hummingbird
 package import ServiceLifecycle
 
-/// A part of the service that clients can do without. `ServiceParts` has the one list of all.
+/// An optional part of the service. `ServiceParts` has the only list of all features.
 ///
-/// A feature stands in a folder of its own with its routes, metrics and services, and takes what all share from a
-/// `ServiceCore`. It needs to say only what it has.
+/// A feature has its own folder with its routes, metrics and services, and uses the shared parts in
+/// `ServiceCore`. It implements only the members that it needs.
 package protocol ServiceFeature: Sendable {
   /// The services that run until the server has ended.
   var services: [any Service] { get }
@@ -15,30 +15,31 @@ package protocol ServiceFeature: Sendable {
 
   func addRoutes(to group: ServiceRoutes)
 
-  /// All routes of the service are there. Requests that come by other protocols than HTTP can be answered by them, and other
-  /// nodes can learn which cameras are served.
+  /// Called when all routes have been added. The feature can use them to answer requests of other protocols
+  /// than HTTP, and can send the list of served cameras to other nodes.
   func answer(
     with routes: any HTTPResponder<ServiceContext>,
     listing cameras: @escaping @Sendable () -> [[String: JSONValue]])
 
-  /// The service listens, at `port` unless it is at a local socket.
+  /// Called when the service listens; `port` is nil for a Unix socket.
   func didStart(at port: Int?)
 
-  /// Takes a new configuration over, as far as that needs no restart. Its cameras are served already; `old` is what was served
-  /// before.
+  /// Applies a new configuration, as far as that needs no restart. Its cameras are already served; `old` is
+  /// the state that was served before.
   func apply(_ new: ValidatedConfiguration, replacing old: ServedState)
 
   /// The members that the feature adds to a camera in `/api/cameras`.
   func members(of camera: ServedCamera) -> [String: JSONValue]
-  /// The members that other nodes learn, which ask only now and then: without all that changes by itself.
+  /// The members for other nodes, which poll only now and then: without values that change by themselves.
   func lastingMembers(of camera: ServedCamera) -> [String: JSONValue]
   /// The paths that the feature adds to `urls` of a view.
   func paths(of view: ServedPreview) -> [String: String]
-  /// The description of these members, the names of these paths, and the description of what `extend` adds.
+  /// The schemas of these members, the names of these paths, and the schemas of the members that `extend`
+  /// adds.
   var cameraMembers: [JSONMember] { get }
   var pathNames: [String] { get }
   var listingMembers: [JSONMember] { get }
-  /// Adds to the answer of `/api/cameras`.
+  /// Extends the answer of `/api/cameras`.
   func extend(_ listing: inout CameraListing, for request: Request, _ role: Role?)
 }
 
@@ -69,7 +70,7 @@ extension ServiceFeature {
   package func extend(_ listing: inout CameraListing, for request: Request, _ role: Role?) {}
 }
 
-/// A feature that is one service.
+/// A feature that is itself its only service.
 extension ServiceFeature where Self: Service {
   package var services: [any Service] { [self] }
 }

@@ -1,8 +1,8 @@
-// Coalesces equal concurrent work, and caches the latest results as far as there is room.
+// Coalesces equal concurrent work, and caches the latest results within a limit.
 internal import NIOCore
 internal import Synchronization
 
-/// Values by key. Each is made once for all concurrent requests; the newest are cached.
+/// A cache in which each value is made once for all concurrent requests; the newest values are kept.
 package final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let state = Mutex(State())
   private let capacity: Int
@@ -15,7 +15,8 @@ package final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>
     var bytes = 0
   }
 
-  /// A value that is being made. A finished task would hold more memory than its value.
+  /// A value that is being made. Only the value is kept afterwards, because a finished task would hold more
+  /// memory.
   private struct Flight {
     let result: Outcome
     let task: Task<Void, Never>
@@ -32,14 +33,15 @@ package final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>
   /// The cost of a value besides its bytes.
   private static var overhead: Int { 1024 }
 
-  /// Caches `capacity` bytes of values, each of which takes `cost` bytes.
+  /// Caches `capacity` bytes of values; `cost` returns the bytes of a value.
   package init(capacity: Int, cost: @escaping @Sendable (Value) -> Int) {
     self.capacity = capacity
     self.cost = cost
   }
 
-  /// The value of `key`: cached, being made, or made now by `make`, while the permit of `admission` is held, if it
-  /// gives one. Failures are not cached. When all waiting tasks are cancelled, `make` is cancelled too.
+  /// Returns the value of `key`: from the cache, from a call in progress, or from `make`, which holds the
+  /// permit of `admission`, if there is one. Failures are not cached. If all waiting tasks are cancelled,
+  /// `make` is cancelled too.
   package func value(
     _ key: Key, _ admission: () throws -> AdmissionPermit?,
     _ make: @escaping @Sendable () async throws -> Value
@@ -52,11 +54,12 @@ package final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>
       }
       let permit = Watched(try admission())
       let result = Outcome(nil)
-      // Not the task of the first client: it may disconnect while others wait.
+      // A task of its own, because the first client may disconnect while others wait.
       let task = Task {
         let made: Result<Value, any Error>
         do { made = .success(try await make()) } catch { made = .failure(error) }
-        // Before the result: whoever has that may ask for another one at once.
+        // Released before the result is published, because a client that gets it may request another value at
+        // once.
         permit.withLock { $0 = nil }
         land(made, of: key, result)
       }
@@ -86,7 +89,7 @@ package final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>
 
   private func land(_ made: Result<Value, any Error>, of key: Key, _ result: Outcome) {
     state.withLock { state in
-      // Nobody waits for it any more, or for another one.
+      // No task waits for this result any more.
       guard state.flights[key]?.result === result else { return }
       state.flights[key] = nil
       if case .success(let value) = made { keep(value, of: key, in: &state) }
@@ -104,7 +107,7 @@ package final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>
     }
   }
 
-  /// How many tasks wait for the value of `key`.
+  /// Returns how many tasks wait for the value of `key`.
   func waiters(for key: Key) -> Int { state.withLock { $0.flights[key]?.waiters ?? 0 } }
 
   var byteCount: Int { state.withLock { $0.bytes } }

@@ -1,13 +1,13 @@
-// The moment of a snapshot as requests name it.
+// The time of a snapshot, as requests specify it.
 
-/// Which of several kept pictures is the best.
+/// The criterion by which the best of several buffered frames is chosen.
 enum SnapshotBest: String, CaseIterable, Sendable {
   case sharpest
 }
 
-/// A time before a request, or a time of day.
+/// A time before the request, or an absolute time.
 package enum SnapshotMoment: Sendable, Hashable {
-  /// So long before.
+  /// This long before the request.
   case before(Duration)
   case at(WallTime)
 
@@ -29,11 +29,11 @@ package enum SnapshotMoment: Sendable, Hashable {
     }
   }
 
-  /// How far two clocks may drift between the answer that names a time of day, and the request for it. No camera takes
-  /// two pictures within it.
+  /// The largest drift between two clocks from the answer that contains an absolute time to a request with
+  /// it. No camera captures two frames within it.
   private static let drift = Duration.milliseconds(2)
 
-  /// The same by the clock of captures, for a request at `now` whose trigger was `delay` late.
+  /// Converts to the capture clock, for a request at `now` whose trigger was `delay` late.
   func instant(at now: CaptureInstant, delay: Duration) -> CaptureInstant {
     switch self {
     case .before(let duration): now - duration - delay
@@ -41,7 +41,8 @@ package enum SnapshotMoment: Sendable, Hashable {
     }
   }
 
-  /// The time that `best` chooses from, which ends at `end`: `within`, by default two seconds; nil if nothing is chosen.
+  /// Returns the duration of the span from which `best` chooses: `within`, by default two seconds; nil
+  /// without `best`.
   static func span(
     _ best: SnapshotBest?, within text: String?
   ) throws(WordError) -> Duration? {

@@ -1,4 +1,4 @@
-// The body of a POST that takes snapshots: which views, of which moments, how encoded.
+// The body of a POST that takes snapshots: the views, the times and the encoding.
 internal import FoundationEssentials
 internal import HTTPTypes
 
@@ -10,25 +10,26 @@ package struct SnapshotOptions: Sendable {
   var quality: Int?
   /// The size limit of each JPEG, in bytes.
   var maximumBytes: Int?
-  /// What to return if the camera delivers nothing; nil for the camera's own policy.
+  /// The fallback if the camera delivers nothing; nil for the camera's own policy.
   var offline: SnapshotRequest.FallbackPolicy?
-  /// The moment, or the end of a burst; nil for now.
+  /// The time of the snapshot, or the end of a burst; nil for now.
   private var moment: SnapshotMoment?
-  /// How long before it a burst begins, and of how many pictures it is; nil for one picture.
+  /// The duration of a burst before `moment`, and its number of frames; nil for one frame.
   private var burst: (duration: Duration, count: Int)?
-  /// The time before the moment from which the best picture is chosen; nil for the picture of the moment.
+  /// The time span before `moment` from which the best frame is chosen; nil for the frame at `moment`.
   private var span: Duration?
   private var request = SnapshotRequest()
-  /// Whether nothing says which frame.
+  /// Whether no option chooses a current frame.
   private var isPlain = true
 
   /// Whether there may be several snapshots.
   var isBurst: Bool { burst != nil }
 
-  /// Whether it asks for pictures of before.
+  /// Whether it requests buffered frames.
   var asksForKept: Bool { moment != nil || burst != nil || span != nil }
 
-  /// The kept pictures that were asked for at `now`, by a trigger that is `delay` late; empty for one of the present.
+  /// Returns the modes of the buffered frames to get for a request at `now` whose trigger is `delay` late;
+  /// empty for a current frame.
   func kept(at now: CaptureInstant, delay: Duration) -> [SnapshotRequest.Mode] {
     guard asksForKept || isPlain && delay > .zero else { return [] }
     let end = moment?.instant(at: now, delay: delay) ?? now - delay
@@ -36,7 +37,7 @@ package struct SnapshotOptions: Sendable {
     return [CaptureInstant](before: end, burst?.duration ?? .zero, count: burst?.count ?? 1).map { .at($0) }
   }
 
-  /// The session's request for it; `offline` is the camera's policy.
+  /// Returns the request to the session; `offline` is the camera's policy.
   func request(offline: SnapshotRequest.FallbackPolicy) -> SnapshotRequest {
     var request = request
     request.fallback = self.offline ?? offline
@@ -121,7 +122,7 @@ package struct SnapshotOptions: Sendable {
 
   private static let mostOfBurst = 20
 
-  /// The members of a body.
+  /// The schema of the body.
   static let schema: JSONSchema = {
     let time = JSONSchema.keywords(["type": ["string", "number", "null"]])
     return .object(
@@ -157,7 +158,7 @@ package struct SnapshotOptions: Sendable {
   }
 }
 
-/// A text, or a number as one.
+/// A string, or a number as text.
 private struct TimeText: Decodable {
   let text: String
 
@@ -177,7 +178,7 @@ private struct AnyValue: Decodable {
 }
 
 extension DecodingError {
-  /// The place of a decoding error, and its kind, in a few words.
+  /// A short description of the place and kind of a decoding error.
   fileprivate var place: String {
     let context: Context? =
       switch self {

@@ -1,25 +1,25 @@
-// Takes snapshots: gets the source's current moment, then makes each picture once for all equal requests.
+// Takes snapshots: gets a frame of the source, then makes each picture once for all equal requests.
 internal import HTTPTypes
 internal import NIOCore
 
-/// A picture that is ready to be sent, and its metadata.
+/// An encoded picture with its metadata.
 struct SnapshotAnswer: Sendable {
-  /// The bytes as they are sent.
+  /// The bytes to send.
   let bytes: ByteBuffer
   let mediaType: String
-  /// In pixels.
+  /// The size in pixels.
   let size: Size
-  /// The JPEG quality; nil for a PNG, and for a camera's own JPEG.
+  /// The JPEG quality; nil for a PNG, and for a camera's original JPEG.
   let quality: Int?
   /// Its share of the memory budget, held while it is cached or being sent.
   let lease: MemoryLease
 }
 
-/// The subject of a snapshot.
+/// The frame or scene that a snapshot shows.
 struct SnapshotSubject: Sendable {
-  /// The source or scene.
+  /// The name of the camera or scene.
   let camera: String
-  /// The frame's time, and the source's state.
+  /// The frame's capture time, and the source's state.
   let timestamp: CaptureInstant
   let time: WallTime
   let state: SourceState
@@ -30,28 +30,28 @@ struct SnapshotSubject: Sendable {
   /// The frame's number.
   var sequence: Int { key.sequence }
 
-  /// Differs between any two answers whose bytes may differ.
+  /// The entity tag, which differs between any two answers whose bytes may differ.
   var entityTag: String { key.entityTag }
 }
 
-/// Everything that determines a picture.
+/// All values that determine a picture.
 private struct SnapshotKey: Hashable {
-  /// The name of the view's preview, which is unique: a later view of the same name has another one.
+  /// The unique name of the view's preview: a later view with the same name has another preview.
   let target: String
   let sequence: Int
   var timestamp: CaptureInstant
-  /// The state that the fallback shows; nil without a fallback.
+  /// The state that a fallback picture shows; nil for a frame of the camera.
   var state: SourceState?
   var reason: String?
   let view: ViewConfiguration
-  /// Nil for the camera's own JPEG.
+  /// Nil for the camera's original JPEG.
   var quality: Int?
   let format: EncodedPicture.Format
   let encoding: SnapshotEncoding
   let maximumBytes: Int?
   let hasEXIF: Bool
 
-  /// Distinguishes processes, because hashes and frame numbers begin anew in each.
+  /// Distinguishes processes, because hashes and frame numbers start again in each.
   private static let epoch = String(UInt32.random(in: 0...UInt32.max), radix: 36)
 
   var entityTag: String {
@@ -75,20 +75,22 @@ private struct SnapshotKey: Hashable {
 final class SnapshotProvider: Sendable {
   private let pictures: SingleFlightCache<SnapshotKey, SnapshotAnswer>
   private let sceneShots: SingleFlightCache<SceneKey, RenderedPicture>
-  /// The budget of pictures.
+  /// The memory budget of pictures.
   private let budget: MemoryBudget
   private let metrics: ServiceMetrics
-  /// Limits pictures that are drawn only for their request.
+  /// Limits the pictures that are drawn only for one request.
   private let gate: AdmissionLimit
-  /// Limits snapshots of served views being drawn or encoded.
+  /// Limits the snapshots of served views that are being drawn or encoded.
   private let servedGate = AdmissionLimit(capacity: servedAtATime, subject: "snapshots being drawn")
 
-  /// Limits snapshots of kept pictures being decoded, drawn or encoded. A client may ask for many moments at a time: they wait.
+  /// Limits the buffered frames that are being decoded, drawn or encoded. A client may request many of them
+  /// at once: they wait.
   let keptGate = AdmissionLimit(capacity: servedAtATime, subject: "kept pictures being drawn")
-  /// Moments of kept pictures, none of which is cached: each is decoded once for all that ask for it at a time.
+  /// Buffered frames that are being decoded, each once for all concurrent requests. None is cached.
   private let keptMoments = SingleFlightCache<KeptKey, SourceMoment>(capacity: 0) { _ in 0 }
 
-  /// Places of `keptGate`: requests of one client for the same picture share one. Other clients have shares of their own.
+  /// The places of `keptGate`. A client's requests for one picture share a place; other clients have their
+  /// own.
   private let keptPlaces = SingleFlightCache<PlaceKey, AdmissionPermit>(capacity: 0) { _ in 0 }
 
   private struct PlaceKey: Hashable {
@@ -96,9 +98,9 @@ final class SnapshotProvider: Sendable {
     let client: RequestClient?
   }
 
-  /// A kept picture of a view.
+  /// A buffered frame of a view.
   private struct KeptKey: Hashable {
-    /// The name of its preview.
+    /// The name of the view's preview.
     let target: String
     let sequence: Int
     let isCropped: Bool
@@ -106,42 +108,42 @@ final class SnapshotProvider: Sendable {
   }
 
   private struct SceneKey: Hashable {
-    /// The name of its preview.
+    /// The name of the scene's preview.
     let scene: String
     let format: EncodedPicture.Format
-    /// Limits how often a scene is drawn.
+    /// The number of the interval: a scene is drawn at most once per interval.
     let tick: Int64
   }
 
   private static let sceneInterval = Duration.milliseconds(33)
-  /// The bytes of cached pictures, and of cached scenes.
+  /// The most bytes of cached pictures, and of cached scenes.
   private static let keptBytes = 32 << 20
   /// The most pictures drawn and encoded at a time; further requests must retry.
   private static let servedAtATime = 16
 
-  /// The longest time that a URL may give a snapshot.
+  /// The longest timeout that a URL may set.
   static let longestTimeout = Duration.seconds(60)
 
   init(gate: AdmissionLimit, within budget: MemoryBudget, counting metrics: ServiceMetrics) {
     self.gate = gate
     self.budget = budget
-    // The cache must leave room for new pictures.
+    // The cache must leave memory for new pictures.
     let kept = min(Self.keptBytes, budget.capacity / 16)
     pictures = SingleFlightCache(capacity: kept) { $0.bytes.storageCapacity }
     sceneShots = SingleFlightCache(capacity: kept) { $0.picture.bytes.count }
     self.metrics = metrics
   }
 
-  // MARK: Moments
+  // MARK: Frames
 
-  /// The moment that a query requests. A source that is being opened is waited for, so that the first snapshot shows
-  /// the camera.
+  /// Returns the frame that a query requests. If the source is being opened, waits for it, so that the first
+  /// snapshot shows the camera.
   ///
-  /// - Throws: `Problem`: 503 if the source delivers nothing and the policy is an error, or if the service shuts
-  ///   down; 504 after the timeout.
+  /// - Throws: `Problem`: 503 if the source delivers nothing and the policy is `error`, or if the service
+  ///   shuts down; 504 after the timeout.
   func moment(of target: ServedPreview, _ wanted: SnapshotRequest) async throws -> SourceMoment {
     let start = CaptureClock.now
-    // Many pictures are drawn to find the best.
+    // Finding the best frame draws many pictures.
     let permit = if case .sharpest = wanted.mode { try gate.enter() } else { AdmissionPermit?.none }
     defer { withExtendedLifetime(permit) {} }
     var request = wanted
@@ -157,7 +159,7 @@ final class SnapshotProvider: Sendable {
           target: target.preview.name, sequence: sequence, isCropped: request.isCropped,
           passes: request.passes)
         return try await keptMoments.value(key, { nil }) {
-          // The others may have more time than the first.
+          // Other requests may have a longer timeout than the first.
           var request = request
           request.timeout = max(request.timeout, Self.longestTimeout)
           return try await target.preview.moment(request)
@@ -171,9 +173,9 @@ final class SnapshotProvider: Sendable {
     throw problem(error, isLate: false, target.camera)
   }
 
-  /// Does all the work for one request within its time. If it asks for a kept picture, it waits for a place first and
-  /// holds it to the end: those that wait hold no decoded frame. Requests of one client that wait for the picture of one
-  /// `query` share a place.
+  /// Does all the work for a request within its timeout. A request for a buffered frame first waits for a
+  /// place, and holds it to the end, so that waiting requests hold no decoded frames. Requests of one client
+  /// that wait for the picture of one `query` share a place.
   ///
   /// - Throws: `Problem`: 504 after the timeout, 503 and 429 if too many wait; the errors of `work`.
   func inTurn<Value: Sendable>(
@@ -210,11 +212,11 @@ final class SnapshotProvider: Sendable {
       : .busy(.serviceUnavailable, "camera '\(camera)' gives no picture: \(error.reason)", retryAfter: 1)
   }
 
-  /// What a moment shows in a view of `target`.
+  /// Returns the metadata and the key of the picture that `query` requests of a frame.
   func subject(_ moment: SourceMoment, _ query: SnapshotQuery, _ target: ServedPreview) -> SnapshotSubject {
     var key = SnapshotKey(query, of: target, sequence: moment.sequence, timestamp: moment.timestamp)
     if moment.isFallback {
-      // Placeholders count as the same for a second.
+      // Placeholders count as equal for one second.
       key.timestamp = CaptureInstant(sinceStart: .seconds(moment.timestamp.sinceStart.components.seconds))
       (key.state, key.reason) = (moment.sourceState, moment.reason)
     }
@@ -226,7 +228,8 @@ final class SnapshotProvider: Sendable {
 
   // MARK: Pictures
 
-  /// The picture of a moment's subject, as `query` requests it of `target`. A kept one is made `inTurn`.
+  /// Returns the picture of a frame, as `query` requests it of `target`. For a buffered frame, it must be
+  /// called within `inTurn`.
   ///
   /// - Throws: `Problem`: 400 if the view can't be drawn, 503 if too many pictures are being drawn.
   func picture(
@@ -252,7 +255,7 @@ final class SnapshotProvider: Sendable {
     }
   }
 
-  /// Draws the requested view of a moment, or reuses it if `preview` has already drawn it.
+  /// Draws the requested view of a frame, or reuses the picture if `preview` has already drawn it.
   private func drawn(_ query: SnapshotQuery, _ preview: Preview?, at moment: SourceMoment) async throws
     -> RenderedPicture
   {
@@ -269,7 +272,7 @@ final class SnapshotProvider: Sendable {
     return frame
   }
 
-  /// The current scene, at most a thirtieth of a second old.
+  /// Returns a picture of the scene, at most a thirtieth of a second old.
   func scene(_ target: ServedPreview, _ query: SnapshotQuery) async throws -> (
     SnapshotSubject, SnapshotAnswer
   ) {
@@ -302,7 +305,7 @@ final class SnapshotProvider: Sendable {
 
   /// Encodes a picture as requested.
   private func encoded(_ picture: RenderedPicture, _ query: SnapshotQuery) async throws -> SnapshotAnswer {
-    // An encoded picture is never larger than its samples, so reserve that until its size is known.
+    // An encoded picture is never larger than its samples, so their size is reserved until its own is known.
     let lease = try budget.reserve(picture.picture.bytes.count)
     var encoded: EncodedPicture
     switch query.format {
@@ -319,14 +322,14 @@ final class SnapshotProvider: Sendable {
     return try await sent(encoded, query, holding: lease)
   }
 
-  /// The answer with an encoded picture. It holds `lease`.
+  /// Returns the answer with an encoded picture. The answer holds `lease`.
   private func sent(
     _ encoded: EncodedPicture, _ query: SnapshotQuery, holding lease: MemoryLease
   ) async throws -> SnapshotAnswer {
     let bytes = encoded.bytes
-    // The encoded bytes, their text, and the send buffer, whose size is a power of two.
+    // Enough for the encoded bytes, their text, and the send buffer, whose size is a power of two.
     try lease.resize(to: 4 * bytes.count)
-    // Encoding as text is slow, so it runs outside the threads that answer.
+    // Encoding as text is slow, so it runs outside the event loop threads.
     let sent = await Task(executorPreference: DecodingQueue.shared) { [bytes] in
       Self.wrapped(bytes, query)
     }.value

@@ -2,14 +2,14 @@
 
 /// The encoding of a snapshot's bytes.
 enum SnapshotEncoding: String, CaseIterable, Sendable, Hashable {
-  /// As they are.
+  /// The bytes themselves.
   case binary
   /// Base64, as text.
   case base64
   /// `data:image/jpeg;base64,...`, as text.
   case dataurl
 
-  /// The most bytes of a picture whose encoding has at most `count` bytes.
+  /// Returns the most bytes of a picture whose encoding has at most `count` bytes.
   func room(in count: Int, _ format: EncodedPicture.Format) -> Int {
     switch self {
     case .binary: count
@@ -18,7 +18,7 @@ enum SnapshotEncoding: String, CaseIterable, Sendable, Hashable {
     }
   }
 
-  /// The prefix of a data URL.
+  /// Returns the prefix of a data URL.
   static func prefix(_ format: EncodedPicture.Format) -> String { "data:\(format.mediaType);base64," }
 }
 
@@ -26,7 +26,7 @@ extension EncodedPicture.Format {
   /// The value of `Content-Type`.
   var mediaType: String { self == .png ? "image/png" : "image/jpeg" }
 
-  /// The sample format to draw for it.
+  /// The sample format of the picture to encode.
   var pictures: Picture.Format { self == .png ? .rgba : .ycbcr(.yuv420) }
 }
 
@@ -42,7 +42,7 @@ struct SnapshotQuery: Sendable, Hashable {
   let hasEXIF: Bool
   /// Whether browsers should save it as a file.
   let isDownload: Bool
-  /// Which frame, the fallback and the time limit. `max_age=0` requires a frame captured after the request.
+  /// The frame, the fallback and the timeout. `max_age=0` requires a frame captured after the request.
   var request: SnapshotRequest
 
   private static let encodings = QueryKey<SnapshotEncoding>.choice(
@@ -79,7 +79,7 @@ struct SnapshotQuery: Sendable, Hashable {
     "whether a JPEG has its time of capture; `1` has a camera's own JPEG encoded anew for it")
   static let download = QueryKey<Bool>.flag("download", "whether browsers save the answer as a file")
 
-  /// The parameters of a URL.
+  /// The parameters of a snapshot's URL.
   static let query =
     QueryEntry.view
     + .of(
@@ -127,7 +127,7 @@ struct SnapshotQuery: Sendable, Hashable {
     if format == .png, maximumBytes != nil {
       throw Problem.badParameter("max_bytes", "a PNG has no quality to lower; ask for .jpg")
     }
-    // The camera's own JPEG will do unless something is asked of the encoding.
+    // The camera's original JPEG is passed through unless a parameter concerns the encoding.
     request.passes =
       format == .jpeg && self.served.quality == nil && self.served.view.isWhole && maximumBytes == nil
       && exif != true

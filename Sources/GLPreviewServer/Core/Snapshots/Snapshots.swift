@@ -1,7 +1,8 @@
-// Takes snapshots of views as they may be shown, for URLs, POST and MQTT alike.
+// Takes snapshots of views that may be shown, for URLs, POST and MQTT.
 internal import HTTPTypes
 
-/// The door to snapshots. Views are checked again when their pictures are ready, because a configuration may have changed.
+/// The entry point for snapshots. Views are checked again when their pictures are ready, because the
+/// configuration may have changed meanwhile.
 package struct Snapshots: Sendable {
   private let registry: CameraRegistry
   let provider: SnapshotProvider
@@ -18,7 +19,7 @@ package struct Snapshots: Sendable {
     provider = SnapshotProvider(gate: gate, within: registry.budget, counting: metrics)
   }
 
-  /// Counts a failure of `work`, which counts what it has taken.
+  /// Counts a failure of `work`. Successes are counted by `work` itself.
   package func counting<Value>(_ work: () async throws -> Value) async throws -> Value {
     do { return try await work() } catch {
       metrics.count(.snapshot(.failed))
@@ -32,7 +33,8 @@ package struct Snapshots: Sendable {
 
   // MARK: One picture
 
-  /// The picture that `query` asks of a view; no answer if the client knows its entity tag.
+  /// Returns the picture that `query` requests of a view; without an answer if the client has the picture
+  /// with this entity tag.
   ///
   /// - Throws: a `Problem`.
   func picture(
@@ -67,7 +69,7 @@ package struct Snapshots: Sendable {
     return (subject, answer)
   }
 
-  /// Throws unless the view may still be shown as `query` asks.
+  /// Throws unless the view may still be shown as `query` requests.
   private func check(_ target: ServedPreview, _ query: SnapshotQuery, at moment: SourceMoment) throws {
     let view = query.served.view
     try registry.check(ViewRight(target, query.request.mode.isKept ? .kept(view) : .drawn(view)))
@@ -79,8 +81,8 @@ package struct Snapshots: Sendable {
   /// Whether snapshots are also stored or sent elsewhere.
   var areSent: Bool { events.sendsSnapshots }
 
-  /// Takes snapshots of a camera, and publishes them once each has an `answer`. That is made again if its snapshot may not be shown
-  /// any more when it is ready. The time for all of it began at `start`.
+  /// Takes snapshots of a camera, and publishes them once each has an `answer`. If a snapshot may no longer
+  /// be shown by then, all of them are taken again. The timeout counts from `start`.
   package func take<Answer>(
     _ options: SnapshotOptions, of camera: String, since start: CaptureInstant = CaptureClock.now,
     _ answer: (TakenSnapshot) async throws -> Answer
@@ -105,7 +107,7 @@ package struct Snapshots: Sendable {
     return answers
   }
 
-  /// The requested views; by default all enabled ones.
+  /// Returns the requested views; by default all enabled ones.
   private func wanted(_ options: SnapshotOptions, of camera: String) throws(Problem) -> [ServedPreview] {
     let served = registry.served
     let views = try served.views(of: camera)
@@ -123,13 +125,13 @@ package struct Snapshots: Sendable {
     return wanted
   }
 
-  /// Throws if one of the views may not be shown any more as it was when it was looked up.
+  /// Throws if one of the views may no longer be shown as it was when it was looked up.
   private func check(_ views: [ServedPreview]) throws(Problem) {
     let served = registry.served
     for view in views { try served.check(ViewRight(view, .drawn(view.served.view))) }
   }
 
-  /// One snapshot, or those of a burst.
+  /// Takes one snapshot, or those of a burst.
   private func take(
     _ views: [ServedPreview], _ options: SnapshotOptions, of camera: String, at now: CaptureInstant,
     since start: CaptureInstant
@@ -156,7 +158,7 @@ package struct Snapshots: Sendable {
     }
   }
 
-  /// A snapshot of views of one camera.
+  /// Takes a snapshot of views of one camera.
   package func take(_ views: [ServedPreview], _ wanted: SnapshotRequest) async throws -> Snapshot {
     var request = wanted
     request.isCropped = views.contains(where: \.served.view.isCropped)

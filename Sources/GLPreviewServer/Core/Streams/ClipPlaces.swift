@@ -1,22 +1,23 @@
-// The places of clips. A clip that works off what is kept has one of few. One whose time is not over has one of more for as long as
-// it runs: unlike the clients of a stream it has an encoder, or an animation, of its own, which works at each picture that comes.
+// The admission limits of clips. A clip that reads the replay buffer takes one of few places. A clip whose
+// time span has not ended also takes one of more places for as long as it runs: unlike the clients of a
+// stream, it has its own encoder or animation, which works for each new frame.
 internal import Synchronization
 
 /// The gates of clips.
 struct ClipGates: Sendable {
-  /// Those that are made of what is kept, as fast as they are read.
+  /// The clips that read the replay buffer as fast as their client reads.
   let making = AdmissionLimit(capacity: 4, subject: "clips being made")
-  /// Those whose time is not over.
+  /// The clips whose time span has not ended.
   let following = AdmissionLimit(
     capacity: 16, sharing: .ofFreePlaces, subject: "clips that wait for pictures")
 }
 
-/// What a clip holds.
+/// The places that a clip holds.
 final class ClipPlaces: Sendable {
   private let following: AdmissionPermit?
   private let making: Mutex<AdmissionPermit?>
 
-  /// Enters for a clip of `times`; `isCaughtUp` if nothing is kept of them.
+  /// Takes the places for a clip of `times`; `isCaughtUp` if no frames of that time are buffered.
   ///
   /// - Throws: `Problem`: 503 or 429.
   init(_ gates: ClipGates, _ times: ClosedRange<CaptureInstant>, isCaughtUp: Bool) throws(Problem) {
@@ -25,7 +26,7 @@ final class ClipPlaces: Sendable {
     making = Mutex(try isOver || !isCaughtUp ? gates.making.enter() : nil)
   }
 
-  /// All that is kept is sent. Gives the place of a clip that goes on to others.
+  /// Releases the place for reading the replay buffer, if the clip continues with new frames.
   func caughtUp() {
     guard following != nil else { return }
     making.withLock { $0 = nil }

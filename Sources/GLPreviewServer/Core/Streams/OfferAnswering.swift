@@ -1,24 +1,24 @@
-// Offers of WebRTC, which come by more ways than its own URL.
+// WebRTC offers, which arrive at their own URL and by WebSocket.
 package import Hummingbird
 
-/// Answers offers of WebRTC for a view.
+/// Answers WebRTC offers for a view.
 package protocol OfferAnswering: Sendable {
-  /// Whether there is WebRTC here.
+  /// Whether this service offers WebRTC.
   var isAvailable: Bool { get }
-  /// The answer to the question what to send.
+  /// The answer to an OPTIONS request, with the accepted types.
   var options: Response { get }
 
-  /// Whether a session is of this node.
+  /// Whether a session belongs to this node.
   func has(_ session: String) async -> Bool
 
-  /// The answer to a request with an offer.
+  /// Answers a request with an offer.
   func answer(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws -> Response
 
-  /// Begins a session; its answer, as SDP.
+  /// Begins a session, and returns its answer as SDP.
   func begin(_ target: ServedPreview, offer: String, _ context: ServiceContext) async throws -> String
 }
 
-/// A description as go2rtc's clients send and take it in JSON.
+/// A session description in the JSON of go2rtc's clients.
 package struct OfferDescription: Codable {
   package let type: String
   package let sdp: String

@@ -1,12 +1,13 @@
-// Turns a connection into a stream: after the head, parts bypass the HTTP encoder and go directly to the socket.
+// Turns a connection into a stream: after the head, parts bypass the HTTP encoder and go directly to the
+// socket.
 internal import HTTPTypes
 package import NIOCore
 internal import NIOHTTP1
 package import NIOHTTPTypes
 
-/// Stands between Hummingbird and the connection's HTTP encoder. It only acts on `multipart/x-mixed-replace` answers,
-/// which have neither length nor chunks and end with the connection, as their clients expect. Their parts are the
-/// hubs' own buffers and are never copied.
+/// A handler between Hummingbird and the connection's HTTP encoder. It only acts on
+/// `multipart/x-mixed-replace` answers, which have neither length nor chunks and end with the connection, as
+/// their clients expect. Their parts are the hubs' own buffers and are never copied.
 package final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
   package typealias InboundIn = HTTPRequestPart
   package typealias OutboundIn = HTTPResponsePart
@@ -14,17 +15,17 @@ package final class StreamConnection: ChannelDuplexHandler, RemovableChannelHand
   private let stalledAfter: Duration
   private let metrics: ServiceMetrics
   private var context: ChannelHandlerContext?
-  /// The context behind the encoder.
+  /// The context of the HTTP encoder, by which bytes bypass it.
   private var raw: ChannelHandlerContext?
   private var watchers: [StreamWatcher] = []
-  /// The tasks that look for the streams that the client goes on with, by the watchers that have ended.
+  /// The tasks that look for the next stream, by the watchers that have ended.
   private var moving: [ObjectIdentifier: Task<Void, Never>] = [:]
   /// The index of the next watcher to serve.
   private var turn = 0
   private var finished: EventLoopPromise<Void>?
   private var blockedSince: CaptureInstant?
   private var isEnding = false
-  /// The memory lease of a written part that the socket has not accepted yet.
+  /// The memory lease of a written part that the socket has not fully accepted.
   private var unsent: MemoryLease?
 
   package init(cutOffAfter stalledAfter: Duration, counting metrics: ServiceMetrics) {
@@ -64,7 +65,8 @@ package final class StreamConnection: ChannelDuplexHandler, RemovableChannelHand
     raw?.writeAndFlush(NIOAny(IOData.byteBuffer(bytes)), promise: promise)
   }
 
-  /// Starts streaming; `finished` is fulfilled when the connection is closed. Must be called on its event loop.
+  /// Starts streaming; `finished` is fulfilled when the connection is closed. Must be called on its event
+  /// loop.
   func begin(
     _ streams: [JoinedStream], finished: EventLoopPromise<Void>
   ) {
@@ -81,8 +83,8 @@ package final class StreamConnection: ChannelDuplexHandler, RemovableChannelHand
     if !watcher.hub.add(watcher, on: loop) { ended(watcher) }
   }
 
-  /// A stream has ended. If another takes its place, the client goes on with that; with the last stream, the connection is
-  /// closed.
+  /// Handles the end of a stream. If another stream follows, the client continues with it; after the last
+  /// one, the connection is closed.
   func ended(_ watcher: StreamWatcher) {
     guard let index = watchers.firstIndex(where: { $0 === watcher }), let context else { return }
     watchers.remove(at: index)
@@ -130,7 +132,7 @@ package final class StreamConnection: ChannelDuplexHandler, RemovableChannelHand
 
   func write(_ part: StreamPart) {
     write(bytes: part.bytes)
-    // While the socket has not accepted everything, this connection keeps the part in memory.
+    // While the socket has not accepted all bytes, this connection keeps the part in memory.
     unsent = context?.channel.isWritable == false ? part.lease : nil
   }
 
@@ -156,10 +158,10 @@ package final class StreamConnection: ChannelDuplexHandler, RemovableChannelHand
   }
 
   package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    // The service is shutting down, and a stream has no end of its own.
+    // The service is shutting down, and a stream does not end by itself.
     if event is ChannelShouldQuiesceEvent, raw != nil { return context.close(promise: nil) }
     if case ChannelEvent.inputClosed = event, raw != nil {
-      // Some clients close their sending side and keep reading. Disconnected ones are detected by writing.
+      // Some clients close their sending half and keep reading. Disconnected ones are detected by writing.
       return
     }
     context.fireUserInboundEventTriggered(event)
@@ -176,7 +178,7 @@ package final class StreamConnection: ChannelDuplexHandler, RemovableChannelHand
 }
 
 extension HTTPResponse {
-  /// Whether it ends only with the connection.
+  /// Whether the answer ends only with the connection.
   fileprivate var isStream: Bool {
     headerFields[.contentType]?.hasPrefix("multipart/x-mixed-replace") == true
   }

@@ -1,4 +1,5 @@
-// One stream for any number of clients: each picture is drawn and encoded once and passed to every connection.
+// One stream for any number of clients: each picture is drawn and encoded once and passed to every
+// connection.
 internal import Logging
 internal import NIOCore
 internal import Synchronization
@@ -6,11 +7,11 @@ internal import Synchronization
 /// Reads a preview while there are clients, and passes each JPEG to all of them.
 final class StreamHub: Sendable {
   let preview: Preview
-  /// The right to show the view.
+  /// The grant to show the view.
   private let grant: Grant<ViewRight>
-  /// The quality of the view; nil if the camera's own JPEGs will do.
+  /// Returns the view's quality; nil if the camera's original JPEGs may be passed through.
   private let quality: @Sendable () -> Int?
-  /// Whether a client has asked for a quality: then the camera's own JPEGs won't do.
+  /// Whether a client has requested a quality, so that the camera's original JPEGs are not passed through.
   private let isEncoded = Atomic(false)
   private let metrics: ServiceMetrics
   private let logger: Logger
@@ -23,11 +24,11 @@ final class StreamHub: Sendable {
 
   private struct State {
     var newest: StreamPart?
-    /// What `newest` is of.
+    /// The subject that `newest` shows.
     var subject: PreviewSubject?
-    /// When `newest` arrived from another node; nil for other pictures, and for one that stands in for the camera.
+    /// The time when `newest` arrived from another node; nil for this node's pictures, and for a placeholder.
     var arrivedAt: CaptureInstant?
-    /// When `newest` was last passed on.
+    /// The time when `newest` was last sent.
     var publishedAt = CaptureInstant.start
     var failure: (any Error)?
     var loops: [ObjectIdentifier: LoopWatchers] = [:]
@@ -42,14 +43,15 @@ final class StreamHub: Sendable {
     var isOver = false
   }
 
-  /// If nothing newer arrives for this long, the last picture is sent again, so that nothing on the path times out.
+  /// If no newer picture arrives for this long, the last one is sent again, so that nothing on the path times
+  /// out.
   private static let repeatsAfter = Duration.seconds(1)
-  /// The largest age of a new client's first picture, if a newer one is expected soon.
+  /// The largest age of a new client's first picture, while a newer one is expected within `freshWithin`.
   private static let freshFor = Duration.seconds(1)
   private static let freshWithin = Duration.milliseconds(200)
   /// The delay before a failure is retried.
   private static let retriesAfter = Duration.seconds(1)
-  /// How soon a client with a higher rate gets it.
+  /// The longest delay until the pace follows a new client with a higher rate.
   private static let paceStep = Duration.milliseconds(100)
 
   init(
@@ -69,17 +71,17 @@ final class StreamHub: Sendable {
 
   deinit { onEnd?() }
 
-  /// The view as it was looked up.
+  /// The view at the time of its lookup.
   private var target: ServedPreview { grant.subject.target }
   var camera: String { target.camera }
   var view: String { target.name }
 
-  /// Encodes every picture from now on, because a client has asked for the view's quality.
+  /// Encodes every picture from now on, because a client has requested the view's quality.
   func encodeAll() { isEncoded.store(true, ordering: .relaxed) }
 
   // MARK: Clients
 
-  /// Adds a client for as long as it holds the subscription; nil if the hub has ended. Zero is every picture.
+  /// Adds a client until it releases the subscription; nil if the hub has ended. Zero means every picture.
   func join(every interval: Duration) -> StreamSubscription? {
     let id = state.withLock { state -> Int? in
       guard !state.isOver else { return nil }
@@ -113,7 +115,7 @@ final class StreamHub: Sendable {
     pump?.cancel()
   }
 
-  /// Ends the stream: all clients are disconnected, and nobody can join again.
+  /// Ends the stream: all clients are disconnected, and no new one can join.
   func end() {
     let (pump, loops) = state.update { state in
       state.isOver = true
@@ -138,17 +140,17 @@ final class StreamHub: Sendable {
 
   var newest: StreamPart? { state.withLock { shown($0) } }
 
-  /// The newest picture, unless it is from before the view has changed, or another node's stream has ended: it may show what is
-  /// hidden now.
+  /// Returns the newest picture, unless it was made before the view changed, or before another node's stream
+  /// ended: it may show parts that are hidden now.
   private func shown(_ state: State) -> StreamPart? { state.subject == preview.subject ? state.newest : nil }
 
-  /// The newest picture for a client that joined at `start`. One of another node must have arrived later: that node may have hidden
-  /// meanwhile what an older one shows.
+  /// Returns the newest picture for a client that joined at `start`. A picture of another node must have
+  /// arrived later: that node may since have hidden parts of an older one.
   private func shown(_ state: State, since start: CaptureInstant) -> StreamPart? {
     state.arrivedAt.map { $0 >= start } ?? true ? shown(state) : nil
   }
 
-  /// The first picture of a client that joined at `start`, if it has come.
+  /// Returns the first picture of a client that joined at `start`; nil if there is none yet.
   func newest(since start: CaptureInstant) -> StreamPart? { state.withLock { shown($0, since: start) } }
 
   /// Waits for the newest picture for a client that has just joined.
@@ -172,7 +174,8 @@ final class StreamHub: Sendable {
     return newest
   }
 
-  /// Waits for a picture after `last`, or for the first one of a client that joined at `start`; those that come meanwhile are left out.
+  /// Waits for a picture other than `last`, or for the first one of a client that joined at `start`. Pictures
+  /// in between are skipped.
   ///
   /// - Throws: `StreamEnded`; `CancellationError`.
   func part(after last: StreamPart?, since start: CaptureInstant) async throws -> StreamPart {
@@ -218,7 +221,7 @@ final class StreamHub: Sendable {
           let passes = quality() == nil && !isEncoded.load(ordering: .relaxed)
           let before = preview.subject
           guard let picture = try await frames.nextPicture(passes: passes) else { break }
-          // What stands in for a camera shows nothing of the connection before.
+          // A placeholder shows nothing of the earlier connection, so it belongs to the current subject.
           let subject = picture.sourceState == .live ? before : preview.subject
           let now = CaptureClock.now
           pace.took(at: now, every: interval)
@@ -229,7 +232,7 @@ final class StreamHub: Sendable {
               jpeg, picture, camera: camera, view: view, state: state ?? picture.sourceState, budget: budget),
             of: subject.of(picture), isLive: picture.sourceState == .live)
         }
-        // A failure that lasts is retried, in case something changes.
+        // A persistent failure is retried, in case something changes.
         try await Task.sleep(for: Self.retriesAfter)
       } catch is CancellationError {
         return
@@ -240,7 +243,7 @@ final class StreamHub: Sendable {
     }
   }
 
-  /// The time between pictures for the client with the highest rate.
+  /// The interval between pictures of the client with the highest rate.
   private var interval: Duration { state.withLock { $0.intervals.values.min() ?? .zero } }
 
   private func waitUntilDue(_ pace: Pace) async throws {
@@ -251,7 +254,8 @@ final class StreamHub: Sendable {
     }
   }
 
-  /// Whether a client has joined since the last picture. Its first picture must not be delayed by the others' pace.
+  /// Returns whether a client has joined since the last picture. The pace of other clients must not delay its
+  /// first picture.
   private func takeNewcomer() -> Bool {
     state.withLock { state in
       defer { state.hasNewcomer = false }
@@ -262,7 +266,7 @@ final class StreamHub: Sendable {
   private func publish(_ part: StreamPart, of subject: PreviewSubject, isLive: Bool) {
     let now = CaptureClock.now
     let loops = state.update { state -> [LoopWatchers] in
-      // Discard a picture that was under way when the stream ended.
+      // Discards a picture that was in progress when the stream ended.
       guard !state.isOver else { return [] }
       (state.newest, state.subject) = (part, subject)
       state.arrivedAt = isLive && preview.isOfAnotherNode ? now : nil
@@ -275,7 +279,7 @@ final class StreamHub: Sendable {
     for watchers in loops { watchers.offer(part, metrics) }
   }
 
-  /// Passes the last picture on again when nothing newer has come for a while.
+  /// Sends the last picture again if no newer one has come for a while.
   private func repeatStale() async {
     while !Task.isCancelled {
       try? await Task.sleep(for: Self.repeatsAfter / 4)
@@ -323,7 +327,7 @@ struct RateMeter: Sendable {
     }
   }
 
-  /// The rate over the last three seconds; 0 if there were fewer than two events.
+  /// Returns the rate over the last three seconds; 0 for fewer than two events.
   func perSecond(at now: CaptureInstant) -> Double {
     let recent = times.filter { $0 >= now - Self.window }
     guard let first = recent.first, let last = recent.last, last > first else { return 0 }

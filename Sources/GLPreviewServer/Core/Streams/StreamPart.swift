@@ -1,32 +1,32 @@
 // One picture of a stream as a part of `multipart/x-mixed-replace`, made once and shared by all connections.
 internal import NIOCore
 
-/// A part as it is sent.
+/// A part in the form that is sent.
 ///
 /// It includes the boundary that ends it, because browsers only show a picture when they have seen its end.
 struct StreamPart: Sendable {
-  /// The boundary of all streams; the same as ustreamer's and mjpg-streamer's.
+  /// The boundary of all streams, equal to that of ustreamer and mjpg-streamer.
   static let boundary = "boundarydonotcross"
   /// The beginning of a stream.
   static let opening = ByteBuffer(string: "--\(boundary)\r\n")
 
-  /// Headers, JPEG and the final boundary.
+  /// The header fields, the JPEG and the final boundary.
   let bytes: ByteBuffer
-  /// The JPEG alone.
+  /// The JPEG within `bytes`.
   var jpeg: ByteBuffer {
     bytes.getSlice(at: bytes.readerIndex + jpegStart, length: jpegCount) ?? ByteBuffer()
   }
   private let jpegStart: Int
   private let jpegCount: Int
-  /// When the frame was captured.
+  /// The capture time of the frame.
   let timestamp: CaptureInstant
   let size: Size
   /// Its share of the memory budget.
   let lease: MemoryLease
 
-  /// A JPEG of `view` of `camera`.
+  /// Creates a part with a JPEG of `view` of `camera`.
   ///
-  /// - Throws: `MemoryBudget.Exceeded` if `budget` has no room.
+  /// - Throws: `MemoryBudget.Exceeded` if `budget` has too little memory left.
   init(
     _ jpeg: EncodedPicture, _ picture: PreviewPicture, camera: String, view: String, state: SourceState,
     budget: MemoryBudget

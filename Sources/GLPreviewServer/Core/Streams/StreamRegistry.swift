@@ -12,13 +12,13 @@ final class StreamRegistry: Sendable {
 
   /// The identity of a stream.
   private enum Key: Hashable {
-    /// A served view, which stays the same when it is changed. A different quality is another stream.
+    /// A served view, which keeps its identity when it is changed. Another quality is a separate stream.
     case served(ObjectIdentifier, quality: Int?)
-    /// Any other view; without a quality, it may be the camera's own JPEGs.
+    /// Any other view; without a quality, the camera's original JPEGs may be passed through.
     case adHoc(ObjectIdentifier, ViewConfiguration, quality: Int?)
   }
 
-  /// A hub lives while someone holds a subscription for it.
+  /// A hub exists as long as there are subscriptions for it.
   private struct WeakHub {
     weak var hub: StreamHub?
   }
@@ -30,8 +30,8 @@ final class StreamRegistry: Sendable {
     self.logger = logger
   }
 
-  /// Joins the stream of a view, as served or with changed parameters, with a minimum time between pictures. The
-  /// subscription is to be held while watching.
+  /// Joins the stream of a view, as served or with changed parameters, with a minimum interval between
+  /// pictures. The caller holds the subscription while it watches.
   ///
   /// - Throws: `Problem`: 503 if too many other views are being drawn, 409 if the view is switched off.
   func join(_ target: ServedPreview, as wanted: ServedView, every interval: Duration) throws
@@ -65,10 +65,10 @@ final class StreamRegistry: Sendable {
     }
   }
 
-  /// A stream that ends by a grant of its own.
+  /// Creates a hub that ends with its own grant.
   private func makeHub(_ right: ViewRight, _ wanted: ServedView, followsQuality: Bool) throws -> StreamHub {
     let (target, registry) = (right.target, registry)
-    // A served view is drawn anyway, but another quality must be encoded once more.
+    // A served view is drawn anyway, but another quality needs an encoding of its own.
     let permit = try followsQuality ? nil : gate.enter()
     let grant = try registry.grants.grant(right)
     var (preview, onEnd) = (target.preview, (@Sendable () -> Void)?.none)
@@ -102,12 +102,12 @@ final class StreamRegistry: Sendable {
   }
 }
 
-/// Keeps a client in a stream while this object exists.
+/// Keeps a client in a stream as long as this object exists.
 final class StreamSubscription: Sendable {
   let hub: StreamHub
   let id: Int
   let since = CaptureClock.now
-  /// Parts sent to the client in the last whole second.
+  /// The number of parts sent to the client in the last whole second.
   let framesPerSecond = Atomic(0)
   private let names = Mutex<(address: String, key: String?)>(("", nil))
 
@@ -118,7 +118,7 @@ final class StreamSubscription: Sendable {
 
   deinit { hub.leave(id) }
 
-  /// Sets the client's address and its name for itself.
+  /// Sets the client's address and the name that it gives itself.
   func name(address: String, key: String?) { names.withLock { $0 = (address, key) } }
 
   var address: String { names.withLock { $0.address } }

@@ -1,5 +1,5 @@
-// The connections of a stream: by event loop, so that each picture is passed to a loop only once, and each with a slot
-// for one part and the requested pace.
+// The connections of a stream, grouped by event loop, so that each picture is passed to a loop only once.
+// Each has a slot for one part, and the requested pace.
 internal import NIOCore
 internal import Synchronization
 
@@ -18,7 +18,7 @@ final class LoopWatchers: Sendable {
 
   func remove(_ watcher: StreamWatcher) { watchers.value.removeAll { $0 === watcher } }
 
-  /// Tells all connections that the stream has ended.
+  /// Notifies all connections that the stream has ended.
   func end() {
     loop.execute {
       for watcher in self.watchers.value { watcher.end() }
@@ -43,11 +43,11 @@ final class LoopWatchers: Sendable {
   }
 }
 
-/// A client's place in a stream.
+/// A client's subscription to a stream, and its continuation.
 struct JoinedStream: Sendable {
   let subscription: StreamSubscription
   var interval = Duration.zero
-  /// Joins what the client goes on with, once the stream has ended; nil at the end.
+  /// Joins the stream with which the client continues when this one has ended; nil if there is none.
   var next: Next?
 
   typealias Next = @Sendable () async -> JoinedStream?
@@ -57,24 +57,24 @@ struct JoinedStream: Sendable {
 ///
 /// A connection with several streams has several of these.
 final class StreamWatcher {
-  /// What happened to a part.
+  /// The result of offering a part.
   enum Outcome {
     case sent
-    /// It waits until the connection accepts more.
+    /// The part waits until the connection accepts more.
     case kept
-    /// It waits, in place of an older one that was never sent.
+    /// The part waits, and replaces an older one that was never sent.
     case replaced
-    /// It came too early for the requested pace.
+    /// The part came too early for the requested pace.
     case notDue
   }
 
   private let subscription: StreamSubscription
   private let interval: Duration
-  /// As of `JoinedStream`.
+  /// The continuation, from `JoinedStream`.
   let next: JoinedStream.Next?
   /// Weak, because a hub may keep its watchers a little longer than their connections live.
   private weak let connection: StreamConnection?
-  /// Nil before the first part, which is never too early.
+  /// The time of the next part; nil before the first one, which is never too early.
   private var nextDue: CaptureInstant?
   /// The current second, and the number of parts sent in it.
   private var second = Int64.min
@@ -83,7 +83,7 @@ final class StreamWatcher {
   private(set) var slot: StreamPart?
 
   var hub: StreamHub { subscription.hub }
-  /// When its client joined.
+  /// The time when its client joined.
   var since: CaptureInstant { subscription.since }
 
   init(
@@ -114,10 +114,10 @@ final class StreamWatcher {
     return slot == nil ? .kept : .replaced
   }
 
-  /// The stream has ended.
+  /// Reports the end of the stream to the connection.
   func end() { connection?.ended(self) }
 
-  /// Takes the waiting part, which will be written.
+  /// Returns the waiting part and frees the slot. The caller writes the part.
   func takeSlot(at now: CaptureInstant) -> StreamPart? {
     guard let part = slot else { return nil }
     slot = nil

@@ -1,6 +1,7 @@
-// Which of two encodings of a view a client gets: the view's, or one of half the size at half the rate.
+// Chooses between two encodings of a view for a client: the view's own, or a lower rendition with half the
+// size and rate.
 
-/// Decides for one client. It has no clock of its own.
+/// The decision for one client. It reads no clock itself.
 struct VideoRung: Sendable {
   enum Move: Sendable, Hashable {
     case down, up
@@ -8,20 +9,22 @@ struct VideoRung: Sendable {
 
   private(set) var isLower = false
   private var movedAt = CaptureInstant.start
-  /// When it last went up, if that may still turn out to have been too early.
+  /// The time when it last went up, if that may still prove too early.
   private var triedAt: CaptureInstant?
-  /// How long the client must keep up with the lower rung before it tries the upper one; at first `shortestWait`.
+  /// How long the client must keep up with the lower rendition before it tries the view's own; at first
+  /// `shortestWait`.
   private var wait: Duration
   private let shortestWait: Duration
   private var mayGoDown = CaptureInstant.start
 
   static let longestWait = Duration.seconds(600)
-  /// A try has failed if the client is left behind again within this time.
+  /// A try has failed if the client falls behind again within this time.
   static let trial = Duration.seconds(120)
 
   init(wait: Duration = .seconds(30)) { (self.wait, shortestWait) = (wait, wait) }
 
-  /// What the client does now. `lastDrop` is when it last dropped pictures on the rung that it is on.
+  /// Returns the client's next move, if any. `lastDrop` is when it last dropped pictures of its current
+  /// rendition.
   mutating func move(isLeftBehind: Bool, lastDrop: CaptureInstant?, at now: CaptureInstant) -> Move? {
     if isLower {
       guard now - max(movedAt, lastDrop ?? movedAt) >= wait else { return nil }
@@ -35,18 +38,20 @@ struct VideoRung: Sendable {
     return .down
   }
 
-  /// There is no lower rung, or it has failed: the client stays on the upper one, for a time that doubles each time.
+  /// Keeps the client on the view's own rendition, because there is no lower one or it has failed, for a time
+  /// that doubles with each call.
   mutating func refuse(at now: CaptureInstant) {
     (isLower, mayGoDown) = (false, now + wait)
     wait = min(wait * 2, Self.longestWait)
   }
 
-  /// The view has changed: what was known of the client does not hold any more.
+  /// Forgets the client's history, because the view has changed.
   mutating func forget() { self = VideoRung(wait: shortestWait) }
 }
 
 extension ViewConfiguration {
-  /// The same at half the size, where pictures of it have `size`; nil if they are small already.
+  /// Returns the view at half the size, for a view whose pictures have `size`; nil if they are less than 160
+  /// pixels wide.
   func halved(from size: Size) -> ViewConfiguration? {
     guard size.width >= 160 else { return nil }
     var half = self

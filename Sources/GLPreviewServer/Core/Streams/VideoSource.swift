@@ -1,6 +1,6 @@
-// A view that streams show, and what its encoder is asked for.
+// A view as the source of video streams, with its encoding.
 
-/// What several streams show.
+/// The shared source of several streams.
 final class VideoSource: Sendable {
   let target: ServedPreview
   let preview: Preview
@@ -24,13 +24,13 @@ final class VideoSource: Sendable {
   deinit { onEnd?() }
 }
 
-/// A request for the video of a view: parameters and encoding.
+/// A request for the video of a view: its parameters and encoding.
 package struct VideoRequest: Sendable {
   let target: ServedPreview
   let wanted: ServedView
   let configuration: VideoConfiguration
-  /// Whether a camera's own H.264 will do where the view shows just that: of any profile, and with key pictures only where the camera
-  /// has them.
+  /// Whether a camera's original H.264 is passed through if the view shows it unchanged: with any profile,
+  /// and with keyframes only where the camera has them.
   var passes = true
 
   init(
@@ -39,7 +39,7 @@ package struct VideoRequest: Sendable {
     (self.target, self.wanted, self.configuration, self.passes) = (target, wanted, configuration, passes)
   }
 
-  /// The view as it is served.
+  /// Creates a request for the view as it is served.
   package init(_ target: ServedPreview, passes: Bool = true) {
     self.init(target, as: target.served, target.served.video, passes: passes)
   }

@@ -1,18 +1,19 @@
-// A client's H.264: which encoding of a view it gets, and what it goes on with when the view's camera moves to another node.
+// A client's H.264: its current encoding of a view, and its continuation when the view's camera moves to
+// another node.
 internal import HTTPTypes
 internal import Synchronization
 
-/// The source of a client's pictures now, and the grant to show them.
+/// The current source of a client's pictures, and the grant to show them.
 struct ShownVideo: Sendable {
   let source: VideoSource
   let grant: Grant<ViewRight>
   let passes: Bool
 }
 
-/// A client's pictures. A client that can't follow the view gets the rung below for a while (`VideoRung`). Where the view's camera moves
-/// to another node, the pictures go on from there.
+/// A client's pictures. A client that can't keep up with the view gets a lower rendition for a while
+/// (`VideoRung`). When the view's camera moves to another node, the pictures continue from there.
 package final class VideoStream: Sendable {
-  /// Finds what a stream goes on with when its view has ended, and begins it; nil at the end.
+  /// Finds the view with which a stream continues, and begins it; returns false if there is none.
   package typealias Next =
     @Sendable (_ begin: @escaping @Sendable (VideoRequest) throws -> Void) async -> Bool
 
@@ -24,20 +25,21 @@ package final class VideoStream: Sendable {
   private struct State {
     var shown: ShownVideo
     var watch: VideoWatch
-    /// The smaller encoding that it watches in place of the source, until the view changes.
+    /// The lower rendition that it watches instead of the source, until the view changes.
     var lower: (source: VideoSource, grant: Grant<ViewRight>)?
     var rung: VideoRung
     /// The time of the last picture.
     var last: CaptureInstant?
     var isEncoded = false
     var clients = 1
-    /// How often it has gone on with another view.
+    /// The number of times that it continued with another view.
     var moves = 0
     /// The task that looks for the next view.
     var finding: Task<Void, Never>?
     var isOver = false
 
-    /// Whether encoded pictures begin with a sample, where a camera's own would have done.
+    /// Returns whether `sample` is the first encoded one where the camera's original could have been passed
+    /// through.
     mutating func takes(_ sample: VideoSample?) -> Bool {
       let was = isEncoded
       isEncoded = sample?.format.encoder != nil
@@ -60,25 +62,25 @@ package final class VideoStream: Sendable {
       control: streams.control)
   }
 
-  /// Ends what is watched with its grant.
+  /// Ends the current watch when its grant is revoked.
   private func follow(_ grant: Grant<ViewRight>) {
     grant.whenRevoked { [weak self, weak grant] in
       self?.state.withLock { $0.shown.grant === grant ? $0.watch : nil }?.end()
     }
   }
 
-  /// Why the view may not be shown any more; nil while it may.
+  /// The reason why the view may no longer be shown; nil while it may.
   package var revocation: Problem? {
     let grant = state.withLock { $0.shown.grant }
     do throws(Problem) { try grant.check() } catch { return error }
     return nil
   }
 
-  /// Counts the views that it went on with.
+  /// The number of times that it continued with another view.
   package var moves: Int { state.withLock { $0.moves } }
 
-  /// Waits for all pictures since the last call, of a patient stream; none where the camera has stopped showing anything, nil
-  /// at the end.
+  /// Waits for all samples since the last call; for a stream that is read in batches. Empty if the camera has
+  /// stopped delivering; nil at the end.
   package func nextSamples() async throws -> [VideoSample]? {
     let samples = try await state.withLock { $0.watch }.nextSamples()
     let (ends, beginsEncoding) = state.withLock { state in
@@ -90,8 +92,8 @@ package final class VideoStream: Sendable {
     return ends ? nil : samples
   }
 
-  /// Waits for the next picture; nil at the end. One that is not asked for in time is left out, and those after it up to
-  /// the next key picture. Another size than before begins with a key picture.
+  /// Waits for the next sample; nil at the end. A sample that is not read in time is skipped, with those
+  /// after it up to the next keyframe. A change of the size begins with a keyframe.
   package func next() async throws -> VideoSample? {
     while true {
       choose(at: CaptureClock.now)
@@ -108,7 +110,7 @@ package final class VideoStream: Sendable {
         guard state.watch === watch else { return (.again, nil, false) }
         guard state.shown.grant.isValid else { return (.move, nil, false) }
         let begins = state.takes(sample)
-        // Two encoders have times of their own.
+        // Two encoders have independent timestamps.
         let next = state.last.flatMap { sample?.later(than: $0) } ?? sample
         state.last = next?.timestamp ?? state.last
         return (.give, next, begins)
@@ -125,7 +127,7 @@ package final class VideoStream: Sendable {
 
   private enum Step { case give, again, move, end }
 
-  /// Goes on with the next view, if there is one.
+  /// Continues with the next view; returns false if there is none.
   private func move() async -> Bool {
     guard let find = nextView else {
       end()
@@ -161,19 +163,19 @@ package final class VideoStream: Sendable {
     follow(shown.grant)
   }
 
-  /// Pictures were lost on their way to the client: the next one is a key picture.
+  /// Reports that pictures were lost on the way to the client, so that the next one is a keyframe.
   package func lost() { state.withLock { $0.watch }.lost() }
 
-  /// A key picture comes soon; nothing is lost.
+  /// Requests a keyframe soon, although nothing was lost.
   package func askForKey() { state.withLock { $0.watch }.askForKey() }
 
-  /// Whether new watchers may get kept pictures, from the last key picture on.
+  /// Whether new watchers may get buffered pictures, from the last keyframe on.
   package var showsPast: Bool {
     let (watch, grant) = state.withLock { ($0.watch, $0.shown.grant) }
     return grant.isValid && watch.showsPast
   }
 
-  /// How many clients its pictures are for; 1 unless it is told otherwise.
+  /// The number of clients that its pictures are for; by default 1.
   var clients: Int { state.withLock { $0.clients } }
 
   package func stand(for clients: Int) {
@@ -192,7 +194,7 @@ package final class VideoStream: Sendable {
     finding?.cancel()
   }
 
-  // MARK: Rungs
+  // MARK: Renditions
 
   package var isReduced: Bool { state.withLock { $0.lower != nil } }
 

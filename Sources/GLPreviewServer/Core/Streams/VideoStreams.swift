@@ -1,4 +1,5 @@
-// Views as H.264 for clients of the service: equal ones share an encoder, and each ends by its grant.
+// Views as H.264 for clients of the service. Equal views share an encoder, and each stream ends with its
+// grant.
 internal import HTTPTypes
 internal import Logging
 internal import ServiceLifecycle
@@ -15,16 +16,16 @@ package final class VideoStreams: Service, CustomStringConvertible {
     var sources: [SourceKey: WeakSource] = [:]
     var streams: [WeakStream] = []
     var isOver = false
-    /// The last reason that the log has for each view (`CAMERA/VIEW`) that is encoded.
+    /// The last logged reason for encoding, for each view (`CAMERA/VIEW`).
     var reasons: [String: String] = [:]
   }
 
-  /// What is encoded: a served view, or what a URL makes of it.
+  /// The subject of an encoding: a served view, or a view with a URL's parameters.
   private struct SourceKey: Hashable {
     let target: ObjectIdentifier
     let view: ViewConfiguration?
     let configuration: VideoConfiguration
-    /// Of a rung below: what it is made from.
+    /// The configuration that a lower rendition derives from; nil for other encodings.
     var base: PreviewConfiguration?
   }
 
@@ -39,7 +40,7 @@ package final class VideoStreams: Service, CustomStringConvertible {
   let control: BitrateControl
   let rung: VideoRung
 
-  /// `gate` limits what is drawn or encoded for URLs and slow clients alone.
+  /// `gate` limits the views that are drawn or encoded only for URLs and slow clients.
   init(
     _ registry: CameraRegistry, gate: AdmissionLimit, counting counters: VideoCounters, logger: Logger,
     control: BitrateControl = BitrateControl(), rung: VideoRung = VideoRung()
@@ -52,10 +53,12 @@ package final class VideoStreams: Service, CustomStringConvertible {
     self.logger = logger
   }
 
-  /// Begins to watch a view, as served or with changed parameters; ends when the stream is released. A patient stream is read by
-  /// `nextSamples` about twice a second. Where a view has ended, `next` says what the stream goes on with.
+  /// Begins to watch a view, as served or with changed parameters; ends when the stream is released. A stream
+  /// with `patiently` is read in batches by `nextSamples`, about twice a second. When a view has ended,
+  /// `next` finds the one with which the stream continues.
   ///
-  /// - Throws: `Problem`: 503 or 429 if too much is drawn and encoded for URLs, 409 if the view is switched off.
+  /// - Throws: `Problem`: 503 or 429 if too many views are drawn and encoded for URLs, 409 if the view is
+  ///   switched off.
   package func begin(
     _ request: VideoRequest, patiently isPatient: Bool = false, next: VideoStream.Next? = nil
   ) throws -> VideoStream {
@@ -68,7 +71,7 @@ package final class VideoStreams: Service, CustomStringConvertible {
     return stream
   }
 
-  /// Begins to watch a view. `passes` says whether a camera's own H.264 will do.
+  /// Begins to watch a view. `passes` says whether a camera's original H.264 may be passed through.
   package func begin(
     _ target: ServedPreview, as wanted: ServedView, _ configuration: VideoConfiguration, passes: Bool = true,
     patiently isPatient: Bool = false
@@ -77,7 +80,7 @@ package final class VideoStreams: Service, CustomStringConvertible {
       VideoRequest(target, as: wanted, configuration, passes: passes), patiently: isPatient)
   }
 
-  /// The right to show what a request asks for, and what makes it.
+  /// Returns the source for a request, and the grant to show it.
   func shown(_ request: VideoRequest) throws -> ShownVideo {
     let (target, wanted, configuration) = (request.target, request.wanted, request.configuration)
     let isServed = wanted.view == target.served.view
@@ -109,10 +112,12 @@ package final class VideoStreams: Service, CustomStringConvertible {
     }
   }
 
-  /// The rung below a source: half its size at half its rate, with a quarter of its bit rate. Clients of a source share it.
+  /// Returns the lower rendition of a source: half its size at half its rate, with a quarter of its bit rate.
+  /// All clients of a source share it.
   ///
-  /// - Returns: with a grant that ends when the view changes; nil for scenes, small pictures and cameras of other nodes.
-  /// - Throws: as `begin`.
+  /// - Returns: the rendition, and a grant that ends when the view changes; nil for scenes, small pictures
+  ///   and cameras of other nodes.
+  /// - Throws: the errors of `begin`.
   func lower(
     _ source: VideoSource, _ standing: VideoWatch.Standing
   ) throws -> (VideoSource, Grant<ViewRight>)? {
@@ -141,25 +146,25 @@ package final class VideoStreams: Service, CustomStringConvertible {
     }
   }
 
-  /// Ends all streams when the service ends: they have no end of their own.
+  /// Ends all streams at shutdown, because they do not end by themselves.
   package func run() async {
     try? await gracefulShutdown()
     state.withLock { $0.isOver = true }
-    // Recorders take what there is, and end theirs.
+    // Recorders read the remaining samples, and end their streams themselves.
     for stream in all where !stream.isPatient { stream.end() }
   }
 
-  /// The clients of a view. A recorder is none.
+  /// Returns the number of clients of a view, without recorders.
   package func clientCount(of camera: String, _ view: String) -> Int {
     streams(of: camera, view).reduce(0) { $0 + ($1.isPatient ? 0 : $1.clients) }
   }
 
-  /// The clients and recorders of what one preview shows.
+  /// Returns the number of clients and recorders of a preview.
   func clientCount(of preview: Preview) -> Int {
     all.reduce(0) { $0 + ($1.source.preview === preview ? $1.clients : 0) }
   }
 
-  /// How many of them get the rung below.
+  /// Returns the number of a view's clients that get a lower rendition.
   func reducedCount(of camera: String, _ view: String) -> Int {
     streams(of: camera, view).reduce(0) { $0 + ($1.isReduced ? $1.clients : 0) }
   }
@@ -168,7 +173,7 @@ package final class VideoStreams: Service, CustomStringConvertible {
     all.filter { $0.source.target.camera == camera && $0.source.target.name == view }
   }
 
-  /// Logs why a served view is encoded, once for each view and reason.
+  /// Logs the reason why a served view is encoded, once for each view and reason.
   func logEncoding(of source: VideoSource) async {
     let target = source.target
     guard source.isServed else { return }

@@ -1,10 +1,11 @@
-// Closes connections whose client does not read its answer, because the answer occupies memory meanwhile.
+// Closes connections whose clients do not read their answers, because unread answers occupy memory.
 package import NIOCore
 package import NIOHTTPTypes
 
-/// Resets a connection whose client reads nothing for too long. It covers everything that passes the HTTP encoder,
-/// such as snapshots and events; streams bypass it and use `StreamConnection`. At shutdown it covers every connection, and resets
-/// it sooner: clients that read nothing must not delay the end.
+/// Resets a connection whose client reads nothing for too long. This covers everything that passes the HTTP
+/// encoder, such as snapshots and events; streams bypass it and use `StreamConnection`. At shutdown, it
+/// covers every connection, and resets it sooner, so that clients that read nothing do not delay the
+/// shutdown.
 package final class WriteTimeoutHandler: ChannelDuplexHandler, RemovableChannelHandler {
   package typealias InboundIn = HTTPRequestPart
   package typealias OutboundIn = HTTPResponsePart
@@ -13,11 +14,11 @@ package final class WriteTimeoutHandler: ChannelDuplexHandler, RemovableChannelH
   private let stalledAtShutdown: Duration
   private var isShuttingDown = false
   private let metrics: ServiceMetrics
-  /// Checks again while data is waiting.
+  /// The next check, while data is waiting.
   private var watch: Scheduled<Void>?
-  /// Bytes of answers since the last check.
+  /// The bytes of answers since the last check.
   private var written = 0
-  /// Bytes that were waiting then.
+  /// The bytes that waited at the last check.
   private var waiting = 0
   private var progressed = CaptureInstant.start
 
@@ -72,9 +73,9 @@ package final class WriteTimeoutHandler: ChannelDuplexHandler, RemovableChannelH
     guard context.channel.isActive else { return }
     let now = CaptureClock.now
     let left = Self.waitingBytes(context)
-    // At shutdown more may follow that does not pass here: the last frame of a WebSocket.
+    // At shutdown, data that bypasses this handler may follow, such as the last frame of a WebSocket.
     guard left > 0 || isShuttingDown else { return }
-    // Newly added data is no sign that the client has read any.
+    // Newly added data must not hide that the client has read some.
     if left == 0 || left < waiting + written { progressed = now }
     (waiting, written) = (left, 0)
     guard now - progressed < stalledAfter else {
@@ -84,7 +85,7 @@ package final class WriteTimeoutHandler: ChannelDuplexHandler, RemovableChannelH
     lookLater(context)
   }
 
-  /// Bytes that the socket has not accepted.
+  /// Returns the number of bytes that the socket has not accepted.
   private static func waitingBytes(_ context: ChannelHandlerContext) -> Int {
     (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
   }

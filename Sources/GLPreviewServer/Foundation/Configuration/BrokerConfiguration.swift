@@ -1,28 +1,28 @@
-// The NATS servers through which nodes share cameras, and how this node proves itself to them.
+// The NATS servers through which nodes share cameras, and this node's credentials for them.
 package import NATS
 
 package struct BrokerConfiguration: Sendable, Hashable, CustomStringConvertible {
-  /// Servers of one cluster: `nats://HOST:PORT`, `tls://HOST:PORT`.
+  /// The servers of one NATS cluster: `nats://HOST:PORT`, `tls://HOST:PORT`.
   package var servers: [String] = []
   package var token: String?
   package var user: String?
   package var password: String?
   /// The seed of an nkey.
   package var seed: String?
-  /// The path of the authorities' certificates, PEM; nil for the system's.
+  /// The path of the CA certificates, PEM; nil for the system's.
   package var authorities: String?
   /// The paths of this node's certificate and its key, PEM.
   package var certificate: String?
   package var key: String?
-  /// The bucket's name, and the first word of all subjects.
+  /// The bucket's name, and the first token of all subjects.
   package var prefix = "glp"
   /// The number of servers that keep the leases.
   package var replicas = 1
 
-  /// Without secrets.
+  /// A description without secrets.
   package var description: String { "\(prefix) at \(servers.joined(separator: ", "))" }
 
-  /// - Throws: `NATSError` for a seed or an address that is none.
+  /// - Throws: `NATSError` for an invalid seed or address.
   package func natsConfiguration(name: String, _ patience: ServicePatience) throws(NATSError)
     -> NATSConfiguration
   {
@@ -34,7 +34,7 @@ package struct BrokerConfiguration: Sendable, Hashable, CustomStringConvertible 
     configuration.connectTimeout = patience.brokerConnects
     (configuration.pingInterval, configuration.missedPongs) = (patience.brokerSilence / 2, 2)
     configuration.backoff.longest = .seconds(2)
-    // Credentials may be mended at the servers.
+    // Retries without a limit: the credentials may be corrected on the servers meanwhile.
     configuration.authenticationAttempts = .max
     if let token { configuration.authentication = .token(token) }
     if let user { configuration.authentication = .user(user, password: password ?? "") }
@@ -45,7 +45,7 @@ package struct BrokerConfiguration: Sendable, Hashable, CustomStringConvertible 
     return configuration
   }
 
-  /// What contradicts itself.
+  /// The contradictions between the settings.
   var problems: [String] {
     var problems: [String] = []
     let credentials = [token, user, seed].count { $0 != nil }

@@ -1,18 +1,19 @@
-// At which node a camera is.
+// The assignment of cameras to nodes.
 
 /// The node that serves a camera.
 package enum CameraHome: Sendable, Hashable {
-  /// Whichever node takes it.
+  /// Any node that takes a lease for the camera.
   case any
-  /// This one.
+  /// The node with this name.
   case node(String)
 }
 
 extension CameraConfiguration {
-  /// Whether the camera is plugged into a machine, so that another can't have it.
+  /// Whether the camera is a device of its machine, so that no other node can open it.
   var isDevice: Bool { SourceLocator(source).kind.origin == .device }
 
-  /// Whether the camera may be at any node of a cluster with leases: as configured, else if it is a network camera.
+  /// Whether any node of a cluster with leases may own the camera: as configured; by default only for network
+  /// cameras.
   var moves: Bool {
     switch home {
     case .any?: true
@@ -23,7 +24,7 @@ extension CameraConfiguration {
 }
 
 extension ServerConfiguration {
-  /// The cameras of node `name` that are there in any case.
+  /// The cameras that node `name` serves without a lease.
   package func fixedCameras(at name: String, hasLeases: Bool) -> Set<String> {
     Set(
       cameras.filter { camera in
@@ -32,13 +33,13 @@ extension ServerConfiguration {
       }.map(\.name))
   }
 
-  /// Those of them that nodes do take, because there are leases.
+  /// The cameras that nodes take by leases; empty without NATS servers.
   package var leasedCameras: Set<String> { cluster.broker == nil ? [] : movableCameras }
 
-  /// The cameras that nodes may take by leases.
+  /// The cameras that nodes may take by leases, if there are NATS servers.
   var movableCameras: Set<String> { Set(cameras.filter(\.moves).map(\.name)) }
 
-  /// The cameras that are at a node which the configuration names.
+  /// The nodes of the cameras for which the configuration names one.
   package var homes: [String: String] {
     Dictionary(
       cameras.compactMap { camera in
@@ -47,7 +48,8 @@ extension ServerConfiguration {
     ) { $1 }
   }
 
-  /// What the node serves while it holds leases for some cameras: without the other cameras, and without scenes of those.
+  /// Returns the configuration that `node` serves while it holds the leases of `held`. It omits all other
+  /// cameras, and the scenes that show one of these.
   package func served(at node: String, holding held: Set<String>) -> ServerConfiguration {
     let fixed = fixedCameras(at: node, hasLeases: cluster.broker != nil)
     let names = fixed.union(held.intersection(movableCameras))

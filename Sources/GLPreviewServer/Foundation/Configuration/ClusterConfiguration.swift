@@ -1,23 +1,23 @@
-// The other nodes whose cameras are served here too.
+// The other nodes whose cameras this node also serves.
 
 package struct ClusterConfiguration: Sendable, Hashable, CustomStringConvertible {
-  /// What others call this node; nil for the name of the machine.
+  /// The name of this node in the cluster; nil for the machine's host name.
   package var name: String?
   /// The addresses of the other nodes, without a slash at the end.
   package var peers: [String] = []
-  /// What they are sent as `Authorization: Bearer`.
+  /// The token for requests to peers, sent as `Authorization: Bearer`.
   package var token: String?
-  /// The path of further certificates that TLS trusts, PEM.
+  /// The path of additional certificates that TLS trusts, PEM.
   package var certificates: String?
 
-  /// Without the token.
+  /// A description without the token.
   package var description: String { "\(name ?? "unnamed") with \(peers.count) peers" }
 
-  /// The address at which other nodes reach this one, without a slash at the end; nil for that of `bind`.
+  /// The address at which other nodes reach this one, without a trailing slash; nil for that of `bind`.
   package var url: String?
-  /// Where nodes share cameras that move; nil if they don't.
+  /// The NATS servers by which movable cameras are shared; nil if cameras do not move.
   package var broker: BrokerConfiguration?
-  /// How many cameras that move this node takes.
+  /// The most movable cameras that this node takes.
   package var slots = 16
 
   /// Whether there are other nodes.
@@ -134,7 +134,8 @@ extension ConfigurationWord<String> {
     }
   }
 
-  /// An address without credentials, query and fragment. Slashes at its end are removed, so that equal ones are equal.
+  /// An address without credentials, query or fragment. Trailing slashes are removed, so that equal addresses
+  /// compare equal.
   fileprivate static var peer: Self {
     Self("`http://HOST:PORT`, `https://HOST`", isSecret: true) { text, folder in
       var address = try ConfigurationWord.webAddress.read(text, folder)

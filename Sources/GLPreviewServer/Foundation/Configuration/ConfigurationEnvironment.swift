@@ -1,4 +1,4 @@
-// The environment: variables that set keys, and variables that words of files contain.
+// The environment: variables that set keys, and variables that values in files refer to.
 
 struct ConfigurationEnvironment: Sendable {
   private let variables: [String: String]
@@ -31,10 +31,10 @@ struct ConfigurationEnvironment: Sendable {
     }.joined(separator: "_")
   }
 
-  // MARK: Words of files
+  // MARK: Variables in files
 
-  /// Replaces `${NAME}` and `${NAME:default}` in `text`, as other camera servers do. `$${` becomes `${`. Values are not
-  /// expanded again.
+  /// Replaces `${NAME}` and `${NAME:default}` in `text`, as other camera servers do. `$${` becomes `${`.
+  /// Values are not expanded again.
   ///
   /// - Throws: `WordError` if a variable is not set and has no default, or if a brace is not closed.
   func expand(_ text: String) throws(WordError) -> String {

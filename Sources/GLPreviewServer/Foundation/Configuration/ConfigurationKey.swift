@@ -1,4 +1,5 @@
-// A configuration key, declared once: its name, reading, storage and documentation. ConfigurationSchema lists all keys.
+// A configuration key, declared once: its name, reading, storage and documentation. ConfigurationSchema lists
+// all keys.
 
 /// The documentation of a key.
 package struct ConfigurationEntry: Sendable, Hashable {
@@ -56,7 +57,7 @@ package struct ConfigurationKey<Target>: Sendable {
     compare(path)
   }
 
-  /// A key with a list of values. In a mapping, `sign` joins each name and value to one word.
+  /// A key with a list of values. In a mapping, `sign` joins each name with its value.
   package init<Value: Equatable & Sendable>(
     _ name: String, listOf word: ConfigurationWord<Value>, joinedBy sign: String? = nil,
     _ path: Path<[Value]>, _ usual: String, _ purpose: String
@@ -137,7 +138,8 @@ package struct ConfigurationKey<Target>: Sendable {
 
   // MARK: Keys with subkeys
 
-  /// A key whose subkeys set a part of the target. One that `needsKeys` is off by default, and must not be empty.
+  /// A key whose subkeys set a part of the target. With `needsKeys`, the part is off by default and must not
+  /// be empty.
   package init<Part>(
     _ name: String, _ keys: [ConfigurationKey<Part>], _ path: Path<Part>, needsKeys: Bool = false
   ) {
@@ -148,7 +150,8 @@ package struct ConfigurationKey<Target>: Sendable {
     compare(keys) { $0[keyPath: path] }
   }
 
-  /// A key for an optional part, which is set only if `isThere` returns true. `isThere` reports what is missing.
+  /// A key for an optional part, which is set only if `isThere` returns true. `isThere` reports what is
+  /// missing.
   package init<Part: Sendable>(
     _ name: String, _ keys: [ConfigurationKey<Part>], _ path: Path<Part?>, new: Part,
     isThere: @escaping @Sendable (inout ConfigurationReader, ConfigurationPlace) -> Bool
@@ -161,7 +164,8 @@ package struct ConfigurationKey<Target>: Sendable {
     compare(keys) { $0[keyPath: path] ?? new }
   }
 
-  /// A key that switches an optional part on or off as one word. Without a word, and with subkeys, it is on.
+  /// A key that switches an optional part on or off by a flag. Without a flag, but with subkeys, the part is
+  /// on.
   init<Part: Sendable>(
     _ name: String, switching keys: [ConfigurationKey<Part>], _ path: Path<Part?>, new: Part,
     _ purpose: String
@@ -180,7 +184,8 @@ package struct ConfigurationKey<Target>: Sendable {
     compare(keys) { $0[keyPath: path] ?? new }
   }
 
-  /// A key for several parts, in a list or with user-chosen names. `finish` completes each, and reports what is missing.
+  /// A key for several parts, in a list or with user-chosen names. `finish` completes each part and reports
+  /// missing keys.
   init<Part>(
     _ name: String, _ items: ConfigurationPlace.Items, _ keys: [ConfigurationKey<Part>], _ path: Path<[Part]>,
     new: @escaping @Sendable (String, Target) -> Part,
@@ -200,7 +205,7 @@ package struct ConfigurationKey<Target>: Sendable {
 
   // MARK: Shared initializers
 
-  /// A key that `read` reads.
+  /// A key that the closure `read` reads.
   init(_ name: String, form: String, _ usual: String, _ purpose: String, _ read: @escaping Read) {
     entries = [ConfigurationEntry(path: [name], form: form, usual: usual, purpose: purpose)]
     (self.name, self.read) = (name, read)

@@ -1,8 +1,8 @@
-// The keys of the core, in the order of docs/configuration.md, except for those of a camera and a scene.
+// The keys of the core in the order of docs/configuration.md, except those of cameras and scenes.
 
 /// The keys of the core.
 package enum ConfigurationKeys {
-  /// The keys of the address, of access and of limits.
+  /// The keys of the listen address, of access and of limits.
   package static let access: [ConfigurationKey<ServerConfiguration>] = [
     .init(
       "bind", .address, \.bind, "`127.0.0.1:8080`", "the address to listen on; port 0 takes a free one"
@@ -182,7 +182,8 @@ package enum ConfigurationKeys {
         "the most waiting events; the oldest are dropped"),
     ]
 
-  /// Whether a part is configured, be it without a value. Then `key` is required, and reported if it is missing.
+  /// Whether a part is configured, even without a value. In that case `key` is required, and reported if it
+  /// is missing.
   package static func isThere(
     _ key: String, _ reading: inout ConfigurationReader, _ place: ConfigurationPlace
   ) -> Bool { (place.isNamed || reading.isSet(place[key])) && reading.needs(key, at: place) }

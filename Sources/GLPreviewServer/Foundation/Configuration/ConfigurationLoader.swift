@@ -18,9 +18,9 @@ package struct ConfigurationLoader: Sendable {
   /// The size limit of a file, in bytes.
   package static let largestFile = 1 << 20
 
-  /// Creates a loader. Relative paths of `files` refer to the working folder at the time of this call. `options`
-  /// override everything else. Of `environment` (nil: the process's), `GLPREVIEW_...` overrides files, and `${NAME}` in
-  /// files is replaced by its value.
+  /// Creates a loader. Relative paths of `files` refer to the working folder at the time of this call.
+  /// `options` override everything else. Of `environment` (nil: the process's), `GLPREVIEW_...` overrides
+  /// files, and `${NAME}` in files is replaced by its value.
   package init(
     _ schema: ConfigurationSchema, files: [String] = [],
     options: ConfigurationOptions = ConfigurationOptions(), environment: [String: String]? = nil
@@ -40,7 +40,7 @@ package struct ConfigurationLoader: Sendable {
     var configuration = ServerConfiguration()
     let root = ConfigurationPlace(path: [], option: options.root, file: try root())
     reading.read(schema.service, at: root, into: &configuration)
-    // A node without cameras of its own shows those of its peers, and no test pattern.
+    // A node without cameras of its own serves those of its peers instead of the default test pattern.
     if configuration.cluster.hasOthers, !root["cameras"].hasKeys { configuration.cameras = [] }
     var problems = options.problems + reading.problems
     do throws(ConfigurationError) {
@@ -80,7 +80,8 @@ package struct ConfigurationLoader: Sendable {
     return try YAMLDocument.tree(of: text, file: file, folder: folder.isEmpty ? "/" : folder)
   }
 
-  /// The broken rules, where they are set, without those that only follow from another mistake.
+  /// Returns the violated rules with the places where their keys are set, except those that only follow from
+  /// another problem.
   private func located(
     _ broken: [ConfigurationProblem], _ reading: ConfigurationReader, after mistakes: [ConfigurationProblem]
   ) -> [ConfigurationProblem] {

@@ -1,5 +1,5 @@
-// The content of a configuration file, or of the command's options: a tree that stores the origin of each value. YAML is
-// parsed to it here; no type of Yams leaves this file.
+// The content of a configuration file, or of the command's options: a tree that stores the origin of each
+// value. Only this file uses Yams, which parses YAML into the tree.
 internal import Yams
 
 enum ConfigurationOrigin: Sendable, Hashable, CustomStringConvertible {
@@ -27,7 +27,7 @@ enum ConfigurationOrigin: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// A word, a list, or a mapping of keys to values.
+/// A scalar, a list, or a mapping of keys to values.
 struct ConfigurationNode: Sendable, Hashable {
   /// A key with its origin and value.
   struct Member: Sendable, Hashable {
@@ -37,7 +37,7 @@ struct ConfigurationNode: Sendable, Hashable {
   }
 
   enum Content: Sendable, Hashable {
-    /// Text without quotes. Numbers are parsed when they are needed.
+    /// The unquoted text of a scalar. Numbers are parsed when they are needed.
     case word(String)
     /// A key without a value.
     case nothing
@@ -61,7 +61,7 @@ struct ConfigurationNode: Sendable, Hashable {
     }
   }
 
-  /// The value of a key; nil if the key is absent.
+  /// Returns the value of a key; nil if the key is absent.
   subscript(key: String) -> ConfigurationNode? { members.first { $0.key == key }?.value }
 
   /// Merges a later file: each of its keys overrides the earlier one. Lists are replaced as a whole.
@@ -96,7 +96,8 @@ struct ConfigurationNode: Sendable, Hashable {
   }
 }
 
-/// The supported part of YAML: mappings, lists and words. Anchors, aliases, tags and multiple documents are rejected.
+/// The supported subset of YAML: mappings, lists and scalars. Anchors, aliases, tags and multiple documents
+/// are rejected.
 struct YAMLDocument {
   /// The file's name, for messages.
   private let file: String
@@ -106,14 +107,14 @@ struct YAMLDocument {
 
   /// Parses the text of a file.
   ///
-  /// - Throws: `ConfigurationError` with the first place that is not valid YAML, or not supported.
+  /// - Throws: `ConfigurationError` with the first place that is invalid YAML or not supported.
   static func tree(of text: String, file: String, folder: String) throws(ConfigurationError)
     -> ConfigurationNode
   {
     let document = YAMLDocument(file: file, folder: folder, text: text)
     do {
       try document.checkAliases()
-      // The basic resolver converts no text to numbers, Booleans or dates: `no` and `1_000` stay words.
+      // The basic resolver converts no text to numbers, Booleans or dates: `no` and `1_000` stay strings.
       let parser = try Parser(yaml: text, resolver: .basic, encoding: .utf8)
       guard let root = try parser.singleRoot() else {
         throw ConfigurationError(at: file, "is empty")
@@ -129,13 +130,14 @@ struct YAMLDocument {
     }
   }
 
-  /// The parser limits the depth. An anchor precedes its aliases and is rejected, so no alias is ever followed.
+  /// Converts a node. The parser limits the depth. An anchor precedes its aliases and is rejected, so no
+  /// alias is followed.
   private func node(_ node: Node) throws(ConfigurationError) -> ConfigurationNode {
     guard node.anchor == nil else { throw refusal(node.mark, Self.noAliases) }
     let content: ConfigurationNode.Content
     switch node {
     case .scalar(let scalar):
-      // Yams gives quoted words and blocks of text the tag of a text.
+      // Yams tags quoted scalars and block scalars as strings.
       if scalar.style == .plain || scalar.tag != Tag(.str) { try checkTag(scalar.tag, scalar.mark) }
       let isNothing = scalar.style == .plain && ["", "~", "null", "Null", "NULL"].contains(scalar.string)
       content = isNothing ? .nothing : .word(scalar.string)
@@ -156,7 +158,7 @@ struct YAMLDocument {
     return ConfigurationNode(content: content, origin: origin(node.mark))
   }
 
-  /// Nodes without a tag have an implicit one until Yams is asked for it.
+  /// Throws for an explicit tag. The tag of untagged nodes is implicit until Yams resolves it.
   private func checkTag(_ tag: Tag, _ mark: Mark?) throws(ConfigurationError) {
     guard tag != .implicit else { return }
     throw refusal(mark, "the tag \(tag) is not known; no tags are")
@@ -171,8 +173,9 @@ struct YAMLDocument {
   private static let noAliases =
     "anchors and aliases (&name, *name) are not taken; say it again, or quote what is a word"
 
-  /// Yams expands aliases to compare keys, before it returns any node: a few lines of aliases would keep it busy for
-  /// years. `mostAliases` aliases expand to at most 350 times the file (3^(16/3)).
+  /// The most possible aliases of a file with an anchor. Yams expands aliases to compare keys before it
+  /// returns any node, so a few lines of aliases could keep it busy for years. 16 aliases expand to at most
+  /// 350 times the file (3^(16/3)).
   private static let mostAliases = 16
 
   /// If the text contains a possible anchor, counts every possible alias, even in quotes and comments.
@@ -180,7 +183,7 @@ struct YAMLDocument {
     var counts: [UInt8: Int] = [:]
     var (before, sign): (UInt8, UInt8) = (0, 0)
     for byte in text.utf8 {
-      // The sign of an anchor or alias has a name after it, and no word before it.
+      // An anchor or alias sign is followed by a name, and not preceded by one.
       if !Self.isWord(before), Self.isWord(byte) { counts[sign, default: 0] += 1 }
       (before, sign) = (sign, byte)
     }

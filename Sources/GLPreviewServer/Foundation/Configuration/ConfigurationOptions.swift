@@ -12,9 +12,9 @@ package struct ConfigurationOptions: Sendable {
 
   private static let views = ["cameras", cameraName, "views"]
 
-  /// Sets a configuration key, such as `["access", "insecure"]`, to a value as in a file; nil sets nothing. `["token"]`
-  /// and `["user"]` (`NAME:PASSWORD`) can't be set in files; these credentials have the role `control`. `option` is the
-  /// name for messages, such as `--bind`.
+  /// Sets a configuration key, such as `["access", "insecure"]`, to a value as in a file; nil sets nothing.
+  /// `["token"]` and `["user"]` (`NAME:PASSWORD`) can't be set in files; these credentials have the role
+  /// `control`. `option` is the name for messages, such as `--bind`.
   package mutating func set(_ key: [String], to value: String?, by option: String) {
     guard let value else { return }
     root.put(ConfigurationNode(content: .word(value), origin: .option(option)), at: key[...])
@@ -50,7 +50,8 @@ package struct ConfigurationOptions: Sendable {
     }
   }
 
-  /// Sets a key of all added views of the camera `camera` that do not set it themselves; of `main` if none was added.
+  /// Sets a key of all added views of the camera `camera` that do not set it themselves; of `main` if none
+  /// was added.
   package mutating func setForViews(_ key: String, to value: String?, by option: String) {
     for name in viewNames.isEmpty ? ["main"] : viewNames where views?[name]?[key] == nil {
       set(Self.views + [name, key], to: value, by: option)

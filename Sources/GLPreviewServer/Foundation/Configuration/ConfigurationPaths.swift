@@ -1,10 +1,11 @@
-// Paths of a configuration. They are resolved once, when they are read, so that no link or `..` is followed later.
+// Paths in a configuration. They are resolved once, when they are read, so that no link or `..` is followed
+// later.
 internal import FoundationEssentials
 internal import Glibc
 
 enum ConfigurationPaths {
-  /// Resolves `.`, `..` and links in `path` as far as it exists, and appends the rest unchanged. Relative paths refer
-  /// to `folder`, which is absolute.
+  /// Resolves `.`, `..` and links in `path` as far as it exists, and appends the rest unchanged. Relative
+  /// paths refer to `folder`, which is absolute.
   static func resolved(_ path: String, in folder: String) throws(WordError) -> String {
     guard !path.isEmpty else { throw WordError("is an empty path") }
     guard !path.utf8.contains(0) else { throw WordError("a path has no zero bytes") }
@@ -14,7 +15,7 @@ enum ConfigurationPaths {
       if let real = SystemFiles.resolved(next) {
         resolved = real == "/" ? "" : real
       } else if part == ".." {
-        // It can't be followed after a missing folder, and removes that. After a file it makes no sense.
+        // A `..` after a missing folder only removes that component. After an existing file it is an error.
         guard SystemFiles.resolved(resolved) == nil else { throw WordError("'\(path)' leads nowhere") }
         resolved = String(resolved[..<(resolved.lastIndex(of: "/") ?? resolved.startIndex)])
       } else {
@@ -24,7 +25,7 @@ enum ConfigurationPaths {
     return resolved.isEmpty ? "/" : resolved
   }
 
-  /// The resolved path of a readable file.
+  /// Returns the resolved path of a readable file.
   static func file(_ path: String, in folder: String) throws(WordError) -> String {
     let resolved = try resolved(path, in: folder)
     guard unsafe access(resolved, R_OK) == 0 else { throw WordError("'\(path)' \(reason(errno))") }
@@ -32,9 +33,9 @@ enum ConfigurationPaths {
     return resolved
   }
 
-  /// Reads a secret from a file, without line breaks at the end.
+  /// Reads a secret from a file, without trailing line breaks.
   ///
-  /// - Throws: `WordError` without the path, which may itself be a secret given by mistake.
+  /// - Throws: `WordError` without the path, because the path itself may be a secret given by mistake.
   static func secret(_ path: String, in folder: String) throws(WordError) -> String {
     do throws(WordError) {
       let file = try file(path, in: folder)
@@ -64,7 +65,7 @@ enum ConfigurationPaths {
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw WordError("is not UTF-8")
     }
-    // Some editors write a byte order mark.
+    // Some editors write a byte order mark at the beginning.
     return text.hasPrefix("\u{FEFF}") ? String(text.dropFirst()) : text
   }
 

@@ -1,14 +1,15 @@
-// The errors of a configuration: their place, their key, and what would be correct.
+// Configuration errors: the place, the key, and what would be correct.
 
 package struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible {
-  /// The place: `FILE:LINE:COLUMN`, an option such as `--bind`, or an environment variable; nil if the key is not set.
+  /// The place: `FILE:LINE:COLUMN`, an option such as `--bind`, or an environment variable; nil if the key is
+  /// not set.
   package var origin: String?
   /// The components of the key, separate because names may contain dots; empty for the whole file.
   let path: [String]
-  /// What is wrong, and what would be correct. It contains no secrets.
+  /// The error, and what would be correct. It contains no secrets.
   package let reason: String
 
-  /// Creates a problem without the secrets in `reason`.
+  /// Creates a problem. Secrets in `reason` are redacted.
   package init(origin: String? = nil, path: [String] = [], _ reason: String) {
     self.origin = origin
     self.path = path
@@ -17,7 +18,7 @@ package struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible
 
   /// The key, such as `cameras.door.views.face.rotate`; nil for the whole file.
   package var key: String? {
-    // It may be an address that was written in the wrong place.
+    // The key may be a URL with credentials that was written in the wrong place.
     path.isEmpty ? nil : Redaction.message(path.joined(separator: ".")).brief
   }
 
@@ -41,10 +42,10 @@ package struct ConfigurationError: Error, Sendable, Hashable, CustomStringConver
 }
 
 extension [String] {
-  /// The known word that an unknown one was probably meant to be: the one with the fewest letters to add, remove or
-  /// change; nil if all need too many changes.
+  /// The known key that is nearest to `word`: the one with the fewest bytes to insert, remove or change; nil
+  /// if all need too many changes.
   func nearest(to word: String) -> String? {
-    // A longer word is no typing mistake, and the cost grows with both lengths.
+    // Longer input is not a typing mistake, and the cost grows with both lengths.
     guard word.utf8.count <= 64 else { return nil }
     let ranked = map { (word: $0, distance: $0.editDistance(to: word)) }
     guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }
@@ -53,7 +54,7 @@ extension [String] {
 }
 
 extension String {
-  /// The Levenshtein distance in bytes, because keys are ASCII. Ignores case, and treats `_` as `-`.
+  /// The Levenshtein distance in bytes, because keys are ASCII. It ignores case, and treats `_` as `-`.
   fileprivate func editDistance(to other: String) -> Int {
     let (mine, others) = (folded, other.folded)
     var row = Array(0...others.count)

@@ -1,5 +1,5 @@
-// Reads the configuration keys from all layers, and collects all problems in one pass, including unknown keys and
-// values of the wrong kind.
+// Reads the configuration keys of all layers, and collects all problems in one pass, including unknown keys
+// and values of the wrong kind.
 
 /// The place of a key, with its values in options and files.
 package struct ConfigurationPlace: Sendable {
@@ -7,11 +7,11 @@ package struct ConfigurationPlace: Sendable {
   let option: ConfigurationNode?
   var file: ConfigurationNode?
 
-  /// Whether items have user-chosen names or are numbered.
+  /// Whether items have user-chosen names or are listed without names.
   package enum Items: Sendable {
     case named, listed
 
-    /// The path component in documentation.
+    /// The path component that stands for an item in documentation.
     var mark: String { self == .named ? "NAME" : "[]" }
   }
 
@@ -60,7 +60,7 @@ package struct ConfigurationReader {
     for key in keys { key.read(&self, place, &target) }
   }
 
-  /// The places of the items. Those from options come first.
+  /// Returns the places of the items. Those of options come first.
   mutating func items(of place: ConfigurationPlace, _ items: ConfigurationPlace.Items) -> [ConfigurationPlace]
   {
     let options = place.option?.members ?? []
@@ -89,7 +89,7 @@ package struct ConfigurationReader {
     }
   }
 
-  /// Whether a value is a mapping, empty or absent; otherwise reports it.
+  /// Returns whether a value is a mapping, empty or absent; reports it otherwise.
   private mutating func isGroup(_ file: ConfigurationNode?, _ path: [String]) -> Bool {
     switch file?.content {
     case .members, .nothing, nil: return true
@@ -100,16 +100,17 @@ package struct ConfigurationReader {
     }
   }
 
-  // MARK: Words
+  // MARK: Values
 
-  /// A word, and its origin.
+  /// The text of a value, and its origin.
   private struct SourcedText {
     let text: String
     let origin: ConfigurationOrigin
-    /// Whether the word contains a variable's value, which may be a secret.
+    /// Whether the text contains the value of a variable, which may be a secret.
     var isSecret = false
 
-    /// The items of a list. The separator is a semicolon, because masks contain commas.
+    /// The items of a list. In an environment variable they are separated by semicolons, because masks
+    /// contain commas.
     var items: [SourcedText] {
       guard case .variable = origin else { return [self] }
       return text.split(separator: ";", omittingEmptySubsequences: false).map { item in
@@ -119,7 +120,8 @@ package struct ConfigurationReader {
     }
   }
 
-  /// The value of a key; nil if it is not set or invalid. The file's word is checked even if it is overridden.
+  /// Returns the value of a key; nil if it is not set or invalid. Variables in the file's text are checked
+  /// even if it is overridden.
   mutating func value<Value>(of place: ConfigurationPlace, _ word: ConfigurationWord<Value>) -> Value? {
     let filed = place.file.flatMap { fileWord($0, place.path) }
     guard let found = overridingWord(of: place) ?? filed else { return nil }
@@ -127,7 +129,7 @@ package struct ConfigurationReader {
     return parsed(found, word, place.path)
   }
 
-  /// The values of a list; nil if it is not set. Invalid values are reported and omitted.
+  /// Returns the values of a list; nil if it is not set. Invalid values are reported and omitted.
   mutating func values<Value>(
     of place: ConfigurationPlace, _ word: ConfigurationWord<Value>, joinedBy sign: String?
   ) -> [Value]? {
@@ -140,13 +142,13 @@ package struct ConfigurationReader {
   /// Whether any layer sets the key.
   func isSet(_ place: ConfigurationPlace) -> Bool { valueOrigin(of: place) != nil }
 
-  /// The origin of the value that takes precedence; nil if the key is not set.
+  /// Returns the origin of the value that takes precedence; nil if the key is not set.
   func valueOrigin(of place: ConfigurationPlace) -> ConfigurationOrigin? {
     let filed = place.file?.content == .nothing ? nil : place.file
     return overridingWord(of: place)?.origin ?? filed?.origin
   }
 
-  /// The word of an option, otherwise of the environment; nil if neither sets the key.
+  /// Returns the text of an option, otherwise of the environment; nil if neither sets the key.
   private func overridingWord(of place: ConfigurationPlace) -> SourcedText? {
     if let option = place.option, case .word(let text) = option.content {
       return SourcedText(text: text, origin: option.origin)
@@ -165,7 +167,8 @@ package struct ConfigurationReader {
     return nil
   }
 
-  /// The words of a list, or a single word. If there is a `sign`, it joins the names and values of a mapping.
+  /// Returns the texts of a list, or of a single value. If there is a `sign`, it joins the names and values
+  /// of a mapping.
   private mutating func fileWords(
     _ file: ConfigurationNode, _ path: [String], joinedBy sign: String?, isItem: Bool = false
   ) -> [SourcedText]? {
@@ -214,7 +217,7 @@ package struct ConfigurationReader {
       return try word.read(found.text, folder)
     } catch {
       var reason = "\(error)"
-      // Omit the key, which the message names already.
+      // Omits the key, which the message already names.
       if let error = error as? WordError, error.key == path.last || error.key == "mask" {
         reason = error.reason
       }
@@ -227,14 +230,14 @@ package struct ConfigurationReader {
     }
   }
 
-  // MARK: Mistakes
+  // MARK: Problems
 
-  /// Reports a problem at the key's origin; if the key is not set, at the beginning of its parent.
+  /// Reports a problem at the key's origin; if the key is not set, at its nearest parent.
   mutating func refuse(_ place: ConfigurationPlace, _ reason: String) {
     refuse(place.path, at: origins[place.path] ?? valueOrigin(of: place) ?? origin(of: place.path), reason)
   }
 
-  /// Reports a part that is named, but of which no key is set.
+  /// Reports a part that is named although none of its keys is set.
   mutating func refuseEmpty(_ place: ConfigurationPlace, _ keys: [ConfigurationEntry]) {
     guard place.isNamed, !place.hasKeys else { return }
     guard !keys.contains(where: { isSet($0.path.reduce(place) { $0[$1] }) }) else { return }
@@ -244,7 +247,7 @@ package struct ConfigurationReader {
     )
   }
 
-  /// Whether a required key is set; otherwise reports it.
+  /// Returns whether a required key is set; reports it otherwise.
   @discardableResult
   mutating func needs(_ key: String, at place: ConfigurationPlace) -> Bool {
     if isSet(place[key]) { return true }
@@ -252,7 +255,7 @@ package struct ConfigurationReader {
     return false
   }
 
-  /// The origin of a key; if it is not set, that of its nearest parent.
+  /// Returns the origin of a key; if it is not set, that of its nearest parent.
   func origin(of path: [String]) -> ConfigurationOrigin? {
     stride(from: path.count, to: 0, by: -1).lazy.compactMap { origins[Array(path[..<$0])] }.first
   }

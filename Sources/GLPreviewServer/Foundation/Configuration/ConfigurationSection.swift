@@ -1,18 +1,18 @@
-// The parts of a configuration that belong to features, which declare them beside their own code.
+// The parts of a configuration that belong to features. Each feature declares its part beside its own code.
 
-/// A part of a configuration that only one feature knows. The feature adds a property for it to its `Target`, and a key to the
-/// list of `ConfigurationSchema.all`.
+/// A part of a configuration that only one feature uses. The feature adds a property for it to its `Target`,
+/// and a key to `ConfigurationSchema.all`.
 package protocol ConfigurationSection: SendableMetatype {
   /// The configuration of the service, or of a camera.
   associatedtype Target
   associatedtype Value: Sendable, Hashable
 
-  /// The value where no key is set.
+  /// The value if no key is set.
   static var usual: Value { get }
-  /// Whether a reload leaves the value as it was at the start: an address that is listened on.
+  /// Whether the value is a listen address, which a reload does not change.
   static var isAddress: Bool { get }
 
-  /// The contradictions of the section in `target`. They are asked for only where the value is another than the usual one.
+  /// Returns the contradictions of the section in `target`. Called only if the value differs from `usual`.
   static func problems(of target: Target, in service: ServerConfiguration) -> [ConfigurationProblem]
 }
 
@@ -24,7 +24,7 @@ extension ConfigurationSection {
   }
 }
 
-/// The values of sections that differ from the usual ones.
+/// The values of sections that differ from their defaults.
 package struct ConfigurationSections<Target>: Sendable, Hashable {
   private struct Entry: Sendable {
     let section: ObjectIdentifier
@@ -53,12 +53,12 @@ package struct ConfigurationSections<Target>: Sendable, Hashable {
 
   private func entry(_ section: ObjectIdentifier) -> Entry? { entries.first { $0.section == section } }
 
-  /// The contradictions of all sections.
+  /// Returns the contradictions of all sections.
   func problems(of target: Target, in service: ServerConfiguration) -> [ConfigurationProblem] {
     entries.flatMap { $0.problems(target, service) }
   }
 
-  /// Takes the addresses over that are listened on.
+  /// Replaces the listen addresses by those of the start.
   package mutating func keepAddresses(of start: Self) {
     entries = entries.filter { !$0.isAddress } + start.entries.filter(\.isAddress)
   }

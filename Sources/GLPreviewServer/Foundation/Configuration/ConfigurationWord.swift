@@ -1,4 +1,4 @@
-// The kinds of configuration values: their documentation, and how they are parsed.
+// The kinds of configuration values: their documentation and their parsers.
 
 /// A kind of configuration value.
 package struct ConfigurationWord<Value>: Sendable {
@@ -6,7 +6,8 @@ package struct ConfigurationWord<Value>: Sendable {
   package let form: String
   /// Whether messages must not contain the value.
   let isSecret: Bool
-  /// Parses a value. Relative paths refer to `folder`. Throws a `WordError` that says what is accepted.
+  /// Parses a value. Relative paths refer to `folder`. Throws a `WordError` that describes the accepted
+  /// values.
   package let read: @Sendable (_ text: String, _ folder: String) throws -> Value
 
   package init(
@@ -88,7 +89,7 @@ extension ConfigurationWord<GPUDevice.Choice> {
 }
 
 extension ConfigurationWord<CertificateTrust> {
-  /// Which certificates are trusted. A file must have some.
+  /// The trusted certificates. A file must contain at least one.
   static var certificate: Self {
     Self("`system`, `any`, a SHA-256 fingerprint, or a PEM file") { text, folder in
       var trust = try CertificateTrust(parsing: text)
@@ -140,12 +141,13 @@ extension ConfigurationWord<String> {
     Self("file") { text, folder in try ConfigurationPaths.file(text, in: folder) }
   }
 
-  /// The same value, read from a file.
+  /// This kind of value, read from a file that contains it.
   var inFile: Self {
     Self("file") { text, folder in try read(ConfigurationPaths.secret(text, in: folder), folder) }
   }
 
-  /// A camera's source. File paths become absolute, `file:` URLs paths. Device paths keep their links, which follow the plugged-in device.
+  /// A camera's source. File paths become absolute, `file:` URLs paths. Links in device paths are kept,
+  /// because they follow the device when it is plugged in again.
   static var source: Self {
     Self("a source", isSecret: true) { text, folder in
       guard !text.isEmpty else { throw WordError("is empty") }
@@ -205,7 +207,7 @@ extension ConfigurationWord<String> {
     }
   }
 
-  /// Text that fulfils `isRight`, unchanged.
+  /// Text for which `isRight` returns true, unchanged.
   private static func text(
     _ form: String, isSecret: Bool = false, else reason: @escaping @Sendable (String) -> String,
     if isRight: @escaping @Sendable (String) -> Bool
@@ -222,7 +224,7 @@ extension ConfigurationWord<String> {
 }
 
 extension String {
-  /// The leading number times the unit after it; nil for anything else.
+  /// Returns the leading number times the unit after it; nil for anything else.
   fileprivate func amount(in units: [String: Double]) -> Double? {
     let number = prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
     guard let unit = units[String(self[number.endIndex...])] else { return nil }

@@ -1,22 +1,24 @@
-// How long the nodes of a cluster wait for each other. No key sets it: all nodes must have the same.
+// How long the nodes of a cluster wait for each other. These are not configurable, because all nodes must use
+// the same values.
 
 /// The times of leases.
 package struct LeaseTimes: Sendable, Hashable {
-  /// How often a node renews its key.
+  /// The interval at which a node renews its key.
   package var beat = Duration.seconds(2)
-  /// How long a key stands still until its node is dead.
+  /// The time without a change of its key after which a node is considered dead.
   package var dead = Duration.seconds(8)
-  /// How long a camera's old owner goes on at most after another node has taken it in order.
+  /// The longest time that a camera's old owner continues to serve it after an orderly handover.
   package var handover = Duration.seconds(3)
-  /// How long a node that has just joined takes nothing, because others may be joining too.
+  /// How long a node that has just joined takes no cameras, because other nodes may be joining too.
   package var gathering = Duration.seconds(3)
-  /// How long a balance must have held before a camera is moved.
+  /// How long the leases must not have changed before a camera is moved to balance the load.
   package var settled = Duration.seconds(20)
-  /// How often the store gives a sign of life. After twice that time of silence it is asked for everything again.
+  /// The interval of the store's heartbeats. After twice that time without one, the whole state is requested
+  /// again.
   package var heartbeat = Duration.seconds(5)
 
   package init() {}
 
-  /// The longest step that counts as time in which the store was heard.
+  /// The most time that counts for one step, however late it comes.
   package static let longestStep = Duration.seconds(1)
 }

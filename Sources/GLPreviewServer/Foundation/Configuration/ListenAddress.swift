@@ -1,4 +1,4 @@
-// A listening address, written `HOST:PORT`, `[ADDRESS]:PORT` or `unix:PATH` in options and configurations.
+// A listen address, written `HOST:PORT`, `[ADDRESS]:PORT` or `unix:PATH` in options and configurations.
 
 package enum ListenAddress: Sendable, Hashable {
   /// A host name or IP address, and a port. Port 0 selects a free port.
@@ -68,13 +68,15 @@ extension ListenAddress {
     }
   }
 
-  /// The address in URLs; nil if other machines can't use it: a local socket, and all addresses of a machine.
+  /// The URL of the address; nil if other machines can't use it: for a Unix socket and for wildcard
+  /// addresses.
   package func url(isSecure: Bool) -> String? {
     guard case .host(let host, _) = self, !["0.0.0.0", "::", "*"].contains(host) else { return nil }
     return (isSecure ? "https://" : "http://") + description
   }
 
-  /// Whether `host` is in 127.0.0.0/8. All four numbers are required, because a host name may also start with `127.`.
+  /// Whether `host` is in 127.0.0.0/8. All four numbers are required, because a host name may also start with
+  /// `127.`.
   private static func isLoopback(ipv4 host: String) -> Bool {
     let parts = host.split(separator: ".", omittingEmptySubsequences: false)
     return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }

@@ -1,5 +1,6 @@
-// The configuration of a service: address, access rules, limits, cameras and scenes. ConfigurationKeys has the keys, features have theirs.
-// Values print without their secrets, for example when a library logs a configuration at level `debug`.
+// The configuration of a service: listen address, access rules, limits, cameras and scenes. The keys are in
+// `ConfigurationKeys` and in the features. Values print without their secrets, for example when a library
+// logs a configuration at level `debug`.
 
 package struct ServerConfiguration: Sendable, Hashable {
   package var bind = ListenAddress.loopback
@@ -8,72 +9,77 @@ package struct ServerConfiguration: Sendable, Hashable {
   /// The access rules: tokens, users, origins and host names.
   package var access = AccessConfiguration()
   package var limits = ServiceLimits()
-  /// The other nodes.
+  /// The cluster settings: peers, or NATS servers.
   package var cluster = ClusterConfiguration()
   package var gpu = GPUDevice.Choice.automatic
   /// Whether a software renderer is refused.
   package var requiresHardware = false
-  /// The cameras, in order; none only beside peers. Names must be unique among cameras and scenes.
+  /// The cameras, in order; may only be empty if there are other nodes. Names must be unique among cameras
+  /// and scenes.
   package var cameras: [CameraConfiguration]
-  /// The scenes, each of several cameras in one picture.
+  /// The scenes. Each shows several cameras in one picture.
   package var scenes: [SceneConfiguration] = []
   /// Where snapshots are sent, in addition to the client that requested them.
   package var snapshots = SnapshotDestinations()
-  /// The parts that belong to features.
+  /// The configuration of features.
   package var sections = ConfigurationSections<ServerConfiguration>()
-  /// The timeouts that no key sets.
+  /// The timeouts that are not configurable.
   package var patience = ServicePatience()
 
   /// Creates a service of `cameras` on loopback; by default of the test pattern.
   package init(cameras: [CameraConfiguration] = [.testPattern]) { self.cameras = cameras }
 }
 
-/// The timeouts that no key sets. Tests make them longer, because they must pass on slow machines too.
+/// The timeouts that are not configurable. Tests use longer ones, because they must pass on slow machines
+/// too.
 package struct ServicePatience: Sendable, Hashable {
   /// How long a camera may take to open before a fallback is shown.
   package var opening = Duration.seconds(1)
   /// The timeout of a snapshot whose request sets none.
   package var snapshot = Duration.seconds(5)
-  /// The timeout of a stream's first picture. A fallback is available earlier.
+  /// The timeout of a stream's first picture. A fallback picture is available earlier.
   package var firstPicture = Duration.seconds(10)
-  /// The time limit of active responses at shutdown. Cameras and their commands then get another second, so that
-  /// shutdown takes at most five seconds.
+  /// The time limit of active responses at shutdown. Cameras and their commands then get another second, so
+  /// that shutdown takes at most five seconds.
   package var shutdown = Duration.milliseconds(3500)
-  /// How long a client may read nothing at shutdown, before its connection is reset.
+  /// How long a client may read nothing at shutdown before its connection is reset.
   package var closing = Duration.seconds(1)
   /// How long a client that has closed its half of the connection may wait for an answer.
   package var halfClosed = Duration.seconds(1)
-  /// How often a peer is asked for its cameras, and how often at most one that does not answer.
+  /// The interval at which a peer's cameras are requested, and the longest interval for a peer that does not
+  /// answer.
   package var peerPoll = Duration.seconds(2)
   package var lostPeerPoll = Duration.seconds(10)
-  /// The time limit of that answer.
+  /// The timeout of such a request.
   package var peerList = Duration.seconds(5)
-  /// When a stream from a peer counts as stalled, and as lost.
+  /// The times after which a stream from a peer counts as stalled, and as lost.
   package var peerStream = LiveOptions()
-  /// How long a stream from a peer goes on without a watcher.
+  /// How long a stream from a peer continues without a viewer.
   package var peerStreamLingers = Duration.seconds(5)
-  /// The times of leases.
+  /// The intervals and timeouts of leases.
   package var leases = LeaseTimes()
-  /// The times of the connection to the MQTT server.
+  /// The timeouts of the connection to the MQTT server.
   package var mqtt = MQTTTimes()
-  /// How long a connection to a peer may take, and how long the peer may be silent: longer than any snapshot may take.
+  /// The timeout of a connection to a peer, and the longest silence of a peer; the latter exceeds the time
+  /// that any snapshot may take.
   package var peerConnects = Duration.seconds(3)
   package var peerSilence = Duration.seconds(75)
-  /// The time limit of a peer's answer to a request, up to its first byte; snapshots may ask for more.
+  /// The timeout of a peer's answer to a request, up to its first byte; requests for snapshots may set a
+  /// longer one.
   package var peerAnswer = Duration.seconds(15)
   /// The time limit for a connection to a NATS server.
   var brokerConnects = Duration.seconds(3)
-  /// How long a NATS server may be silent. Leases stand still meanwhile.
+  /// The longest silence of a NATS server. Leases do not change during it.
   var brokerSilence = Duration.seconds(4)
-  /// How long a WebRTC client may take to connect, and how long the last connection check is good for (RFC 7675).
+  /// How long a WebRTC client may take to connect, and how long a consent check is valid (RFC 7675).
   package var webRTCConsent = Duration.seconds(30)
 }
 
-/// The times of the connection to an MQTT server.
+/// The timeouts of the connection to an MQTT server.
 package struct MQTTTimes: Sendable, Hashable {
-  /// How long the server may take to let this client in.
+  /// How long the server may take to accept the connection.
   package var answer = Duration.seconds(10)
-  /// How long nothing may be heard. A ping is sent as often.
+  /// The longest silence of the server, and the interval of pings.
   package var silence = Duration.seconds(30)
   /// The longest pause between two attempts to connect.
   package var longestPause = Duration.seconds(30)
@@ -87,7 +93,7 @@ package struct TLSFiles: Sendable, Hashable {
   package var privateKey: String
 }
 
-/// What a client may do.
+/// The permissions of a client.
 package enum Role: String, Sendable, Hashable, CaseIterable {
   /// View pages, streams, snapshots and events.
   case read
@@ -124,7 +130,7 @@ package struct AccessConfiguration: Sendable, Hashable {
   /// Accepted host names besides addresses, `localhost` and the name in `bind`; `*` allows all.
   package var allowedHosts: [String] = []
 
-  /// Whether clients must authenticate.
+  /// Whether clients must authenticate themselves.
   package var asksForCredentials: Bool { !isInsecure && !(tokens.isEmpty && users.isEmpty) }
 }
 
@@ -148,30 +154,31 @@ package struct CameraConfiguration: Sendable, Hashable, CustomStringConvertible 
   package var name: String
   /// The source, as `SourceLocator` parses it.
   package var source: String
-  /// How the source is read. By default, pictures have at most 50 megapixels, and 32 MiB compressed: cameras may be
-  /// hostile.
+  /// How the source is read. By default, pictures have at most 50 megapixels, and 32 MiB compressed: cameras
+  /// may be hostile.
   package var options = CameraConfiguration.usualOptions
-  /// The node that serves it; nil for this one, and for any if it is a network camera and there are leases.
+  /// The node that serves the camera; nil for this node, or for any node if it is a network camera and there
+  /// are leases.
   package var home: CameraHome?
-  /// Whether the camera stays open while nobody is watching.
+  /// Whether the camera stays open without viewers.
   package var keepsWarm = false
-  /// What counts as motion; nil if it is not watched for any.
+  /// The settings of motion detection; nil to disable it.
   package var motion: MotionSettings?
-  /// How long its last pictures are kept; nil keeps none.
+  /// The duration of the replay buffer; nil for no buffer.
   package var replayDuration: Duration?
-  /// The most bytes of those.
+  /// The most memory of the replay buffer, in bytes.
   package var replayBytes = 64_000_000
-  /// How late triggers of snapshots are.
+  /// The delay of snapshot triggers: snapshots by trigger use the frame from that much earlier.
   package var triggerDelay = Duration.zero
-  /// What nobody sees of its beginning.
+  /// The frames or time to discard after the camera opens.
   package var warmup = Warmup.none
   /// Whether the service is ready only while this camera delivers pictures.
   package var isRequired = true
   /// A picture file to show while the camera is off or lost; nil shows NO SIGNAL.
   package var avatar: String?
-  /// What a snapshot shows while the camera delivers nothing.
+  /// The snapshot of a camera that delivers no frames.
   package var offline = SnapshotRequest.FallbackPolicy.placeholder
-  /// The parts that belong to features.
+  /// The configuration of features for this camera.
   package var sections = ConfigurationSections<CameraConfiguration>()
   /// The views of the camera: at least one, with unique names.
   package var views: [ServedView]
@@ -183,7 +190,7 @@ package struct CameraConfiguration: Sendable, Hashable, CustomStringConvertible 
     self.views = views
   }
 
-  /// What is kept of its last pictures.
+  /// The settings of the replay buffer; nil for no buffer.
   package var replay: Replay? { replayDuration.map { Replay($0, maximumBytes: replayBytes) } }
 
   /// The name, and the source without its secrets.
@@ -195,27 +202,27 @@ package struct CameraConfiguration: Sendable, Hashable, CustomStringConvertible 
     return options
   }()
 
-  /// The embedded test pattern. Its counter shows that pictures are live.
+  /// The built-in test pattern. Its counter shows that pictures are live.
   package static let testPattern = CameraConfiguration(source: "pattern:counter,size=1280x720,fps=30")
 }
 
 /// The configuration of a view.
 package struct ServedView: Sendable, Hashable {
-  /// What the view shows. Its name is used in URLs.
+  /// The view's picture settings. Its name is used in URLs.
   package var view: ViewConfiguration
   /// The maximum number of pictures per second; nil for every frame.
   package var framesPerSecond: Double?
-  /// The JPEG quality, 1...100; nil if the camera's own JPEGs will do where the view shows just that.
+  /// The JPEG quality, 1...100; nil to pass the camera's own JPEGs through if the view shows them unchanged.
   package var quality: Int?
-  /// How it is encoded as H.264.
+  /// The settings of its H.264 encoding.
   package var video = VideoConfiguration()
   package var isEnabled = true
-  /// Whether URLs can't change the view, so that clients see nothing else of the camera.
+  /// Whether URLs can't change the view, so that clients see no other part of the camera.
   package var isLocked = false
 
   package init(_ view: ViewConfiguration = ViewConfiguration()) { self.view = view }
 
-  /// The quality of JPEGs that are encoded.
+  /// The quality of encoded JPEGs.
   package var encodedQuality: Int { quality ?? 80 }
 }
 
@@ -223,13 +230,13 @@ package struct ServedView: Sendable, Hashable {
 package struct SceneConfiguration: Sendable, Hashable {
   /// The name in URLs, in place of a camera's. The only view of a scene is `main`.
   package var name: String
-  /// What the scene shows. Its tiles refer to cameras by name.
+  /// The layout and its tiles, which refer to cameras by name.
   package var scene: Scene
   /// The maximum number of pictures per second; nil for 30.
   package var framesPerSecond: Double?
   /// The JPEG quality, 1...100.
   package var quality = 80
-  /// How it is encoded as H.264.
+  /// The settings of its H.264 encoding.
   package var video = VideoConfiguration()
 }
 
@@ -237,11 +244,12 @@ package struct SceneConfiguration: Sendable, Hashable {
 package struct SnapshotDestinations: Sendable, Hashable {
   /// A folder that stores snapshots; nil for none.
   package var folder: FolderConfiguration?
-  /// A server that is notified of snapshots; nil for none.
+  /// A server that receives snapshot and motion events; nil for none.
   package var webhook: WebhookConfiguration?
 }
 
-/// A folder of snapshots or recordings, and its limits. Nil is no limit. The oldest files are removed first.
+/// A folder of snapshots or recordings, and its limits; nil means no limit. The oldest files are removed
+/// first.
 package struct FolderConfiguration: Sendable, Hashable {
   /// The absolute path.
   package var path: String
@@ -257,7 +265,8 @@ package struct FolderConfiguration: Sendable, Hashable {
   }
 }
 
-/// A server that receives a POST request for each snapshot; `ConfigurationKeys` describes the values.
+/// A server that receives a POST request for each snapshot and motion event; `ConfigurationKeys` describes
+/// the values.
 package struct WebhookConfiguration: Sendable, Hashable, CustomStringConvertible {
   package var url: String
   package var secret: String?
@@ -265,6 +274,6 @@ package struct WebhookConfiguration: Sendable, Hashable, CustomStringConvertible
   package var attempts = 5
   package var capacity = 64
 
-  /// The address without its secrets.
+  /// The URL without its secrets.
   package var description: String { Redaction.source(url) }
 }

@@ -1,9 +1,10 @@
-// A checked configuration. Services accept no other, so that none is open to everyone by accident.
+// A checked configuration. Services accept no other kind, so that none is open to everyone by accident.
 
-/// A configuration that breaks no rule.
+/// A configuration without problems.
 ///
-/// Names are valid in URLs and file names, and unique among cameras and scenes. Scenes show cameras that exist. On an
-/// address that other machines can reach, the service requires credentials, unless `access.isInsecure` is true.
+/// Names are valid in URLs and file names, and unique among cameras and scenes. Scenes show cameras that
+/// exist. On an address that other machines can reach, the service requires credentials, unless
+/// `access.isInsecure` is true.
 @dynamicMemberLookup
 package struct ValidatedConfiguration: Sendable, Hashable {
   package let configuration: ServerConfiguration
@@ -28,7 +29,8 @@ extension ServerConfiguration {
       + clusterProblems + sections.problems(of: self, in: self)
   }
 
-  /// Other machines must not reach the service without credentials, unless `access.isInsecure` allows it.
+  /// Reports an address that other machines can reach without credentials, unless `access.isInsecure` allows
+  /// it.
   package func problems(ofListeningAt address: ListenAddress, path: [String]) -> [ConfigurationProblem] {
     guard !access.isInsecure, !access.asksForCredentials, !address.isLocal else { return [] }
     return [
@@ -79,7 +81,7 @@ extension ServerConfiguration {
     return problems
   }
 
-  /// Half of the memory stays for drawing.
+  /// Reports replay buffers that use more than half of `limits.memory`: the rest is for drawing.
   private var memoryProblems: [ConfigurationProblem] {
     let kept = cameras.filter { $0.replay != nil }.map(\.replayBytes).reduce(0, +)
     guard let memory = limits.memory, kept > memory / 2 else { return [] }
@@ -127,7 +129,7 @@ extension ServerConfiguration {
     }
   }
 
-  /// One problem for each name that two or more of `names` have.
+  /// Returns one problem for each name that occurs more than once in `names`.
   private func repeated(_ names: [String], _ kind: String, _ path: [String]) -> [ConfigurationProblem] {
     var counts: [String: Int] = [:]
     return names.filter { name in

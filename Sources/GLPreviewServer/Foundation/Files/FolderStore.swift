@@ -1,6 +1,6 @@
-// A folder of snapshots or recordings on disk. All access goes through descriptors from the folder opened at the start, so that
-// moved or linked entries can't redirect it. `PictureFile` is not used here: it follows links and paths, as is right
-// for a user's own paths, and does not sync to disk.
+// A folder of snapshots or recordings on disk. All access goes through descriptors relative to the folder
+// that was opened at the start, so that moved or linked entries can't redirect it. `PictureFile` is not used
+// here: it follows links and paths, as is right for a user's own paths, and does not sync to disk.
 internal import Glibc
 
 /// An open folder and its known files.
@@ -11,11 +11,12 @@ package struct FolderStore: ~Copyable {
   private var retained: RetainedFiles
   private var number = 0
 
-  /// The most files of earlier runs that are known: each takes about 300 bytes of memory.
+  /// The most files of earlier runs to track; each takes about 300 bytes of memory.
   private static let mostFound = 1_000_000
 
-  /// Opens the folder, creates it if necessary, and deletes partial files of an earlier run. `now` and `time` are the
-  /// wall clock and the monotonic one. Of earlier runs it knows `mostFound` files.
+  /// Opens the folder, creates it if necessary, and deletes partial files of an earlier run. `now` is the
+  /// time of the wall clock, `time` that of the monotonic clock. At most `mostFound` files of earlier runs
+  /// are tracked.
   ///
   /// - Throws: `FolderError` if it can't be opened.
   package init(
@@ -25,7 +26,7 @@ package struct FolderStore: ~Copyable {
     path = configuration.path
     self.kind = kind
     retained = RetainedFiles(configuration, of: kind, now: now, at: time)
-    // Snapshots must not be readable by every user of the machine.
+    // Other users of the machine must not be able to read snapshots.
     _ = unsafe mkdir(path, 0o750)
     folder = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw FolderError(path) }
@@ -37,10 +38,10 @@ package struct FolderStore: ~Copyable {
   }
 
   private var found: [RetainedFiles.File] = []
-  /// A notice that is still to be given.
+  /// A notice that has not been reported yet.
   private var excess: String?
 
-  /// The files of earlier runs; nothing when it is asked again.
+  /// Returns the files of earlier runs; an empty list from the second call on.
   package mutating func takeFound() -> [RetainedFiles.File] {
     defer { found = [] }
     return found
@@ -48,10 +49,10 @@ package struct FolderStore: ~Copyable {
 
   deinit { close(folder) }
 
-  /// Writes a picture atomically, with a number appended if its name is taken. If the process is killed meanwhile,
-  /// the next run deletes the partial file.
+  /// Writes a picture atomically, with a number appended if its name is taken. If the process is killed
+  /// during the write, the next run deletes the partial file.
   ///
-  /// - Returns: the file's path within the folder.
+  /// - Returns: the file's path relative to the folder.
   package mutating func write(
     _ bytes: [UInt8], as name: StampedFileName, at time: CaptureInstant
   ) throws(FolderError) -> String {
@@ -94,7 +95,7 @@ package struct FolderStore: ~Copyable {
     return file
   }
 
-  /// Opens a file; nil if it is not there, or no regular one. The caller closes it.
+  /// Opens a file; nil if it can't be opened, for example because it does not exist. The caller closes it.
   package func open(_ name: StampedFileName, forWriting: Bool = false) -> CInt? {
     guard let camera = try? open(name.camera) else { return nil }
     defer { close(camera) }
@@ -103,13 +104,13 @@ package struct FolderStore: ~Copyable {
     return file >= 0 ? file : nil
   }
 
-  /// A file that was created is complete.
+  /// Starts to track a file from `create`, which is complete now.
   package mutating func finished(_ name: StampedFileName, bytes: Int, at time: CaptureInstant) {
     retained.add(RetainedFiles.File(name: name, bytes: bytes), at: time)
   }
 
-  /// Deletes files that exceed the limits, which hold with `bytes` more that are being written, and returns their names. There
-  /// may be more to delete if there are `most`.
+  /// Deletes files that exceed the limits, and returns their names. `bytes` of unfinished files count as
+  /// well. If it returns `most` names, there may be more to delete.
   package mutating func prune(
     now: WallTime, at time: CaptureInstant, besides bytes: Int = 0, atMost most: Int = .max
   ) -> [StampedFileName] {
@@ -118,7 +119,7 @@ package struct FolderStore: ~Copyable {
     return files
   }
 
-  /// Deletes the file that would be the next to go; nil if there is none.
+  /// Deletes the file that is next in the order of deletion, and returns its name; nil if there is none.
   package mutating func removeOldest() -> StampedFileName? {
     guard let file = retained.removeOldest() else { return nil }
     unlink(file.name)
@@ -127,7 +128,7 @@ package struct FolderStore: ~Copyable {
 
   /// Deletes a file.
   ///
-  /// - Throws: `FolderError`; it is still there then. It does not matter if someone else has deleted it first.
+  /// - Throws: `FolderError` if it can't be deleted. A file that does not exist is not an error.
   package mutating func remove(_ name: StampedFileName) throws(FolderError) {
     let camera = try open(name.camera)
     defer { close(camera) }
@@ -143,10 +144,10 @@ package struct FolderStore: ~Copyable {
     close(camera)
   }
 
-  /// Whether the folder is still where it was opened.
+  /// Whether the folder still exists at its path.
   package var isThere: Bool { unsafe faccessat(folder, ".", F_OK, 0) == 0 }
 
-  /// The folder of a camera.
+  /// Opens the subfolder of a camera.
   private func open(_ camera: String, isNew: Bool = false) throws(FolderError) -> CInt {
     if isNew, unsafe mkdirat(folder, camera, 0o750) != 0, errno != EEXIST { throw error(camera) }
     let descriptor = unsafe openat(folder, camera, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -154,7 +155,7 @@ package struct FolderStore: ~Copyable {
     return descriptor
   }
 
-  /// Notices for the operator since the last call.
+  /// Returns the notices for the operator since the last call.
   package mutating func takeNotices() -> [String] {
     defer { excess = nil }
     return [excess].compactMap(\.self) + retained.takeNotices()
@@ -168,7 +169,8 @@ package struct FolderStore: ~Copyable {
     return name.numbered(number)
   }
 
-  /// Scans the folder once: deletes partial files and returns ours, `most` at most.
+  /// Scans the folder once: deletes partial files, and returns up to `most` files whose names this service
+  /// writes.
   private func look(atMost most: Int) -> [RetainedFiles.File] {
     var found: [RetainedFiles.File] = []
     SystemFiles.forEachName(in: folder) { camera in
@@ -188,7 +190,8 @@ package struct FolderStore: ~Copyable {
     return found
   }
 
-  /// Larger ones are not what was written here: a million of these can be summed.
+  /// Larger files were not written by this service. Below it, the sizes of a million files can be added
+  /// without overflow.
   private static let largestFile = 1 << 42
 
   private func error(_ name: String) -> FolderError {
@@ -201,7 +204,8 @@ private enum PartName {
   static let prefix = ".glpreview-"
   static let suffix = ".part"
 
-  /// Whether nobody writes it any more: its process has ended, or is this one, which has not started writing.
+  /// Whether the file is no longer being written: its process has ended, or is this one, which has not
+  /// started writing.
   static func isAbandoned(_ name: String) -> Bool {
     guard name.hasPrefix(prefix), name.hasSuffix(suffix) else { return false }
     let process = pid_t(name.dropFirst(prefix.count).prefix { $0 != "-" }) ?? 0
@@ -215,6 +219,6 @@ package struct FolderError: Error, Hashable, CustomStringConvertible {
 
   package init(description: String) { self.description = description }
 
-  /// The message of `errno` for `path`.
+  /// Creates the error for `path` from the current `errno`.
   package init(_ path: String) { description = "\(path): \(String(errno: errno))" }
 }

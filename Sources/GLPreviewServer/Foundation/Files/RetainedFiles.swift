@@ -1,12 +1,13 @@
-// Decides which files of a folder to keep, from what is known of them and without reading the folder again. The wall
-// clock may be wrong for a while, as on boards without a battery, and must not cause deletions then.
+// Decides which files of a folder to keep without reading the folder again. The wall clock may be wrong for a
+// while, as on boards without a battery-backed clock, and must not cause deletions during that time.
 internal import NIOCore
 
 /// The files of a folder in the order of deletion, and the limits.
 ///
-/// Files found at the start with a time in the future are deleted first, because their clock was wrong. Then follow
-/// the other files found, by their times, and last those written since, in the order of writing. Ages grow by the
-/// monotonic clock. The wall clock only determines a found file's age at the start, and is trusted
+/// Files found at the start with a time in the future are deleted first, because their clock was wrong. Then
+/// follow the other files found, by their times, and last those written since, in the order of writing. Ages
+/// grow by the monotonic clock. The wall clock only determines a found file's age at the start, and is
+/// trusted
 /// - after ten minutes, within which clocks are usually set over the network;
 /// - if it goes back, because it was ahead before;
 /// - if it jumps ahead, only if it was behind the newest file before.
@@ -18,19 +19,19 @@ package struct RetainedFiles: Sendable {
 
   private struct Entry: Sendable {
     let file: File
-    /// By the monotonic clock; for files of this run.
+    /// The monotonic time of writing; for files of this run.
     let written: CaptureInstant
   }
 
   /// How long after the start the wall clock may be wrong.
   static let settlesWithin = Duration.seconds(600)
-  /// The smallest change of the wall clock that is a step and not a correction of its speed.
+  /// The smallest change of the wall clock that counts as a jump and not as a gradual correction.
   private static let smallestJump = Duration.seconds(60)
 
   private let limits: FolderConfiguration
-  /// What the files are, for messages.
+  /// The kind of files, for messages.
   private let kind: StampedFileName.Kind
-  /// When this run began, by both clocks. The wall-clock time is corrected if it turns out to be wrong.
+  /// The start of this run by both clocks. The wall-clock time is corrected if it turns out to be wrong.
   private var start: WallTime
   private let monotonicStart: CaptureInstant
   private var ahead = CircularBuffer<Entry>()
@@ -43,7 +44,7 @@ package struct RetainedFiles: Sendable {
   /// Notices for the operator, each given once.
   private(set) var notices: [String] = []
 
-  /// `now` and `time` are the wall clock and the monotonic one at the same moment.
+  /// `now` and `time` are the wall clock and the monotonic clock at the same moment.
   init(
     _ limits: FolderConfiguration, of kind: StampedFileName.Kind = .snapshot, now: WallTime,
     at time: CaptureInstant
@@ -54,7 +55,7 @@ package struct RetainedFiles: Sendable {
     monotonicStart = time
   }
 
-  /// Whether files may be removed: by a limit, or, recordings, because the disk is full.
+  /// Whether files may be removed: because of a limit, or, for recordings, because the disk is full.
   var isLimited: Bool {
     kind == .recording || limits.maximumAge != nil || limits.maximumCount != nil || limits.maximumBytes != nil
   }
@@ -82,8 +83,8 @@ package struct RetainedFiles: Sendable {
     bytes += file.bytes
   }
 
-  /// Removes and returns the files that exceed the limits, in the order of deletion. Files that are being written
-  /// have `open` bytes more. There may be more to remove if there are `most`.
+  /// Removes and returns the files that exceed the limits, in the order of deletion. Unfinished files count
+  /// with `open` more bytes. If it returns `most` files, there may be more to remove.
   mutating func removeExcess(
     now: WallTime, at time: CaptureInstant, besides open: Int = 0, atMost most: Int = .max
   ) -> [File] {
@@ -117,14 +118,14 @@ package struct RetainedFiles: Sendable {
     return removed
   }
 
-  /// Removes and returns the file that is deleted first; nil if there is none.
+  /// Removes and returns the first file in the order of deletion; nil if there is none.
   mutating func removeOldest() -> File? {
     if !ahead.isEmpty { return take(ahead.removeFirst()) }
     if !found.isEmpty { return take(found.removeFirst()) }
     return written.isEmpty ? nil : take(written.removeFirst())
   }
 
-  /// Forgets a file that somebody has deleted.
+  /// Forgets a file that was deleted.
   mutating func forget(_ name: StampedFileName) {
     for path in [\Self.ahead, \.found, \.written] {
       guard let index = self[keyPath: path].firstIndex(where: { $0.file.name == name }) else { continue }
@@ -132,7 +133,7 @@ package struct RetainedFiles: Sendable {
     }
   }
 
-  /// The notices since the last call.
+  /// Returns the notices since the last call.
   mutating func takeNotices() -> [String] {
     defer { notices = [] }
     return notices
@@ -143,7 +144,7 @@ package struct RetainedFiles: Sendable {
     return entry.file
   }
 
-  /// Adopts the wall clock's time for the start of this run, if it can be trusted.
+  /// Corrects the start of this run by the current wall clock, if that can be trusted.
   private mutating func follow(_ now: WallTime, at time: CaptureInstant) {
     let believed = WallTime(sinceEpoch: now.sinceEpoch - (time - monotonicStart))
     let jump = believed.sinceEpoch - start.sinceEpoch

@@ -1,20 +1,20 @@
-// File names of snapshots and recordings. They sort by time, and can't lead out of the folder.
+// File names of snapshots and recordings. They sort by time, and can't refer to files outside the folder.
 internal import FoundationEssentials
 
 /// `CAMERA/2026-11-21T20-15-30.123Z-VIEW.jpg`, or `.mp4`.
 package struct StampedFileName: Sendable, Hashable, Comparable {
-  /// The subfolder.
+  /// The name of the subfolder.
   package let camera: String
-  /// The file's name in it.
+  /// The file's name in the subfolder.
   package let file: String
 
-  /// What a folder has.
+  /// The kind of files in a folder.
   package enum Kind: String {
     case snapshot = ".jpg"
     case recording = ".mp4"
   }
 
-  /// The length of a time in a name, in bytes.
+  /// The length of a timestamp in a name, in bytes.
   private static let stampLength = 24
 
   package init(camera: String, view: String, time: WallTime, _ kind: Kind = .snapshot) {
@@ -26,7 +26,7 @@ package struct StampedFileName: Sendable, Hashable, Comparable {
     (a.file, a.camera) < (b.file, b.camera)
   }
 
-  /// Parses the name of an existing file; nil if it is not one of ours.
+  /// Parses the name of an existing file; nil if it does not have this form.
   package init?(camera: String, file: String, _ kind: Kind = .snapshot) {
     let stamp = Array(file.utf8.prefix(Self.stampLength))
     guard stamp.count == Self.stampLength, file.hasSuffix(kind.rawValue),
@@ -38,31 +38,32 @@ package struct StampedFileName: Sendable, Hashable, Comparable {
     self.file = file
   }
 
-  /// The view's name, as a path component.
+  /// The view's name, encoded as a path component.
   package var view: Substring { file.dropFirst(Self.stampLength + 1).dropLast(4) }
 
-  /// The time; nil if there is no such day or hour.
+  /// The time; nil if the timestamp is not a valid date and time.
   package var time: WallTime? {
     var text = Array(stamp.utf8)
     for index in [13, 16] { text[index] = UInt8(ascii: ":") }
     let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
     guard let date = try? Date(String(decoding: text, as: UTF8.self), strategy: style) else { return nil }
-    // To the millisecond that the name has.
+    // Rounds to the millisecond, the precision of the name.
     return WallTime(sinceEpoch: .milliseconds(Int((date.timeIntervalSince1970 * 1000).rounded())))
   }
 
   /// The time as text that sorts chronologically.
   package var stamp: Substring { file[..<file.utf8.index(file.startIndex, offsetBy: Self.stampLength)] }
 
-  /// `time` in a file name, without colons, which some file systems reject.
+  /// Formats `time` for a file name, without colons, which some file systems reject.
   package static func stamp(_ time: WallTime) -> String { time.description.replacing(":", with: "-") }
 
-  /// The name with a number appended, for a second file of the same name.
+  /// Returns the name with a number appended, for a second file of the same name.
   func numbered(_ number: Int) -> String {
     number < 2 ? file : "\(file.dropLast(4))-\(number)\(file.suffix(4))"
   }
 
-  /// `name` as a path component: letters, digits, `_`, `-` and inner dots are kept, other bytes become `%XX`.
+  /// Encodes `name` as a path component: letters, digits, `_`, `-` and inner dots are kept, other bytes
+  /// become `%XX`.
   private static func word(_ name: String) -> String {
     var word: [UInt8] = []
     for byte in name.utf8.prefix(64) {

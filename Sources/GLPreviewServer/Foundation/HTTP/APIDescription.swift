@@ -1,4 +1,4 @@
-// The description of the API for programs (OpenAPI 3.1.1), made of what the routes say of themselves.
+// The description of the API for programs (OpenAPI 3.1.1), generated from the documentation of the routes.
 internal import HTTPTypes
 
 /// A route with its rule and its documentation.
@@ -14,7 +14,7 @@ struct DescribedRoute: Sendable {
 }
 
 extension RouteRules {
-  /// The document of all routes that have been added with a `RouteEntry`.
+  /// Returns the document of all routes that were added with a `RouteEntry`.
   package func description(version: String) -> [String: JSONValue] {
     var schemas: [String: JSONValue] = [:]
     var paths: [String: [String: JSONValue]] = [:]
@@ -49,7 +49,7 @@ extension RouteRules {
 }
 
 extension DescribedRoute {
-  /// The path as OpenAPI writes it.
+  /// The path in the notation of OpenAPI.
   fileprivate var template: String {
     let segments = path.split(separator: "/").map { $0.first == ":" ? "{\($0.dropFirst())}" : String($0) }
     return "/" + segments.joined(separator: "/")
@@ -59,7 +59,7 @@ extension DescribedRoute {
     template.split(separator: "{").dropFirst().map { String($0.prefix { $0 != "}" }) }
   }
 
-  /// The parameters, by their names, that are the same wherever they are.
+  /// Returns the parameters, by name, that have the same documentation in all routes.
   fileprivate static func shared(_ routes: [DescribedRoute]) -> [String: QueryEntry] {
     let all = Dictionary(grouping: Set(routes.flatMap(\.entry.query)), by: \.name)
     return all.compactMapValues { $0.count == 1 ? $0[0] : nil }
@@ -112,7 +112,7 @@ extension DescribedRoute {
     guard let role else { return [] }
     let scopes: JSONValue = [.string(role.rawValue)]
     let ways = ["bearer", "basic"] + (rule.takesURLToken && method == .get ? ["token"] : [])
-    // A service without tokens and users asks for none.
+    // A service without tokens and users requires no credentials.
     return [[:]] + ways.map { .object([$0: scopes]) }
   }
 
@@ -147,7 +147,7 @@ extension DescribedRoute {
     (.gatewayTimeout, "no picture came in time, or the camera's node does not answer"),
   ]
 
-  /// The errors that requests of this kind can get, beside their own.
+  /// The errors that every request of this kind may get, and those of the route.
   private var statuses: [HTTPResponse.Status] {
     var statuses: [HTTPResponse.Status] = [.badRequest, .forbidden, .tooManyRequests, .serviceUnavailable]
     if role != nil { statuses.append(.unauthorized) }

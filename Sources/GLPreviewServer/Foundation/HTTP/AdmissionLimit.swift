@@ -1,5 +1,5 @@
-// Limits expensive concurrent work, in total and per client. `enter()` rejects requests above a limit; `enter(within:)` queues
-// them.
+// Limits expensive concurrent work, in total and per client. `enter()` rejects requests above a limit;
+// `enter(within:)` queues them.
 internal import HTTPTypes
 
 /// The sender of a request, for counting shares: its address and the secret that it used.
@@ -12,21 +12,21 @@ package struct RequestClient: Sendable, Hashable {
     (self.address, self.secret) = (address, secret)
   }
 
-  /// The client of the request that the current task answers; nil outside requests.
+  /// The client of the request that the current task answers; nil outside a request.
   @TaskLocal package static var current: RequestClient?
 
-  /// Whether it stands for many clients that can't be distinguished: a proxy at a local socket.
+  /// Whether it represents many clients that can't be distinguished: a proxy at a Unix socket.
   var isShared: Bool { address.isLocal && secret == nil }
 }
 
-/// A counting gate with a limit, a share per client, and one per secret at all addresses that use it.
+/// A counting gate with a limit in total, per client, and per secret over all addresses that use it.
 package final class AdmissionLimit: Sendable {
-  /// What limits the share of a client, or of a secret, when others are inside.
+  /// The limit of a client's, or a secret's, share while others are inside.
   package enum Sharing: Sendable {
-    /// Nothing: two may fill a small gate.
+    /// The full share: two clients may fill a small gate.
     case fixed
-    /// The number of free places: of 16 places the first client can take 8, the second 4, the third 2. Clients that stay long leave
-    /// places to others.
+    /// At most as much as is free: of 16 places the first client can take 8, the second 4, the third 2.
+    /// Clients that stay long leave places for new ones.
     case ofFreePlaces
   }
 
@@ -34,7 +34,8 @@ package final class AdmissionLimit: Sendable {
   let capacity: Int
   /// The most requests of one client inside.
   package let share: Int
-  /// The most requests of one secret inside, wherever they come from: they leave a client's share to others.
+  /// The most requests of one secret inside, over all addresses. The rest, at least one client's share, is
+  /// left to others.
   let secretShare: Int
   private let sharing: Sharing
   private let subject: String
@@ -44,17 +45,18 @@ package final class AdmissionLimit: Sendable {
   private struct Inside: Sendable {
     var count = 0
     var held = Holdings()
-    /// The requests that wait for a place.
+    /// The number of requests that wait for a place.
     var waiting = 0
     var waitingHeld = Holdings()
   }
 
-  /// How many places each client and each secret has.
+  /// The number of places of each client and each secret.
   private struct Holdings: Sendable {
     private var clients: [RequestClient: Int] = [:]
     private var secrets: [Int: Int] = [:]
 
-    /// The places that a client, or its secret, has if that is as many as it may have.
+    /// Returns the number of places that a client, or its secret, holds if that reaches its share; otherwise
+    /// nil.
     func excess(of client: RequestClient?, share: Int, secretShare: Int) -> Int? {
       guard let client else { return nil }
       if let held = clients[client], held >= share { return held }
@@ -74,10 +76,11 @@ package final class AdmissionLimit: Sendable {
     }
   }
 
-  /// The most requests that wait for a place, for each one inside.
+  /// The most waiting requests per place.
   private static let mostWaiting = 32
 
-  /// `subject` is what is limited, for error messages; a rejected client may retry after so many seconds.
+  /// `subject` names the limited work in error messages; a rejected client may retry after `retryAfter`
+  /// seconds.
   package init(
     capacity: Int, sharing: Sharing = .fixed, subject: String = "views drawn for a URL", retryAfter: Int = 1
   ) {
@@ -89,7 +92,7 @@ package final class AdmissionLimit: Sendable {
     secretShare = max(capacity - share, share)
   }
 
-  /// A quarter of the places; if there are few, half.
+  /// Returns a quarter of the places, but at least 8, or half of fewer than 16 places.
   static func share(of capacity: Int) -> Int { max(capacity / 4, min(8, (capacity + 1) / 2)) }
 
   package var count: Int { inside.withLock { $0.count } }
@@ -97,10 +100,10 @@ package final class AdmissionLimit: Sendable {
   /// The number of requests that wait for a place.
   var waiting: Int { inside.withLock { $0.waiting } }
 
-  /// Enters for the client of the current request.
+  /// Takes a place for the client of the current request.
   ///
-  /// - Returns: a permit that gives the place back when it is released.
-  /// - Throws: a `Problem`: 503 if the gate is full, 429 if the client has its share.
+  /// - Returns: a permit that frees the place when it is released.
+  /// - Throws: a `Problem`: 503 if the gate is full, 429 if the client has used up its share.
   package func enter() throws(Problem) -> AdmissionPermit {
     let client = currentClient
     try inside.withLock { inside throws(Problem) in
@@ -110,10 +113,10 @@ package final class AdmissionLimit: Sendable {
     return AdmissionPermit(self, client)
   }
 
-  /// Waits for a place for the client of the current request, at most so long.
+  /// Waits for a place for the client of the current request, for at most `limit`.
   ///
-  /// - Throws: a `Problem` as `enter()` does, after the time, or at once if too many wait already, or half as many of
-  ///   this client; `CancellationError`.
+  /// - Throws: a `Problem` as `enter()` does, after `limit`, or at once if too many requests wait already, or
+  ///   half as many of this client; `CancellationError`.
   package func enter(within limit: Duration) async throws -> AdmissionPermit {
     let client = currentClient
     let isIn = try inside.withLock { inside throws(Problem) -> Bool in
@@ -150,7 +153,7 @@ package final class AdmissionLimit: Sendable {
     .busy(.serviceUnavailable, "too many \(subject): at most \(capacity) at a time", retryAfter: retryAfter)
   }
 
-  /// Why a client can't enter now; nil if it can.
+  /// Returns the reason why a client can't enter now; nil if it can.
   private func refusal(of client: RequestClient?, _ inside: Inside) -> Problem? {
     let free = capacity - inside.count
     guard free > 0 else { return full }

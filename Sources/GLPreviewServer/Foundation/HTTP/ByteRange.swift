@@ -1,9 +1,9 @@
-// The part of a file that a request asks for.
+// The byte range that a request asks for.
 
-/// What a field `Range` asks for.
+/// The value of a `Range` field, for a file of known size.
 package enum ByteRange: Hashable {
   case part(Range<Int>)
-  /// Several parts, or another unit: the whole is an answer too.
+  /// Several ranges, or another unit: the server may answer with the whole file.
   case whole
   case unsatisfiable
 

@@ -1,20 +1,20 @@
 // Identifies a client by its address, for counting limits.
 internal import Glibc
 
-/// One client of the limits: an IPv4 address, an IPv6 /64 network, because a host usually controls all of it, or all
-/// programs that ask by the broker.
+/// One client for counting limits: an IPv4 address, an IPv6 /64 network, because a host usually controls all
+/// of it, or all programs that send requests through NATS.
 package struct ClientGroup: Sendable, Hashable {
-  /// A local socket, usually used by a proxy for many clients.
+  /// A Unix socket, usually used by a proxy for many clients.
   static let local = ClientGroup(bytes: [])
 
-  /// All programs that ask by the broker, which proves no name of theirs to the node.
+  /// All programs that send requests through NATS, which does not prove their names to the node.
   package static let brokerClients = ClientGroup(bytes: Array("clients by the broker".utf8))
 
   private let bytes: [UInt8]
 
   private init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The group of a numeric address. Any other text, such as `unix`, is `local`.
+  /// Creates the group of a numeric address. Any other text, such as `unix`, is `local`.
   package init(_ address: String) {
     // A zone, as in fe80::1%eth0, is not part of the address.
     let text = address.prefix { $0 != "%" }

@@ -1,10 +1,11 @@
-// The right of a client to an answer: it ends when the secret, the origin or the host name that allowed it is taken away.
+// The right of a client to an answer. It ends when the secret, origin or host name that allowed it is
+// removed.
 internal import HTTPTypes
 package import Hummingbird
 
-/// What proved the role of a client. Secrets are kept as digests.
+/// The proof of a client's role. Secrets are stored as digests.
 package enum Credential: Sendable, Hashable {
-  /// Nothing: the service asks for no credentials.
+  /// None: the service requires no credentials.
   case notRequired
   case token(SecretDigest)
   /// A user's name and password.
@@ -12,7 +13,7 @@ package enum Credential: Sendable, Hashable {
   /// The cookie of a login.
   case login(SecretDigest)
 
-  /// Why it grants less than before, for the log.
+  /// The reason why it grants less than before, for the log.
   fileprivate var loss: String {
     switch self {
     case .notRequired: "credentials are required now"
@@ -23,17 +24,18 @@ package enum Credential: Sendable, Hashable {
   }
 }
 
-/// What a request names that the configuration has to allow.
+/// The parts of a request that the configuration must allow: its host name and origin.
 package struct RequestSite: Sendable, Hashable {
-  /// The name in the Host field; nil if the service answers to it in any case.
+  /// The name in the Host field; nil if the service always accepts it.
   package var host: String?
-  /// The page of another site that sends the request, and gets the answer; nil if there is none.
+  /// The origin of a page of another site that sends the request and receives the answer; nil if there is
+  /// none.
   package var origin: String?
-  /// Whether the origin has to be listed by name: `*` allows only reading.
+  /// Whether the origin must be listed by name, because `*` allows only reading.
   package var isChange = false
 }
 
-/// The right to an answer: a credential with the role, and a site that is allowed.
+/// The right to an answer: a credential with its role, and an allowed site.
 package struct ClientRight: Sendable, Hashable {
   package let credential: Credential
   package var site = RequestSite()
@@ -42,7 +44,7 @@ package struct ClientRight: Sendable, Hashable {
   /// - Parameters:
   ///   - known: the role that the credential has now; nil if it has none.
   ///   - isAllowed: whether the site is allowed now.
-  /// - Throws: `Problem` 401 if the credential does not have the role any more; 403 if the site is no longer allowed.
+  /// - Throws: `Problem` 401 if the credential no longer has the role; 403 if the site is no longer allowed.
   package func check(has known: Role?, isAllowed: Bool) throws(Problem) {
     guard known?.includes(role) == true else {
       throw Problem(.unauthorized, "these credentials are not valid any more")
@@ -50,7 +52,7 @@ package struct ClientRight: Sendable, Hashable {
     guard isAllowed else { throw Problem(.forbidden, Self.siteLoss) }
   }
 
-  /// Why it was lost, for the log; `hasRole` says whether the credential still has the role.
+  /// Returns the reason for the loss, for the log; `hasRole` says whether the credential still has the role.
   package func loss(hasRole: Bool) -> String { hasRole ? Self.siteLoss : credential.loss }
 
   private static let siteLoss = "an origin or a host name is no longer allowed"
@@ -71,7 +73,7 @@ extension Grants<ClientRight> {
 }
 
 extension Grant<ClientRight> {
-  /// The answer needs a higher role than the method of its request.
+  /// Raises the grant to a role that is higher than the request's method needs.
   ///
   /// - Throws: `Problem` 403 if the role is too low; 401 if the grant was revoked.
   func raise(to role: Role) throws(Problem) {
@@ -84,7 +86,7 @@ extension Grant<ClientRight> {
     }
   }
 
-  /// Another one for what goes on after the answer.
+  /// Returns a further grant with the same credential and site, for work that continues after the answer.
   ///
   /// - Throws: `Problem` 401 or 403.
   package func another(_ role: Role, onRevoked: @escaping @Sendable () -> Void) throws(Problem) -> ClientGrant
@@ -94,13 +96,14 @@ extension Grant<ClientRight> {
 }
 
 extension Response {
-  /// What a connection sends at once: the kernel has it before anything could be revoked.
+  /// The longest answer that is sent without holding a grant, in bytes. The kernel accepts it before anything
+  /// could be revoked.
   private static let shortest = 64 << 10
 
-  /// The answer, whose grant is released when its body has been written.
+  /// Returns the answer with a body that releases the grant when it has been written.
   package func holding(_ grant: ClientGrant?) -> Self {
     guard let grant else { return self }
-    // Short answers go out in one write, which a body of our own would make three.
+    // Short answers are sent in one write; a wrapping body would need three.
     guard body.contentLength.map({ $0 > Self.shortest }) ?? true else {
       grant.release()
       return self
@@ -115,12 +118,12 @@ extension Response {
 }
 
 extension Role {
-  /// Whether this role may do what needs `other`.
+  /// Returns whether this role permits everything that `other` permits.
   package func includes(_ other: Role) -> Bool { self == .control || other == .read }
 }
 
 extension Problem {
-  /// The client's role is too low.
+  /// 403 for a client whose role is too low.
   package static func needs(_ role: Role) -> Problem {
     Problem(
       .forbidden, "this requires the role '\(role.rawValue)'; these credentials have the role 'read'")

@@ -1,12 +1,13 @@
-// Work for a client that ends when the client leaves.
+// Cancels the work for a client when the client disconnects.
 internal import HTTPTypes
 package import NIOCore
 package import NIOHTTPTypes
 
-/// Notices that a client leaves.
+/// Detects that a client has disconnected.
 ///
-/// The end of what a client sends looks the same whether it has closed the connection or only that half of it. nginx and Go take
-/// both for a departure at once. Here a client that has closed its half gets an answer that is ready within `lingers`.
+/// A client that closes its connection looks the same as one that closes only its sending half. nginx and Go
+/// treat both as a disconnection at once. Here, a client that has closed its half still gets an answer that
+/// is ready within `lingers`.
 package final class DepartureHandler: ChannelInboundHandler, RemovableChannelHandler {
   package typealias InboundIn = HTTPRequestPart
 
@@ -29,13 +30,13 @@ package final class DepartureHandler: ChannelInboundHandler, RemovableChannelHan
 }
 
 extension ServiceContext {
-  /// nginx's.
+  /// The status 499 of nginx.
   private static let clientClosedRequest = HTTPResponse.Status(
     code: 499, reasonPhrase: "Client Closed Request")
 
-  /// The result of `work`, which is cancelled when the client leaves.
+  /// Returns the result of `work`, which is cancelled when the client disconnects.
   ///
-  /// - Throws: the errors of `work`; `Problem` 499.
+  /// - Throws: the errors of `work`; `Problem` 499 if the client disconnects.
   package func whileClientStays<Value: Sendable>(
     _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {

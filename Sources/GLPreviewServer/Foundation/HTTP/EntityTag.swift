@@ -1,8 +1,9 @@
-// What a client has of an answer already.
+// Entity tags of answers that a client already has.
 internal import HTTPTypes
 
 extension HTTPFields {
-  /// Whether `If-None-Match` has an entity tag: the client has what would be sent (RFC 9110, 13.1.2).
+  /// Returns whether `If-None-Match` contains `entityTag`, so that the client already has the answer (RFC
+  /// 9110, 13.1.2).
   package func know(_ entityTag: String) -> Bool {
     guard let known = self[.ifNoneMatch] else { return false }
     return known.split(separator: ",").contains { tag in

@@ -1,5 +1,5 @@
-// Grants: permissions that end. An answer or a session that outlives the check of its request holds a grant, and ends when that is
-// revoked.
+// Permissions that can be revoked. An answer or a session that outlives the check of its request holds a
+// grant, and ends when the grant is revoked.
 internal import Hummingbird
 internal import Synchronization
 
@@ -8,7 +8,7 @@ package final class Grants<Subject: Sendable>: Sendable {
   private struct Entry {
     var subject: Subject
     var onRevoked: @Sendable () -> Void
-    /// Why it is revoked; nil while it is in use.
+    /// The reason for its revocation; nil while it is in use.
     var revocation: Problem?
   }
 
@@ -20,13 +20,14 @@ package final class Grants<Subject: Sendable>: Sendable {
   private let state = Mutex(State())
   private let check: @Sendable (Subject) throws(Problem) -> Void
 
-  /// `check` throws if a subject is not granted now. It is called under a lock.
+  /// `check` throws if a subject is not permitted now. It is called under a lock.
   package init(_ check: @escaping @Sendable (Subject) throws(Problem) -> Void) { self.check = check }
 
   /// The number of grants in use.
   var count: Int { state.withLock { $0.entries.values.count { $0.revocation == nil } } }
 
-  /// Grants a subject until the grant is released. `onRevoked` is called once if the grant is revoked before.
+  /// Grants a subject until the grant is released. `onRevoked` is called once if the grant is revoked before
+  /// that.
   ///
   /// - Throws: the `Problem` of the check.
   package func grant(
@@ -41,7 +42,7 @@ package final class Grants<Subject: Sendable>: Sendable {
     return Grant(subject, self, id)
   }
 
-  /// Revokes the grants that the check refuses now.
+  /// Revokes the grants whose subjects the check now refuses.
   ///
   /// - Returns: their subjects.
   @discardableResult
@@ -85,9 +86,9 @@ package final class Grants<Subject: Sendable>: Sendable {
   }
 }
 
-/// The permission for one answer, stream or session, in use until it is released.
+/// The permission for one answer, stream or session. It is in use until it is released.
 package final class Grant<Subject: Sendable>: Sendable {
-  /// The subject as it was granted first.
+  /// The subject as originally granted; `change(to:)` does not update it.
   package let subject: Subject
   let grants: Grants<Subject>
   private let id: Int
@@ -100,19 +101,19 @@ package final class Grant<Subject: Sendable>: Sendable {
 
   package func release() { grants.release(id) }
 
-  /// Whether it is still in use: neither revoked nor released.
+  /// Whether the grant is in use: neither revoked nor released.
   package var isValid: Bool { grants.isInUse(id) }
 
-  /// - Throws: why it was revoked.
+  /// - Throws: the reason for its revocation.
   package func check() throws(Problem) {
     if let revocation = grants.revocation(of: id) { throw revocation }
   }
 
-  /// Calls `action` when the grant is revoked; at once if it is already.
+  /// Calls `action` when the grant is revoked; at once if it already is. Replaces the earlier action.
   package func whenRevoked(_ action: @escaping @Sendable () -> Void) { grants.set(action, of: id) }
 
   /// Replaces the subject.
   ///
-  /// - Throws: the `Problem` of the check; nothing is changed then.
+  /// - Throws: the `Problem` of the check, or of a revocation; nothing is changed then.
   func change(to subject: Subject) throws(Problem) { try grants.change(id, to: subject) }
 }

@@ -1,4 +1,4 @@
-// A value of a JSON object in the body of a request.
+// A scalar in a JSON request body.
 
 /// A scalar value in a JSON object: a string, number, boolean or null.
 package enum JSONScalar: Decodable, CustomStringConvertible {

@@ -1,19 +1,19 @@
-// JSON in the description of the API: a JSON Schema (2020-12), as far as it needs one.
+// The subset of JSON Schema (2020-12) that the description of the API needs.
 
-/// The JSON that there may be in one place of a request or an answer.
+/// The schema of a JSON value in a request or an answer.
 package indirect enum JSONSchema: Sendable, Hashable {
-  /// A schema of these keywords.
+  /// A schema with these keywords.
   case keywords([String: JSONValue])
   case list(of: JSONSchema)
-  /// An object; if it `isClosed` there are no other members.
+  /// An object; if `isClosed`, no other members are allowed.
   case object([JSONMember], isClosed: Bool = false)
-  /// An object of values of one kind under names that are not known in advance.
+  /// An object whose keys are not known in advance and whose values have one schema.
   case names(JSONSchema)
   case either(JSONSchema, JSONSchema)
-  /// A schema that the description has once, under this name.
+  /// A schema that is listed once in the description, under this name.
   case named(String, JSONSchema)
 
-  /// The JSON of the schema. Those with a name are added to `named`, and referred to.
+  /// Returns the JSON of the schema. Named schemas are added to `named` and referenced.
   func json(_ named: inout [String: JSONValue]) -> JSONValue {
     switch self {
     case .keywords(let keywords): return .object(keywords)
@@ -22,7 +22,7 @@ package indirect enum JSONSchema: Sendable, Hashable {
     case .either(let one, let other): return ["anyOf": [one.json(&named), other.json(&named)]]
     case .named(let name, let schema):
       if named[name] == nil {
-        // It may contain itself.
+        // The schema may refer to itself.
         named[name] = .null
         named[name] = schema.json(&named)
       }
@@ -50,7 +50,7 @@ package struct JSONMember: Sendable, Hashable {
     (self.name, self.schema, self.purpose) = (name, schema, purpose)
   }
 
-  /// A member that may be missing.
+  /// Creates a member that may be missing.
   package static func optional(_ name: String, _ schema: JSONSchema, _ purpose: String = "") -> JSONMember {
     var member = JSONMember(name, schema, purpose)
     member.isRequired = false
@@ -69,7 +69,7 @@ extension JSONSchema {
   package static let boolean = JSONSchema.keywords(["type": "boolean"])
   package static let number = JSONSchema.keywords(["type": "number"])
   package static let integer = JSONSchema.keywords(["type": "integer"])
-  /// A time as `2026-01-31T12:00:00.000Z`.
+  /// A time such as `2026-01-31T12:00:00.000Z`.
   package static let time = JSONSchema.keywords(["type": "string", "format": "date-time"])
   /// A path of this service.
   package static let path = JSONSchema.keywords(["type": "string", "format": "uri-reference"])
@@ -106,7 +106,7 @@ extension JSONSchema {
     return .keywords(keywords)
   }
 
-  /// The keywords that a parameter of a URL has: with the value that counts where it is missing.
+  /// Returns the schema with a default value, for a URL parameter.
   func with(usual: JSONValue?) -> JSONSchema {
     guard let usual, case .keywords(var keywords) = self else { return self }
     keywords["default"] = usual

@@ -1,15 +1,15 @@
-// Errors of requests, in the form of RFC 9457.
+// Errors of requests, in the format of RFC 9457.
 package import HTTPTypes
 package import Hummingbird
 internal import NIOCore
 internal import NIOHTTP1
 internal import ServiceLifecycle
 
-/// An error that becomes an answer: `application/problem+json` with `title`, `status`, `detail` and the parameter at
-/// fault.
+/// An error that becomes an answer: `application/problem+json` with `title`, `status`, `detail` and the
+/// parameter at fault.
 package struct Problem: Error, HTTPResponseError, Hashable, CustomStringConvertible {
   package let status: HTTPResponse.Status
-  /// What is wrong and what would be right, in one sentence.
+  /// The error, and what would be correct, in one sentence.
   package let detail: String
   /// The parameter at fault; nil if there is none.
   var parameter: String?
@@ -36,7 +36,7 @@ package struct Problem: Error, HTTPResponseError, Hashable, CustomStringConverti
 
   package static func notFound(_ detail: String) -> Problem { Problem(.notFound, detail) }
 
-  /// 404, for a moment of which no picture is kept; those that are kept are from these times.
+  /// 404 for a time without a buffered frame; `kept` is the range of the buffered frames.
   static func notKept(_ kept: ClosedRange<WallTime>?) -> Problem {
     var problem = Problem(
       .notFound,
@@ -70,7 +70,7 @@ package struct Problem: Error, HTTPResponseError, Hashable, CustomStringConverti
 }
 
 extension Problem {
-  /// The problem that a client should see for an error; nil if the error must not be shown to clients.
+  /// Creates the problem that a client sees for an error; nil if the error must not be shown to clients.
   package init?(_ error: any Error) {
     switch error {
     case let problem as Problem: self = problem
@@ -97,7 +97,7 @@ extension Problem {
       self.init(
         .notFound, error.body ?? "not found; the dashboard is at /, and /api/cameras lists all URLs")
     case is NIOTooManyBytesError: self.init(.contentTooLarge, "the request body is too large")
-    // The client has disconnected or never spoke HTTP, so nobody reads the answer.
+    // The client has disconnected or never spoke HTTP, so no one reads the answer.
     case is HTTPParserError, is ChannelError, is IOError:
       self.init(.badRequest, "the connection broke: \(error)")
     case let error as HTTPError: self.init(error.status, error.body ?? error.status.reasonPhrase)
@@ -106,7 +106,7 @@ extension Problem {
   }
 }
 
-/// The result of `work`, unless the service shuts down first.
+/// Returns the result of `work`, unless the service shuts down first.
 ///
 /// - Throws: the errors of `work`; `Problem` 503 if the service shuts down.
 package func beforeShutdown<Value: Sendable>(_ work: @Sendable @escaping () async throws -> Value)

@@ -1,7 +1,7 @@
-// The parameters of URLs that say how a view is shown, which `ViewConfiguration` reads.
+// The URL parameters that change how a view is shown; `ViewConfiguration` parses them.
 
 extension QueryEntry {
-  /// The parameters of a view: those of `ViewConfiguration.keys`.
+  /// The parameters of a view, one for each of `ViewConfiguration.keys`.
   package static let view: [QueryEntry] = [
     .init(
       "crop", .text(pattern: #"^(\d{1,9}x\d{1,9}\+\d{1,9}\+\d{1,9}|\d{1,9}(,\d{1,9}){3})$"#),

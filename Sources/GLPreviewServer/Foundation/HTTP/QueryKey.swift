@@ -1,4 +1,4 @@
-// A parameter of a URL, declared once: how it is read, and what the description of the API says of it.
+// A URL parameter, declared once: its parser and its documentation.
 
 /// The documentation of a parameter.
 package struct QueryEntry: Sendable, Hashable {
@@ -22,16 +22,17 @@ package struct QueryEntry: Sendable, Hashable {
   }
 }
 
-/// A parameter of a URL that gives a `Value`.
+/// A URL parameter that is parsed to a `Value`.
 package struct QueryKey<Value: Sendable>: Sendable {
   package typealias Parse = @Sendable (_ name: String, _ text: String) throws(WordError) -> Value
 
   package private(set) var entry: QueryEntry
-  /// The name, and a shorter one.
+  /// The name, and an optional short form.
   let names: [String]
   let parse: Parse
 
-  /// A parameter that `parse` reads. Without one, `usual` counts; nil means that this depends.
+  /// Creates a parameter that `parse` reads. `usual` is its documented default; nil if the default depends on
+  /// other settings.
   package init(
     _ name: String, or alias: String? = nil, _ schema: JSONSchema, usual: JSONValue? = nil, _ purpose: String,
     parse: @escaping Parse
@@ -41,7 +42,7 @@ package struct QueryKey<Value: Sendable>: Sendable {
     self.parse = parse
   }
 
-  /// The key for URLs in which it may be given several times.
+  /// The key with documentation that allows it several times in a URL.
   package var repeatable: QueryKey {
     var key = self
     key.entry.isRepeatable = true
@@ -76,7 +77,7 @@ extension QueryKey<Double> {
 }
 
 extension QueryKey<Bool> {
-  /// A flag; without a value it is true.
+  /// A flag; a parameter without a value means true.
   package static func flag(_ name: String, usual: Bool = false, _ purpose: String) -> QueryKey {
     QueryKey(name, .boolean, usual: .bool(usual), purpose) { name, text throws(WordError) in
       text.isEmpty ? true : try Words.flag(name, text)
@@ -91,7 +92,7 @@ extension QueryKey<String> {
 }
 
 extension QueryKey where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-  /// One of the raw values of `Value`.
+  /// A choice of the raw values of `Value`.
   package static func choice(_ name: String, usual: Value? = nil, _ purpose: String) -> QueryKey {
     QueryKey(name, .choice(Value.self), usual: usual.map { .string($0.rawValue) }, purpose) {
       name, text throws(WordError) in try Words.word(name, text, as: Value.self)
@@ -100,7 +101,7 @@ extension QueryKey where Value: RawRepresentable & CaseIterable, Value.RawValue 
 }
 
 extension [QueryEntry] {
-  /// The entries of keys.
+  /// Returns the entries of `key`.
   package static func of<each Value: Sendable>(_ key: repeat QueryKey<each Value>) -> [QueryEntry] {
     var entries: [QueryEntry] = []
     for key in repeat each key { entries.append(key.entry) }

@@ -1,11 +1,12 @@
-// The query parameters of a URL, as `QueryMiddleware` leaves them. Each is taken by name, and those left over are rejected.
+// The query parameters of a URL, as `QueryMiddleware` passes them on. Each is taken by name; remaining ones
+// are rejected.
 package import Hummingbird
 
 /// The query parameters of a request.
 package struct QueryWords {
   private var words: [(key: String, value: String)]
 
-  /// - Throws: `Problem` if a parameter is given twice.
+  /// - Throws: `Problem` if a parameter that is not repeatable is given twice.
   package init(_ request: Request) throws(Problem) {
     words = request.uri.queryParameters.map { (key: String($0.key), value: String($0.value)) }
     for (index, word) in words.enumerated()
@@ -28,7 +29,7 @@ package struct QueryWords {
     return try key.parse(name, text)
   }
 
-  /// Takes all parameters of a view, applied over those of `served`, and the JPEG quality.
+  /// Takes all parameters of a view, and the quality, and returns `served` with these changes.
   ///
   /// - Throws: `WordError` for a bad value; `Problem` for any parameter of a locked view.
   package mutating func takeView(over served: ServedView) throws -> ServedView {
@@ -49,7 +50,7 @@ package struct QueryWords {
     return result
   }
 
-  /// Rejects parameters that are left over, by an error that names the valid ones.
+  /// Rejects remaining parameters with an error that names the valid ones.
   package func finish(known: [QueryEntry]) throws(Problem) {
     guard let key = words.first?.key else { return }
     throw .badParameter(

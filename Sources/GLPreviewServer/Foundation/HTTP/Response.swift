@@ -1,4 +1,4 @@
-// What answers are made of: JSON, header fields by name, and bodies as large as pictures.
+// The building blocks of answers: JSON, header fields by name, and bodies with large pictures.
 internal import FoundationEssentials
 package import HTTPTypes
 internal import Hummingbird
@@ -12,14 +12,14 @@ extension Response {
     self.init(status: status, headers: headers, bytes: try encoder.encode(json))
   }
 
-  /// Creates an answer that is an object of these members.
+  /// Creates an answer with a JSON object of these members.
   package init(
     status: HTTPResponse.Status = .ok, headers: HTTPFields = [:], json members: [String: JSONValue]
   ) {
     self.init(status: status, headers: headers, bytes: members.json)
   }
 
-  /// Creates an `application/json` answer, unless `headers` contain another type.
+  /// Creates an `application/json` answer, unless `headers` contain another content type.
   private init(status: HTTPResponse.Status, headers: HTTPFields, bytes: some Sequence<UInt8>) {
     var fields = headers
     if fields[.contentType] == nil { fields[.contentType] = "application/json" }
@@ -29,7 +29,8 @@ extension Response {
 }
 
 extension HTTPFields {
-  /// The first field of a name that the library does not define; nil if there is none. Setting nil removes it.
+  /// The first field with a name that the library does not define; nil if there is none. Setting nil removes
+  /// it.
   package subscript(named name: String) -> String? {
     get { HTTPField.Name(name).flatMap { self[$0] } }
     set {
@@ -39,13 +40,14 @@ extension HTTPFields {
 }
 
 extension Optional where Wrapped == any Channel {
-  /// A write only waits if the event loop knows that the socket is full: it has to see those before it first.
+  /// Waits until the event loop has handled the writes so far. Only then does it know whether the socket is
+  /// full, so that the next write waits.
   package func seesWrites() async throws { try await self?.eventLoop.submit {}.get() }
 }
 
 extension ResponseBody {
-  /// Creates a body that counts against the memory budget, by `lease`, until `channel` has taken all but the last of
-  /// `bytes`.
+  /// Creates a body that counts against the memory budget, by `lease`, until `channel` has accepted all but
+  /// the last part of `bytes`.
   package init(_ bytes: ByteBuffer, holding lease: MemoryLease, on channel: (any Channel)?) {
     self.init(contentLength: bytes.readableBytes) { writer in
       var rest = bytes
@@ -59,6 +61,6 @@ extension ResponseBody {
     }
   }
 
-  /// Larger than most pictures, which need one write.
+  /// The size of a part, in bytes. Most pictures are smaller and need one write.
   private static var partLength: Int { 256 << 10 }
 }

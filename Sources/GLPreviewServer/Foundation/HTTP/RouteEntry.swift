@@ -1,17 +1,17 @@
-// What the description of the API says of a route.
+// The documentation of routes in the description of the API.
 package import HTTPTypes
 
-/// The documentation of a route: what it takes and answers beside the errors that every route of its rule may give.
+/// The documentation of a route: its parameters, body and answers, without the errors that its rule implies.
 package struct RouteEntry: Sendable {
-  /// The name of the operation, which clients that are made from the description give to a function.
+  /// The name of the operation; generated clients use it as a function name.
   let name: String
   let purpose: String
-  /// The path, where it says more than the router's; nil for that.
+  /// The documented path, if it is more specific than the router's; nil for the router's.
   var path: String?
   var query: [QueryEntry]
   var body: RouteBody?
   var answers: [RouteAnswer]
-  /// Its own errors, beside those that its rule implies.
+  /// The errors besides those that its rule implies.
   var problems: [HTTPResponse.Status]
 
   package init(
@@ -23,7 +23,7 @@ package struct RouteEntry: Sendable {
   }
 }
 
-/// The body of a request, by its types.
+/// The body of a request, by content type.
 package struct RouteBody: Sendable {
   let contents: [String: JSONSchema]
   let isRequired: Bool
@@ -42,26 +42,26 @@ package struct RouteBody: Sendable {
 package struct RouteAnswer: Sendable {
   let status: HTTPResponse.Status
   let purpose: String
-  /// The schema of each type.
+  /// The schema of each content type.
   let contents: [String: JSONSchema]
 
   package init(_ status: HTTPResponse.Status, _ purpose: String, _ contents: [String: JSONSchema] = [:]) {
     (self.status, self.purpose, self.contents) = (status, purpose, contents)
   }
 
-  /// JSON.
+  /// A JSON answer.
   package static func json(
     _ schema: JSONSchema, status: HTTPResponse.Status = .ok, _ purpose: String
   ) -> RouteAnswer { RouteAnswer(status, purpose, ["application/json": schema]) }
 
-  /// Bytes of one of these types.
+  /// An answer of one of these content types.
   package static func bytes(_ types: String..., purpose: String) -> RouteAnswer {
     RouteAnswer(.ok, purpose, Dictionary(types.map { ($0, .keywords([:])) }) { $1 })
   }
 
-  /// 204.
+  /// 204 No Content.
   package static func nothing(_ purpose: String) -> RouteAnswer { RouteAnswer(.noContent, purpose) }
 
-  /// 304, for a client that has what it asks for.
+  /// 304, for a client that already has the answer.
   package static let notModified = RouteAnswer(.notModified, "the client has it already")
 }

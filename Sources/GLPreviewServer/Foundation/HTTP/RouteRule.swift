@@ -1,20 +1,24 @@
-// What a route says of itself beside its path, and how routes are added with it.
+// The rules of routes, and the functions that add routes with their rules.
 internal import HTTPTypes
 package import Hummingbird
 package import HummingbirdCore
 internal import Synchronization
 
-/// The rule of a route. By default a request needs a role, has JSON as its body, and has no token in its URL.
+/// The rule of a route. By default, a request needs a role, has a JSON body, and must not have a token in its
+/// URL.
 package struct RouteRule: Sendable {
-  /// The clients that may send a request; nil means role `read` for GET, HEAD and OPTIONS, and `control` for other methods.
+  /// The clients that may send a request; nil means role `read` for GET, HEAD and OPTIONS, and `control` for
+  /// other methods.
   package var access: Access?
-  /// Whether GET accepts a token in the URL. Only URLs of pictures and recordings do, because they get shared.
+  /// Whether GET accepts a token in the URL. Only URLs of pictures, streams and recordings do, because they
+  /// get shared.
   package var takesURLToken = false
-  /// The types of bodies that are accepted beside JSON.
+  /// The content types of bodies that are accepted besides JSON.
   package var bodyTypes: [String] = []
-  /// The parameters of a URL that clients of other programs use. They send further ones, which are left out; nil refuses those.
+  /// The parameters of a URL for clients of other programs. Such clients may send more parameters, which are
+  /// removed. Nil: unknown parameters are rejected.
   package var parameters: Set<String>?
-  /// How this node answers for a camera of another node.
+  /// How this node answers requests for a camera of another node.
   package var ofOtherNodes = Forwarding.request
 
   package init(
@@ -27,15 +31,15 @@ package struct RouteRule: Sendable {
   }
 
   package enum Access: Sendable {
-    /// Anyone: it shows nothing of a camera.
+    /// Anyone, because the answer shows nothing of a camera.
     case everybody
-    /// Anyone, unless the URL has a query: then it may be for a picture.
+    /// Anyone, unless the URL has a query, which may request a picture.
     case everybodyWithoutQuery
     /// Clients with this role or a higher one.
     case role(Role)
   }
 
-  /// The role that a request needs; nil for none, or if its URL decides.
+  /// Returns the role that a request needs; nil if it needs none, or if that depends on its URL.
   package func role(for method: HTTPRequest.Method) -> Role? {
     switch access {
     case .everybody, .everybodyWithoutQuery: nil
@@ -45,13 +49,13 @@ package struct RouteRule: Sendable {
   }
 
   package enum Forwarding: Sendable {
-    /// Each request is forwarded.
+    /// Forwards each request.
     case request
-    /// By one stream for all clients of JPEGs, or of video.
+    /// Answers all clients from one JPEG or video stream from that node.
     case jpegs, video
-    /// By such streams, over a WebSocket.
+    /// Answers from such streams over a WebSocket.
     case socket
-    /// A session here, of one stream.
+    /// Opens a WebRTC session on this node, with one stream from that node.
     case offer
   }
 
@@ -60,24 +64,25 @@ package struct RouteRule: Sendable {
 }
 
 extension HTTPRequest.Method {
-  /// Whether the method may change something.
+  /// Whether requests with this method may change something.
   package var changesSomething: Bool { self != .get && self != .head && self != .options }
 }
 
-/// Adds routes, each with its rule. Middlewares find that in the context.
+/// Adds routes, each with its rule, which middlewares find in the context.
 package struct ServiceRoutes {
   private let group: RouterGroup<ServiceContext>
   package let rules: RouteRules
 
   package typealias Handler = @Sendable (Request, ServiceContext) async throws -> Response
 
-  /// Routes of `router`. The middlewares that are added to it from now on find the rule of a request's route.
+  /// Creates routes of `router`. Middlewares that are added to it from now on find the rule of a request's
+  /// route.
   package init(_ router: Router<ServiceContext>) {
     (rules, group) = (RouteRules(), router.group(""))
     router.add(middleware: RuleMiddleware(rules: rules))
   }
 
-  /// Adds a middleware of the routes that are added later.
+  /// Adds a middleware to the routes that are added later.
   package func add(middleware: any MiddlewareProtocol<Request, Response, ServiceContext>) {
     group.add(middleware: middleware)
   }
@@ -122,7 +127,7 @@ package struct ServiceRoutes {
   }
 }
 
-/// The rules of all routes, by their paths and methods, and what the description of the API says of them.
+/// The rules of all routes, by path and method, and their documentation.
 package final class RouteRules: Sendable {
   fileprivate struct All {
     var byPath: [String: [HTTPRequest.Method: RouteRule]] = [:]
@@ -134,7 +139,7 @@ package final class RouteRules: Sendable {
   var described: [DescribedRoute] { all.withLock { $0.described } }
 }
 
-/// Stores the rule of a request's route in the context.
+/// Stores the rule of the request's route in the context.
 private struct RuleMiddleware: ServiceMiddleware {
   let rules: RouteRules
 

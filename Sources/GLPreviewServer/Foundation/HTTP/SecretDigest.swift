@@ -1,4 +1,4 @@
-// Stands for a secret wherever one is kept or compared.
+// Digests, which replace secrets wherever these are stored or compared.
 internal import Cryptography
 
 /// The SHA-256 of a secret. Comparisons take constant time.
@@ -7,8 +7,8 @@ package struct SecretDigest: Sendable, Hashable {
 
   package init(of secret: String) { bytes = SHA256.sum(of: Array(secret.utf8)) }
 
-  /// A digest of both together, so that one user's name and another's password never match, and colons cause no
-  /// ambiguity.
+  /// Creates a digest of both together, so that one user's name with another's password never matches, and
+  /// colons cause no ambiguity.
   package init(of user: String, password: String) {
     bytes = SHA256.sum(of: SecretDigest(of: user).bytes + SecretDigest(of: password).bytes)
   }

@@ -1,4 +1,4 @@
-// A connection of the HTTP server: the handlers between the socket and Hummingbird, in the order in which requests pass them.
+// A connection of the HTTP server: the handlers between the socket and Hummingbird, in the order of requests.
 internal import Hummingbird
 package import HummingbirdCore
 package import Logging
@@ -7,11 +7,11 @@ internal import NIOHTTP1
 package import NIOHTTPTypes
 internal import NIOHTTPTypesHTTP1
 
-/// Hummingbird's `HTTP1Channel`, with handlers that see requests before their version is lost, and with a decoder that gives
-/// back the bytes after a request to upgrade.
+/// Hummingbird's `HTTP1Channel`, with handlers that see requests while the HTTP version is still known, and
+/// with a decoder that forwards the bytes after an upgrade request.
 package struct ServiceConnection: HTTPChannelHandler {
   package let responder: Responder
-  /// When an idle connection is closed.
+  /// The time after which an idle connection is closed.
   package let idleTimeout: Duration
   /// The service's own handlers, after the codec.
   let handlers: @Sendable () -> [any ChannelHandler]
@@ -23,7 +23,7 @@ package struct ServiceConnection: HTTPChannelHandler {
     (self.responder, self.idleTimeout, self.handlers) = (responder, idleTimeout, handlers)
   }
 
-  /// How much a client may send after a request to upgrade, before that is answered.
+  /// The most bytes that a client may send after an upgrade request before that is answered.
   private static let mostEarlyBytes = 1 << 20
 
   package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<
@@ -53,8 +53,9 @@ package struct ServiceConnection: HTTPChannelHandler {
   }
 }
 
-/// Adds an empty Host to an HTTP/1.1 request that has none; `HostMiddleware` then rejects it (RFC 9112, 3.2). The host of a target in
-/// absolute form replaces the Host (3.2.2). It runs here because the version is not available later.
+/// Adds an empty Host to an HTTP/1.1 request without one; `HostMiddleware` then rejects it (RFC 9112, 3.2).
+/// The host of a request target in absolute form replaces the Host (3.2.2). This runs here because the
+/// version is not available later.
 final class HostFieldHandler: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
@@ -70,7 +71,7 @@ final class HostFieldHandler: ChannelInboundHandler {
     context.fireChannelRead(wrapInboundOut(.head(head)))
   }
 
-  /// `scheme://host/path`; nil for a target that is a path.
+  /// Splits `scheme://host/path`; nil for a target that is a path.
   private static func parts(ofAbsolute target: String) -> (host: String, path: String)? {
     guard !target.hasPrefix("/"), let mark = target.firstRange(of: "://") else { return nil }
     let rest = target[mark.upperBound...]
@@ -80,17 +81,17 @@ final class HostFieldHandler: ChannelInboundHandler {
   }
 }
 
-/// Closes the connection after a request to upgrade that got another answer than 101: the decoder reads nothing after it.
-/// Removes Upgrade from HTTP/1.0 requests, which ask for nothing by it (RFC 9110, 7.8).
+/// Closes the connection after an upgrade request that was not answered with 101, because the decoder reads
+/// nothing after it. Removes Upgrade from HTTP/1.0 requests, where it must be ignored (RFC 9110, 7.8).
 final class UpgradeHandler: ChannelDuplexHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
   typealias OutboundIn = HTTPServerResponsePart
   typealias OutboundOut = HTTPServerResponsePart
 
-  /// Requests that are not fully answered. With pipelining there may be several.
+  /// The number of requests that are not fully answered; with pipelining there may be several.
   private var unanswered = 0
-  /// The answers up to the last one; nil without a request to upgrade.
+  /// The number of answers up to that of the upgrade request; nil if there is none.
   private var answersLeft: Int?
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -120,7 +121,7 @@ final class UpgradeHandler: ChannelDuplexHandler {
 }
 
 extension HTTPRequestHead {
-  /// Whether NIO's decoder takes it for the last request of its connection (llhttp's `upgrade`).
+  /// Whether NIO's decoder treats it as the last request of its connection (llhttp's `upgrade`).
   fileprivate var isDecodedAsUpgrade: Bool {
     method == .CONNECT
       || headers.contains(name: "Upgrade")
@@ -128,17 +129,17 @@ extension HTTPRequestHead {
   }
 }
 
-/// Catches what the HTTP decoder holds, and did not decode.
+/// Receives the bytes that the HTTP decoder holds but did not decode.
 final class EarlyBytes: ChannelInboundHandler, RemovableChannelHandler {
-  // Parts of requests don't follow one to upgrade.
+  // No parts of HTTP requests follow an upgrade request.
   typealias InboundIn = ByteBuffer
 
   private var bytes: ByteBuffer?
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) { bytes = unwrapInboundIn(data) }
 
-  /// Removes the HTTP decoder from a connection after a request to upgrade. Returns the bytes that came after the request; nil
-  /// if there are none. Must be called on the event loop.
+  /// Removes the HTTP decoder from a connection after an upgrade request. Returns the bytes that came after
+  /// the request; nil if there are none. Must be called on the event loop.
   static func take(from channel: any Channel) -> EventLoopFuture<ByteBuffer?> {
     let early = EarlyBytes()
     do {

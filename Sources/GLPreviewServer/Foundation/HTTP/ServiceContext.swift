@@ -1,4 +1,4 @@
-// What is known of a request besides its content, and what all middlewares are.
+// The context of a request, and the protocol of all middlewares.
 package import Hummingbird
 package import Logging
 package import NIOCore
@@ -6,23 +6,24 @@ package import NIOCore
 /// The context of a request: the client, its address and its role.
 package struct ServiceContext: RequestContext {
   package var coreContext: CoreRequestContextStorage
-  /// The connection; nil for requests that came by the broker.
+  /// The connection; nil for requests through NATS.
   package let channel: (any Channel)?
-  /// The client's address without a port; `unix` for a local socket.
+  /// The client's address without a port; `unix` for a Unix socket, `broker` for requests through NATS.
   package let clientAddress: String
-  /// The client as limits count it.
+  /// The client for counting limits.
   package let client: ClientGroup
-  /// When the time for an answer began.
+  /// The time from which the request's time limit counts.
   package var startedAt = CaptureClock.now
-  /// Set by `HostMiddleware`.
+  /// The host name and origin; set by `HostMiddleware`.
   package var site = RequestSite()
   /// The rule of the route.
   package var rule = RouteRule()
   /// The client's role; set by `AccessMiddleware`, nil before it.
   package var role: Role?
-  /// The role of a request that came by the broker; nil for those that prove theirs.
+  /// The role of a request through NATS; nil for HTTP requests, which must authenticate.
   package let grantedRole: Role?
-  /// The right to the answer; set by `AccessMiddleware`, nil where no secret gives it.
+  /// The right to the answer; set by `AccessMiddleware`. Nil if the route needs no role, and for requests
+  /// through NATS.
   package var grant: ClientGrant?
 
   package init(source: ApplicationRequestContextSource) {
@@ -33,7 +34,7 @@ package struct ServiceContext: RequestContext {
     grantedRole = nil
   }
 
-  /// Of a request that has come by the broker.
+  /// Creates the context of a request through NATS.
   package init(granting role: Role, logger: Logger) {
     coreContext = CoreRequestContextStorage(source: BrokerSource(logger: logger))
     (channel, clientAddress, grantedRole) = (nil, "broker", role)
@@ -46,21 +47,22 @@ package struct ServiceContext: RequestContext {
 
   /// The connection, which streams write to directly.
   ///
-  /// - Throws: a `Problem` of status 501 if the request came without one.
+  /// - Throws: a `Problem` with status 501 if the request has no connection.
   package func connection() throws(Problem) -> any Channel {
     guard let channel else { throw Problem(.notImplemented, "this is answered over HTTP only") }
     return channel
   }
 
-  /// Demands a higher role than the method of the request does.
+  /// Requires a higher role than the method of the request does.
   ///
-  /// - Throws: a `Problem` of status 403; 401 if the client has lost its credentials meanwhile.
+  /// - Throws: a `Problem` with status 403; 401 if the client's credentials have been revoked since.
   package func require(_ needed: Role) throws(Problem) {
     guard let role, role.includes(needed) else { throw .needs(needed) }
     try grant?.raise(to: needed)
   }
 
-  /// The time that remains of a request's limit; at least a millisecond, for results that are already available.
+  /// Returns the remaining time of a request's limit; at least a millisecond, for results that are already
+  /// available.
   package func rest(of limit: Duration) -> Duration {
     max(limit - (CaptureClock.now - startedAt), .milliseconds(1))
   }
@@ -70,6 +72,6 @@ package struct ServiceContext: RequestContext {
 }
 
 package protocol ServiceMiddleware: RouterMiddleware where Context == ServiceContext {
-  /// What is behind the middleware: the next one, or the route.
+  /// The next handler: another middleware, or the route.
   typealias Next = (Request, ServiceContext) async throws -> Response
 }

@@ -1,9 +1,9 @@
-// Connections whose clients read slowly, or no more.
+// Connections whose clients read slowly, or no longer.
 internal import NIOCore
 
 extension ChannelHandlerContext {
-  /// Resets a connection whose client reads nothing. A plain close would leave the last data to the kernel, which
-  /// retries for minutes and meanwhile hides the end of the connection; a reset discards it.
+  /// Resets a connection whose client reads nothing. A plain close would leave the last data to the kernel,
+  /// which retries for minutes and meanwhile hides the end of the connection; a reset discards it.
   package func reset() {
     channel.discardUnsent()
     close(promise: nil)
@@ -11,7 +11,8 @@ extension ChannelHandlerContext {
 }
 
 extension Channel {
-  /// Makes it unwritable by any waiting byte, so that a slow connection skips pictures instead of falling behind.
+  /// Makes the channel unwritable while any byte waits, so that a slow connection skips pictures instead of
+  /// falling behind.
   package func keepLittleUnsent(_ unsent: Int = 128 << 10) {
     _ = setOption(.writeBufferWaterMark, value: .init(low: 1, high: 1))
     guard remoteAddress?.ipAddress != nil else { return }
@@ -21,7 +22,8 @@ extension Channel {
     _ = setOption(.tcpOption(.tcp_nodelay), value: 1)
   }
 
-  /// Resets a connection whose client may not read on: what the kernel has not sent yet is discarded.
+  /// Resets a connection whose client may have stopped reading: data that the kernel has not sent yet is
+  /// discarded.
   package func reset() {
     discardUnsent()
     close(promise: nil)
@@ -33,7 +35,7 @@ extension Channel {
   }
 }
 
-/// For SO_LINGER; NIO and the system both declare `linger`.
+/// The value of SO_LINGER; NIO and the system both declare `linger`.
 private struct Linger {
   let isOn: CInt
   let seconds: CInt

@@ -10,7 +10,7 @@ package struct WebFile: Sendable {
   let mediaType: String
   /// The file's bytes, shared by all answers.
   let content: ByteBuffer
-  /// A hash of its bytes, in quotation marks.
+  /// A hash of the bytes, in quotation marks.
   let entityTag: String
 
   /// The dashboard's files: the page at `/`, and the files that it loads.
@@ -44,13 +44,13 @@ package struct WebFile: Sendable {
     entityTag = unsafe "\"\(String(WebFile.fingerprint(bytes), radix: 16))\""
   }
 
-  /// FNV-1a. It distinguishes versions, but is not cryptographic.
+  /// Returns the FNV-1a hash. It distinguishes versions, but is not cryptographic.
   private static func fingerprint(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     unsafe bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
   }
 
-  /// 304 if the browser has this version, otherwise the file. Browsers revalidate each time, so a new binary takes
-  /// effect at once.
+  /// Returns 304 if the browser has this version, otherwise the file. Browsers revalidate each time, so that
+  /// a new binary takes effect at once.
   package func response(to request: Request) -> Response {
     var fields = HTTPFields()
     fields[.eTag] = entityTag

@@ -1,4 +1,5 @@
-// WebSockets (RFC 6455): a request becomes a connection that carries messages both ways, past the HTTP codec.
+// WebSockets (RFC 6455): upgrades a request to a connection that carries messages both ways, without the HTTP
+// codec.
 internal import Cryptography
 internal import FoundationEssentials
 internal import HTTPTypes
@@ -10,7 +11,7 @@ internal import ServiceLifecycle
 
 /// The server's side of a WebSocket.
 package struct WebSocket: Sendable {
-  /// The texts that the client sends; ends with the connection.
+  /// The texts that the client sends; ends when the connection closes.
   package let messages: AsyncStream<String>
   private let channel: any Channel
   private let handler: NIOLoopBound<WebSocketHandler>
@@ -19,13 +20,13 @@ package struct WebSocket: Sendable {
   static let longestMessage = 64 << 10
   /// The most messages of a client that may wait; one more closes the connection.
   static let mostMessages = 64
-  /// How often the service pings: routers keep the connection open, and a client that is gone is noticed.
+  /// The interval of pings, which keep the connection open in routers and detect a client that is gone.
   private static let pingsEvery = Duration.seconds(20)
 
-  /// The answer that turns the connection of `request` into a WebSocket. It is open until `serve` returns. The connection of
-  /// a client that reads nothing for `stalledAfter` is closed.
+  /// Returns the answer that turns the connection of `request` into a WebSocket. The WebSocket is open until
+  /// `serve` returns. If the client reads nothing for `stalledAfter`, its connection is reset.
   ///
-  /// - Throws: `Problem` 400 or 426 if the request asks for no WebSocket.
+  /// - Throws: `Problem` 400 or 426 if the request is not a valid WebSocket request.
   package static func response(
     to request: Request, _ context: ServiceContext, cutOffAfter stalledAfter: Duration,
     onCutOff: @escaping @Sendable () -> Void, serve: @escaping @Sendable (WebSocket) async -> Void
@@ -45,7 +46,7 @@ package struct WebSocket: Sendable {
     fields[named: "Upgrade"] = "websocket"
     fields[named: "Sec-WebSocket-Accept"] = try accept(key)
     let body = ResponseBody { _ in
-      // The head of the answer is written: what follows are frames.
+      // The head of the answer has been written; frames follow.
       let socket = try await begun(on: channel, stalledAfter, onCutOff)
       await withGracefulShutdownHandler {
         await withTaskGroup { group in
@@ -61,21 +62,21 @@ package struct WebSocket: Sendable {
     return Response(status: .switchingProtocols, headers: fields, body: body)
   }
 
-  /// 426, which names the protocol and its version (RFC 9110, 15.5.22; RFC 6455, 4.4).
+  /// Returns 426 with the protocol and its version (RFC 9110, 15.5.22; RFC 6455, 4.4).
   private static func upgradeRequired(_ detail: String) -> Problem {
     Problem(
       .upgradeRequired, detail,
       headers: ["Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"])
   }
 
-  /// RFC 6455, 4.2.2: what proves that the request was understood.
+  /// Returns the proof that the server understood the request (RFC 6455, 4.2.2).
   static func accept(_ key: String) throws(CryptographyError) -> String {
     let text = key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
     return try Data(HashFunction.sha1.hash(of: Array(text.utf8))).base64EncodedString()
   }
 
-  /// Takes the connection's bytes away from the HTTP codec, with those that it holds already: a client may send its first
-  /// frames without waiting for the answer.
+  /// Takes the connection's bytes over from the HTTP codec, including those that it already holds: a client
+  /// may send its first frames without waiting for the answer.
   private static func begun(
     on channel: any Channel, _ stalledAfter: Duration, _ onCutOff: @escaping @Sendable () -> Void
   ) async throws -> WebSocket {
@@ -85,7 +86,7 @@ package struct WebSocket: Sendable {
       EarlyBytes.take(from: channel).flatMapThrowing { early in
         let handler = WebSocketHandler(sender, on: channel.eventLoop, stalledAfter, onCutOff)
         let pipeline = channel.pipeline.syncOperations
-        // The codec's half that is nearest to the socket.
+        // The codec's handler nearest to the socket.
         let http = try pipeline.handler(type: HTTPResponseEncoder.self)
         try pipeline.addHandlers(handlers(before: handler), position: .before(http))
         if let early {
@@ -105,7 +106,7 @@ package struct WebSocket: Sendable {
     AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(mostMessages))
   }
 
-  /// What a client's bytes go through, from the socket to `handler`, the last of them.
+  /// Returns the handlers of a client's bytes, from the socket to `handler`, the last of them.
   static func handlers(before handler: WebSocketHandler) -> [any ChannelHandler] {
     [
       ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: longestMessage)),
@@ -117,18 +118,19 @@ package struct WebSocket: Sendable {
 
   /// Sends a text; returns once the kernel has it.
   ///
-  /// - Throws: `ChannelError` where the connection is closed.
+  /// - Throws: `ChannelError` if the connection is closed.
   package func send(_ text: String) async throws { try await send(.text, ByteBuffer(string: text)) }
 
   /// Sends bytes; returns once the kernel has them.
   package func send(_ bytes: ByteBuffer) async throws { try await send(.binary, bytes) }
 
-  /// Says why, and begins to close the connection. Nothing is sent after it.
+  /// Sends a close frame with `code`, and begins to close the connection. Nothing can be sent after it.
   package func end(_ code: UInt16) {
     channel.eventLoop.execute { [handler] in handler.value.end(code) }
   }
 
-  /// Says why, unless that was said already, and closes the connection once the kernel has all that was sent.
+  /// Sends a close frame, unless one was sent, and returns once the connection is closed. The kernel gets all
+  /// data that was sent before.
   func close(_ code: UInt16) async {
     end(code)
     try? await channel.closeFuture.get()
@@ -145,7 +147,7 @@ package struct WebSocket: Sendable {
 }
 
 extension Request {
-  /// Whether it asks for a WebSocket in place of an answer.
+  /// Whether the request asks for an upgrade to a WebSocket.
   package var asksForWebSocket: Bool {
     func has(_ word: String, in field: String?) -> Bool {
       (field ?? "").split(separator: ",").contains { $0.lowercased().trimmed == word }
@@ -154,9 +156,10 @@ extension Request {
   }
 }
 
-/// Stands between the HTTP codec, which sees nothing of a WebSocket, and the socket.
+/// The handler between the socket and the HTTP codec, which sees nothing of a WebSocket.
 ///
-/// A client that does not read is not read either while an answer to it waits, so that what it sends stays with it.
+/// While a pong or close frame for a client waits, nothing is read from that client, so that its data waits
+/// on its side.
 final class WebSocketHandler: ChannelDuplexHandler {
   typealias InboundIn = WebSocketFrame
   typealias OutboundIn = ByteBuffer
@@ -167,13 +170,13 @@ final class WebSocketHandler: ChannelDuplexHandler {
   private let loop: any EventLoop
   private var context: ChannelHandlerContext?
   private var isClosing = false
-  /// Frames that the kernel has not taken yet.
+  /// The number of frames that the kernel has not accepted yet.
   private var unwritten = 0
-  /// Ends a connection of which nothing is taken for too long.
+  /// Resets a connection whose client reads nothing for too long.
   private var cut: Scheduled<Void>?
-  /// Whether a pong or a close waits for the kernel.
+  /// Whether a pong or a close frame waits for the kernel.
   private var isAnswering = false
-  /// The newest ping that came meanwhile: it alone must be answered (RFC 6455, 5.5.3).
+  /// The newest ping that came meanwhile: only that one must be answered (RFC 6455, 5.5.3).
   private var unanswered: ByteBuffer?
   private var wantsRead = false
 
@@ -201,7 +204,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let frame = unwrapInboundIn(data)
     guard !isClosing else { return }
-    // A client masks what it sends (RFC 6455, 5.1), and no extension was agreed on (5.2).
+    // A client must mask its frames (RFC 6455, 5.1), and no extension was negotiated (5.2).
     guard frame.maskKey != nil, !frame.rsv1, !frame.rsv2, !frame.rsv3 else { return end(1002) }
     let payload = frame.unmaskedData
     switch frame.opcode {
@@ -227,7 +230,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    // The client sends no more.
+    // The client has closed its sending half.
     if case ChannelEvent.inputClosed = event { return context.close(promise: nil) }
     context.fireUserInboundEventTriggered(event)
   }
@@ -237,7 +240,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     context.read()
   }
 
-  /// Says why, closes the connection and ends the messages.
+  /// Sends a close frame with `code`, closes the connection and ends the messages.
   func end(_ code: UInt16) {
     guard !isClosing, let context else { return }
     isAnswering = true
@@ -248,7 +251,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     isSent.whenComplete { _ in bound.value.close(promise: nil) }
   }
 
-  /// Answers a ping, after the answer before it.
+  /// Answers a ping once the previous answer is written.
   private func answer(_ ping: ByteBuffer) {
     guard !isAnswering else { return unanswered = ping }
     isAnswering = true
@@ -270,7 +273,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
   // MARK: To the client
 
-  /// Writes a frame; the result comes once the kernel has it.
+  /// Writes a frame; the result comes once the kernel has accepted it.
   func write(_ opcode: WebSocketOpcode, _ payload: ByteBuffer) -> EventLoopFuture<Void> {
     guard let context, context.channel.isActive, !isClosing else {
       return loop.makeFailedFuture(ChannelError.ioOnClosedChannel)
@@ -280,7 +283,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     let bound = NIOLoopBound(self, eventLoop: loop)
     written.futureResult.whenComplete { _ in bound.value.wrote() }
     context.writeAndFlush(NIOAny(Self.frame(opcode, payload)), promise: written)
-    // Most frames are taken at once.
+    // The kernel accepts most frames at once.
     if cut == nil { waitForClient() }
     return written.futureResult
   }
@@ -290,7 +293,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     waitForClient()
   }
 
-  /// Begins to wait anew for the client to take what is written, if there is something.
+  /// Restarts the timeout for the client to read, if anything is unwritten.
   private func waitForClient() {
     cut?.cancel()
     cut = nil
@@ -302,7 +305,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     }
   }
 
-  /// A whole message in one frame, not masked (RFC 6455, 5.2).
+  /// Encodes a whole message as one unmasked frame (RFC 6455, 5.2).
   private static func frame(_ opcode: WebSocketOpcode, _ payload: ByteBuffer) -> ByteBuffer {
     var buffer = ByteBuffer()
     buffer.reserveCapacity(10 + payload.readableBytes)

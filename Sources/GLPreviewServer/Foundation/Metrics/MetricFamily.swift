@@ -23,13 +23,13 @@ package struct MetricFamily: Sendable {
     }
   }
 
-  /// In lower snake case with the unit as suffix; counters end in `_total`.
+  /// The name in lower snake case with the unit as suffix; counters end in `_total`.
   let name: String
   let kind: Kind
   let samples: [Sample]
   private let help: String
 
-  /// Without a `help`, the table has it.
+  /// Creates a family. Without `help`, the text is taken from the table.
   package init(_ name: String, _ kind: Kind, _ samples: [Sample], help: String? = nil) {
     (self.name, self.kind, self.samples) = (name, kind, samples)
     self.help = help ?? Self.help[name] ?? name
@@ -40,7 +40,7 @@ package struct MetricFamily: Sendable {
     self.init(name, kind, [Sample(value: value)], help: help)
   }
 
-  /// The text of `families`, which have different names, sorted by name.
+  /// Returns the text of `families`, sorted by name. Their names must be unique.
   package static func text(of families: [MetricFamily]) -> String {
     var text = ""
     for family in families.sorted(by: { $0.name < $1.name }) where !family.samples.isEmpty {
@@ -61,7 +61,7 @@ package struct MetricFamily: Sendable {
     }
   }
 
-  /// A number in the text format.
+  /// Formats a number.
   static func text(of value: Double) -> String {
     guard value.isFinite else { return value.isNaN ? "NaN" : value > 0 ? "+Inf" : "-Inf" }
     if let whole = Int(exactly: value), whole.magnitude < 1 << 53 { return "\(whole)" }

@@ -1,4 +1,4 @@
-// Metrics of this process, with the names that all Prometheus clients use.
+// Metrics of this process, with the names that Prometheus clients commonly use.
 internal import FoundationEssentials
 internal import Glibc
 
@@ -7,7 +7,7 @@ package enum ProcessMetrics {
   package static var families: [MetricFamily] {
     var families = [MetricFamily("process_max_fds", value: Double(sysconf(CInt(_SC_OPEN_MAX))))]
     if let files = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
-      // One of them is the directory being read.
+      // One entry is the directory being read.
       families.append(MetricFamily("process_open_fds", value: Double(max(files.count - 1, 0))))
     }
     guard let fields = statistics() else { return families }
@@ -23,13 +23,15 @@ package enum ProcessMetrics {
   /// The resident memory of the process, including code; nil if the system does not provide it.
   static var residentBytes: Int? { statistics().map { Int($0[21] * pageSize) } }
 
-  /// The resident memory that is mapped from files, such as code, or shared; nil if the system does not provide it.
+  /// The resident memory that is mapped from files, such as code, or shared; nil if the system does not
+  /// provide it.
   static var sharedBytes: Int? {
     let fields = SystemFiles.line("/proc/self/statm")?.split(separator: " ") ?? []
     return fields.count > 2 ? Int(fields[2]).map { $0 * Int(pageSize) } : nil
   }
 
-  /// The fields of proc_pid_stat(5) from the third on. The second field, the name, may contain any character.
+  /// Returns the fields of proc_pid_stat(5) from the third on. The second field, the name, may contain any
+  /// character.
   static func statistics() -> [Double]? {
     guard let text = FileManager.default.contents(atPath: "/proc/self/stat"),
       let end = text.lastIndex(of: UInt8(ascii: ")"))
@@ -41,7 +43,7 @@ package enum ProcessMetrics {
 
   private static let pageSize = Double(sysconf(CInt(_SC_PAGESIZE)))
 
-  /// The boot time since 1970, computed once, so that start times do not change with the clock.
+  /// The boot time in seconds since 1970, computed once, so that start times do not change with the clock.
   private static let boot: Double = {
     let uptime = SystemFiles.line("/proc/uptime")?.split(separator: " ").first.flatMap { Double($0) }
     return WallTime.now.secondsSinceEpoch - (uptime ?? 0)

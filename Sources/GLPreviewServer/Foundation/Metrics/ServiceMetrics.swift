@@ -1,4 +1,4 @@
-// What a service counts and measures. `MetricFamily` has the text of each metric.
+// The counters and timers of a service. `MetricFamily` has the help text of each metric.
 internal import Synchronization
 
 /// A stage between camera and client, as `glpreview_stage_seconds` measures it.
@@ -20,11 +20,11 @@ package final class ServiceMetrics: Sendable {
   /// The result of writing a file or sending a message.
   package enum Outcome: String, Sendable { case done, failed, dropped }
 
-  /// The result of a request that was forwarded to a peer. `refused` is an answer of 400 to 499.
+  /// The result of a request that was forwarded to a peer. `refused` means status 400 to 499.
   package enum ForwardResult: String, Sendable, CaseIterable { case done, refused, failed, timeout }
 
-  /// The result of a program's request by the broker. `large` is an answer that is too large for a message, `dropped` a
-  /// request that waited too long.
+  /// The result of a program's request through NATS. `large` means that the answer does not fit into a
+  /// message, `dropped` that the request waited too long.
   package enum AnswerResult: String, Sendable { case done, refused, failed, large, dropped }
 
   package enum Event: Sendable, Hashable {
@@ -44,13 +44,13 @@ package final class ServiceMetrics: Sendable {
     case webhookRetry
     case forwarded(ForwardResult)
     case answered(AnswerResult)
-    /// An event to or of other nodes by the broker.
+    /// An event exchanged with other nodes through NATS.
     case relayed(Outcome)
-    /// An event of a peer.
+    /// An event received from a peer.
     case heard(Outcome)
     /// A message to the MQTT server.
     case mqtt(Outcome)
-    /// A snapshot that was asked for by MQTT.
+    /// A snapshot requested by MQTT.
     case mqttCommand(Outcome)
 
     fileprivate var name: String {
@@ -100,7 +100,7 @@ package final class ServiceMetrics: Sendable {
   private let stages: [ServiceStage: Histogram]
 
   package init() {
-    // The others are shown once they happen.
+    // The other counters appear with their first event.
     let shown: [Event] = SnapshotResult.allCases.map { .snapshot($0) } + [.removedFile, .webhookRetry]
     events = Mutex(Dictionary(uniqueKeysWithValues: shown.map { ($0, 0) }))
     stages = Dictionary(uniqueKeysWithValues: ServiceStage.allCases.map { ($0, Histogram()) })
@@ -150,12 +150,13 @@ package final class ServiceMetrics: Sendable {
 /// The durations of one stage, in seconds.
 private final class Histogram: Sendable {
   private struct State {
-    /// The number of durations up to each bound and above the previous one; the last counts those above all bounds.
+    /// The number of durations up to each bound and above the previous one; the last one counts those above
+    /// all bounds.
     var counts: [Int]
     var sum = 0.0
   }
 
-  /// A stage of a picture takes one to ten milliseconds, a request up to ten seconds.
+  /// The bounds in seconds. A stage of a picture takes one to ten milliseconds, a request up to ten seconds.
   private static let bounds = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
   ]
@@ -171,7 +172,7 @@ private final class Histogram: Sendable {
     }
   }
 
-  /// The samples with `labels`. Buckets are cumulative, as Prometheus requires.
+  /// Returns the samples with `labels`. Buckets are cumulative, as Prometheus requires.
   func samples(_ labels: [MetricFamily.Label]) -> [MetricFamily.Sample] {
     let (counts, sum) = state.withLock { ($0.counts, $0.sum) }
     var total = 0

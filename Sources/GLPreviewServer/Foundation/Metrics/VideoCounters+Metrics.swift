@@ -1,4 +1,4 @@
-// What encoders have done, as metrics.
+// The counters of video encoders as metrics.
 internal import Synchronization
 
 extension VideoCounters {

@@ -1,8 +1,9 @@
-// The process's file descriptors: the standard streams have theirs, and all connections find one.
+// The process's file descriptors: keeps those of the standard streams occupied, and provides enough for all
+// connections.
 internal import Glibc
 
-/// The process's limit of open files, RLIMIT_NOFILE. Running out of descriptors does more than block new connections:
-/// libdispatch, which inspects its threads through /proc, then aborts the process.
+/// The process's limit of open files, RLIMIT_NOFILE. Running out of descriptors does more than block new
+/// connections: libdispatch, which inspects its threads through /proc, then aborts the process.
 package struct OpenFileLimit: Sendable, Hashable {
   /// The current limit.
   let soft: UInt64
@@ -12,17 +13,19 @@ package struct OpenFileLimit: Sendable, Hashable {
   /// Descriptors reserved for everything else: cameras, drivers, files, event loops.
   private static let reserve: UInt64 = 256
 
-  /// The limit needed for this many connections, at most the hard limit.
+  /// Returns the limit needed for this many connections, at most the hard limit.
   func wanted(for connections: Int) -> UInt64 {
     min(hard, max(soft, UInt64(max(connections, 0)) + Self.reserve))
   }
 
-  /// The connections that fit under a limit of `count` files; at least half of a small limit.
+  /// Returns the number of connections that fit under a limit of `count` files; at least half of a small
+  /// limit.
   static func room(in count: UInt64) -> Int {
     Int(clamping: count > 2 * reserve ? count - reserve : count / 2)
   }
 
-  /// Raises the process's limit as far as the system allows, and returns how many of `connections` are possible.
+  /// Raises the process's limit as far as the system allows, and returns how many of `connections` are
+  /// possible.
   package static func makeRoom(for connections: Int) -> Int {
     let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     var limit = rlimit()
@@ -37,8 +40,8 @@ package struct OpenFileLimit: Sendable, Hashable {
   }
 }
 
-/// The standard streams' descriptors, 0 to 2. If the parent process has closed one, the next opened file or socket would
-/// get its number, and messages for the user would be written into it.
+/// The standard streams' descriptors, 0 to 2. If the parent process has closed one, the next opened file or
+/// socket would get its number, and messages for the user would be written into it.
 package enum StandardDescriptors {
   /// Opens `/dev/null` for each closed one. Must be called before anything else is opened.
   package static func fillGaps() {

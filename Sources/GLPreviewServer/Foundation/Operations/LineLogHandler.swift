@@ -2,14 +2,14 @@
 internal import Glibc
 package import Logging
 
-/// A log format. Both have one line per event, on standard error.
+/// A log format. Both write one line per event to standard error.
 package enum LogFormat: String, Sendable, Hashable, CaseIterable {
   /// `2026-01-31T12:00:00.000Z info glpreview: camera state changed camera=door state=live`
   case text
   /// A flat JSON object with `time`, `level`, `message`, `label` and the event's fields.
   case json
 
-  /// Creates a logger that writes to standard error, from this level on.
+  /// Creates a logger that writes events of this level and above to standard error.
   package func logger(level: Logger.Level) -> Logger {
     let throttle = LogThrottle()
     return Logger(label: "glpreview") { label in
@@ -31,8 +31,8 @@ struct LineLogHandler: LogHandler {
   private let now: @Sendable () -> WallTime
   private let write: @Sendable (String) -> Void
 
-  /// A handler that by default writes to standard error and uses the system clock. All handlers of a service share a
-  /// `throttle`; without one, everything is written.
+  /// Creates a handler that by default writes to standard error and uses the system clock. All handlers of a
+  /// service share a `throttle`; without one, everything is written.
   init(
     label: String, format: LogFormat, throttle: LogThrottle? = nil,
     now: @escaping @Sendable () -> WallTime = { .now },
@@ -65,7 +65,7 @@ struct LineLogHandler: LogHandler {
 
   private func write(_ event: LogEvent, _ more: Logger.Metadata) {
     let time = now().description
-    // Addresses in messages may contain secrets, so all values are redacted.
+    // URLs in messages may contain secrets, so all values are redacted.
     let known = fields(of: event, more).map { ($0.key, Redaction.message($0.value)) }
     let message = Redaction.message(event.message.description)
     switch format {
@@ -74,10 +74,10 @@ struct LineLogHandler: LogHandler {
     }
   }
 
-  // MARK: What is known
+  // MARK: Fields
 
-  /// The fields besides the message, flattened and sorted by key: `camera.name` for a name inside a camera. Empty ones, such as
-  /// the reason of a camera that works, say nothing and are left out.
+  /// Returns the fields besides the message, flattened and sorted by key: `camera.name` for a name inside a
+  /// camera. Fields with an empty value, such as the error of a working camera, are omitted.
   private func fields(of event: LogEvent, _ more: Logger.Metadata) -> [(key: String, value: String)] {
     var all = metadata
     if let provided = metadataProvider?.get() { all.merge(provided) { $1 } }
@@ -121,7 +121,7 @@ struct LineLogHandler: LogHandler {
     let own = [
       ("time", time), ("level", "\(event.level)"), ("message", message), ("label", label),
     ]
-    // Each key of a JSON object must be unique.
+    // The keys of a JSON object must be unique.
     let reserved = Set(own.map(\.0))
     var seen = reserved
     var pairs = own
@@ -138,7 +138,7 @@ struct LineLogHandler: LogHandler {
     while !rest.isEmpty {
       let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }
-      // Nobody reads the log; the service continues without it.
+      // If no one reads the log, the service continues without it.
       guard count > 0 else { return }
       rest = rest.dropFirst(count)
     }

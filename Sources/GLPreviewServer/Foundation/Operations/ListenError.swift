@@ -23,7 +23,7 @@ package struct ListenError: Error, CustomStringConvertible {
     description = "\(address): \(reason)"
   }
 
-  /// The reason for an `errno` of `socket` or `bind`.
+  /// Returns the reason for an `errno` of `socket` or `bind`.
   private static func reason(_ number: Int32, _ address: ListenAddress) -> String? {
     switch number {
     case EADDRINUSE: "the address is in use"

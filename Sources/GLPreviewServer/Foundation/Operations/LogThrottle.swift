@@ -1,8 +1,9 @@
-// Limits how often the same message is logged, so that clients can't flood the log. Suppressed lines are counted.
+// Limits how often the same message is logged, so that clients can't flood the log. Suppressed lines are
+// counted.
 internal import Logging
 internal import Synchronization
 
-/// Counts lines by level and message; fields do not matter.
+/// Counts lines by level and message; fields are ignored.
 final class LogThrottle: Sendable {
   private struct Message: Hashable {
     let level: Logger.Level
@@ -28,7 +29,8 @@ final class LogThrottle: Sendable {
   private let now: @Sendable () -> CaptureInstant
   private let state = Mutex((buckets: [Message: Bucket](), nextSweep: CaptureInstant.start))
 
-  /// Logs `burst` lines of one message without limit, and then `linesPerSecond`; distinguishes `capacity` messages.
+  /// Logs `burst` lines of one message without a limit, and then `linesPerSecond`; tracks up to `capacity`
+  /// messages.
   init(
     burst: Int = 200, linesPerSecond: Double = 2, capacity: Int = 1024,
     now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }
@@ -39,8 +41,8 @@ final class LogThrottle: Sendable {
     self.now = now
   }
 
-  /// Whether to log a line, the number of lines suppressed before it, and counts of other messages that can be
-  /// reported now.
+  /// Returns whether to log a line, the number of lines suppressed before it, and the counts of other
+  /// messages that can be reported now.
   func admits(_ level: Logger.Level, _ text: String) -> (isWritten: Bool, suppressed: Int, rest: [Rest]) {
     let time = now()
     let message = Message(level: level, text: text)
@@ -61,7 +63,7 @@ final class LogThrottle: Sendable {
     }
   }
 
-  /// Forgets messages that are no longer logged, periodically.
+  /// Forgets messages that are no longer logged: every ten seconds, or when there are too many.
   private func sweep(
     _ state: inout (buckets: [Message: Bucket], nextSweep: CaptureInstant), at time: CaptureInstant
   ) -> [Rest] {

@@ -1,4 +1,5 @@
-// The arguments that `ps` shows to every user. Secrets in them are overwritten as soon as they have been read.
+// The process's arguments, which `ps` shows to every user. Secrets in them are overwritten as soon as they
+// have been read.
 internal import FoundationEssentials
 
 /// The arguments of this process, as the kernel shows them in `/proc/PID/cmdline`.
@@ -6,7 +7,7 @@ package enum ProcessArguments {
   /// Options whose whole values are secret.
   private static let secretOptions: Set<String> = ["--token", "--user", "--header"]
 
-  /// `arguments` with secrets removed, as other users may see them.
+  /// Returns `arguments` with secrets replaced, as other users may see them.
   static func shown(_ arguments: [String]) -> [String] {
     zip([""] + arguments, arguments).map { previous, argument in
       if secretOptions.contains(previous) { return "***" }
@@ -18,11 +19,11 @@ package enum ProcessArguments {
     }
   }
 
-  /// Overwrites the secrets in this process's arguments. `CommandLine.arguments` must have been read before; it keeps
-  /// them.
+  /// Overwrites the secrets in this process's arguments. `CommandLine.arguments` must have been read before;
+  /// it keeps its copy of them.
   ///
-  /// Secrets are visible between the start of the process and this call, so prefer the environment or a file to
-  /// `--token` and `--user`.
+  /// Secrets are visible between the start of the process and this call, so prefer the environment or a file
+  /// to `--token` and `--user`.
   package static func hideSecrets() {
     guard let place = unsafe place(),
       let bytes = FileManager.default.contents(atPath: "/proc/self/cmdline").map({ [UInt8]($0) }),
@@ -31,7 +32,7 @@ package enum ProcessArguments {
     let arguments = bytes.split(separator: 0, omittingEmptySubsequences: false)
     let shown = shown(arguments.map { String(decoding: $0, as: UTF8.self) })
     for (argument, text) in zip(arguments, shown) where !argument.elementsEqual(text.utf8) {
-      // Not longer than before: the next argument follows directly.
+      // The text must not be longer than before, because the next argument follows directly.
       let padded = Array(text.utf8.prefix(argument.count))
       for index in argument.indices {
         let offset = index - argument.startIndex
@@ -40,7 +41,8 @@ package enum ProcessArguments {
     }
   }
 
-  /// The memory that the kernel reads them from (proc(5): `arg_start` and `arg_end` of `/proc/PID/stat`).
+  /// Returns the memory from which the kernel reads the arguments (proc(5): `arg_start` and `arg_end` of
+  /// `/proc/PID/stat`).
   @unsafe private static func place() -> UnsafeMutableBufferPointer<UInt8>? {
     guard let fields = ProcessMetrics.statistics(), fields.count > 46, let start = UInt(exactly: fields[45]),
       let end = UInt(exactly: fields[46]), start > 0, end > start

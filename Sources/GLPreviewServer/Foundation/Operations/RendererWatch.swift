@@ -1,20 +1,20 @@
-// Opens the renderer when the service starts, and retries while it fails.
+// Opens the renderer when the service starts, and retries if that fails.
 package import Logging
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// Monitors the renderer. It is opened in the background, so that the server can start meanwhile.
+/// Monitors the renderer. It is opened in the background, so that the server can start in the meantime.
 package final class RendererWatch: Service {
   package enum State: Sendable {
-    /// It is being opened for the first time.
+    /// The renderer is being opened for the first time.
     case opening
-    /// Nothing that is served has to be drawn, so no driver is loaded, which would take tens of megabytes.
+    /// Nothing has to be drawn, so that no driver is loaded, which would take tens of megabytes.
     case notNeeded
     case works(GPUDevice)
-    /// It can't be opened, or is not allowed by the configuration. All pictures are refused.
+    /// The renderer can't be opened, or the configuration does not allow it. All pictures are refused.
     case fails(String)
 
-    /// Why pictures can't be rendered; nil if they can.
+    /// The reason why pictures can't be rendered; nil if they can.
     package var failure: String? {
       switch self {
       case .opening: "the renderer is being opened"
@@ -23,7 +23,7 @@ package final class RendererWatch: Service {
       }
     }
 
-    /// The problem; nil while the renderer is being opened for the first time.
+    /// The reason for a failure; nil while the renderer is being opened for the first time.
     package var problem: String? { if case .fails(let reason) = self { reason } else { nil } }
 
     package var device: GPUDevice? { if case .works(let device) = self { device } else { nil } }
@@ -36,11 +36,12 @@ package final class RendererWatch: Service {
   private let onChange: @Sendable (State) -> Void
   private let now = Mutex(State.opening)
 
-  /// The interval for checking a working renderer. If its context was lost, it may have failed to reopen.
+  /// The interval at which a working renderer is checked. After the loss of its context, it may have failed
+  /// to reopen.
   private static let looksEvery = Duration.seconds(5)
 
-  /// `device` opens the renderer if necessary, as soon as `isNeeded`. `onChange` is called when it starts or stops
-  /// working.
+  /// `device` opens the renderer if necessary; it is called once `isNeeded` returns true, or at once if
+  /// hardware is required. `onChange` is called when the renderer starts or stops working.
   package init(
     requiresHardware: Bool, logger: Logger, device: @escaping @Sendable () async throws -> GPUDevice,
     isNeeded: @escaping @Sendable () -> Bool, onChange: @escaping @Sendable (State) -> Void
@@ -110,7 +111,7 @@ package final class RendererWatch: Service {
   }
 }
 
-/// The error for a software renderer where hardware is required.
+/// The error for a software renderer if hardware is required.
 package struct SoftwareRendererRefused: Error, CustomStringConvertible {
   package let device: GPUDevice
 

@@ -4,15 +4,15 @@ internal import FoundationEssentials
 internal import Glibc
 internal import ServiceLifecycle
 
-/// The supervisor that started the service. Without one, nothing is sent.
+/// The supervisor that started the service. Without one, no message is sent.
 package struct SystemdNotifier: Sendable, Hashable {
-  /// A path, or `@` and an abstract socket name; nil without a supervisor.
+  /// The path of a socket, or `@` and the name of an abstract one; nil without a supervisor.
   private let address: String?
-  /// How often to notify the watchdog: twice per timeout; nil if there is no watchdog.
+  /// The interval of watchdog notifications, half of the watchdog's timeout; nil if there is no watchdog.
   let watchdogInterval: Duration?
 
-  /// Reads `NOTIFY_SOCKET`, and `WATCHDOG_USEC` if `WATCHDOG_PID` is this process or not set, by default from the
-  /// process's own environment.
+  /// Reads `NOTIFY_SOCKET`, and `WATCHDOG_USEC` if `WATCHDOG_PID` is this process or not set, by default from
+  /// the process's own environment.
   package init(environment: [String: String]? = nil) {
     let environment = environment ?? ProcessInfo.processInfo.environment
     let address = environment["NOTIFY_SOCKET"]
@@ -22,10 +22,10 @@ package struct SystemdNotifier: Sendable, Hashable {
     watchdogInterval = isMine && time > 1 && self.address != nil ? .microseconds(time / 2) : nil
   }
 
-  /// The service is ready; also after a reload.
+  /// Reports that the service is ready; also after a reload.
   @discardableResult package func ready() -> Bool { send("READY=1") }
 
-  /// The service is reloading its configuration; `ready()` ends that.
+  /// Reports that the service is reloading its configuration; `ready()` reports the end.
   @discardableResult package func reloading() -> Bool {
     send("RELOADING=1\nMONOTONIC_USEC=\(Int64(CaptureClock.now.sinceStart / .microseconds(1)))")
   }
@@ -34,7 +34,8 @@ package struct SystemdNotifier: Sendable, Hashable {
 
   @discardableResult func alive() -> Bool { send("WATCHDOG=1") }
 
-  /// Whether the message was delivered. The timeout is a second, because a service must not wait for its supervisor.
+  /// Sends a message, and returns whether it was delivered. The timeout is a second, because a service must
+  /// not wait for its supervisor.
   private func send(_ message: String) -> Bool {
     guard let address, var name = SocketName(address) else { return false }
     let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -59,7 +60,7 @@ private struct SocketName {
   var address = sockaddr_un()
   let length: socklen_t
 
-  /// Nil if the name is too long.
+  /// Creates an address; nil if the name is too long.
   init?(_ text: String) {
     // Abstract names begin with a zero byte and are delimited by their length.
     let isAbstract = text.first == "@"
@@ -72,8 +73,8 @@ private struct SocketName {
   }
 }
 
-/// A part of the service that notifies the watchdog while the service is healthy, and reports its end. Without a
-/// watchdog it only waits for that.
+/// A service that notifies the watchdog while the service is healthy, and reports the shutdown. Without a
+/// watchdog, it only waits for the shutdown.
 package struct SystemdWatchdog: Service {
   package let notifier: SystemdNotifier
   let isHealthy: @Sendable () async -> Bool

@@ -1,8 +1,9 @@
 // A client of one MQTT server: it connects, and connects again, for as long as it runs.
 //
-// Why not libmosquitto, which Debian has: its 2.0 takes as many bytes for a packet as the server announces, up to 256 MB
-// (measured: 200 MB, where this one grows by 60 kB), keeps unsent messages without a limit, and needs a thread and a TLS library of its own. The part of MQTT
-// that is needed here is a few hundred lines on SwiftNIO, which the service has anyway; they are bounded, and a fuzz target.
+// Why not libmosquitto, which Debian has: version 2.0 allocates as many bytes for a packet as the server
+// announces, up to 256 MB (measured: 200 MB, where this client grows by 60 kB), stores unsent messages
+// without a limit, and needs a thread and a TLS library of its own. The part of MQTT that is needed here is a
+// few hundred lines on SwiftNIO, which the service uses anyway; they are bounded, and a fuzz target.
 internal import Logging
 internal import NIOCore
 internal import NIOPosix
@@ -14,13 +15,13 @@ final class MQTTClient: Sendable {
     var isOpen = false
     var isSubscribeDue = false
     var isPingDue = false
-    /// The packets received.
+    /// The number of packets received.
     var heard = 0
-    /// Set at the end: what waits is still sent.
+    /// Set at the end: waiting messages are still sent.
     var isEnding = false
-    /// The last thing that was logged; nil for a connection.
+    /// The state that was logged last: an error, or an inner nil for a connection.
     var told: MQTTError??
-    /// The other one is tried if the server wants that.
+    /// The version to use. If the server wants another, the other one is tried next.
     var version = MQTTVersion.v3_1_1
 
     enum Step: Sendable {
@@ -28,7 +29,7 @@ final class MQTTClient: Sendable {
       case end
     }
 
-    /// What to send next; nil if there is nothing.
+    /// The next step; nil if there is nothing to send.
     mutating func step(subscribing patterns: [String]) -> Step? {
       guard isOpen else { return nil }
       if isSubscribeDue {
@@ -44,7 +45,7 @@ final class MQTTClient: Sendable {
     }
   }
 
-  /// What was published to the subscribed topics. If nobody reads, the newest are dropped.
+  /// Messages on the subscribed topics. If they are not read, the newest are dropped.
   let messages: AsyncStream<MQTTMessage>
   private let received: AsyncStream<MQTTMessage>.Continuation
   private let server: MQTTConfiguration.Server
@@ -60,7 +61,7 @@ final class MQTTClient: Sendable {
 
   private static let mostReceived = 16
 
-  /// `will` is what the server says when this client has gone without a word. `version` is what is tried first.
+  /// The server publishes `will` when this client is lost. `version` is tried first.
   ///
   /// - Throws: `ConfigurationError` for certificates that can't be read.
   init(
@@ -70,7 +71,7 @@ final class MQTTClient: Sendable {
     server = configuration.server
     introduction = MQTTIntroduction(
       id: id, user: configuration.user, password: configuration.password, will: will,
-      // A packet is sent at least every half of it.
+      // A packet is sent at least twice in this time.
       keepAlive: times.silence * 2)
     tls = try configuration.server.isSecure ? Self.context(configuration) : nil
     (self.patterns, self.times, self.metrics, self.logger) = (patterns, times, metrics, logger)
@@ -96,15 +97,15 @@ final class MQTTClient: Sendable {
 
   var isConnected: Bool { state.withLock { $0.isOpen } }
 
-  /// The topics that are to stand at the server.
+  /// The topics that the server should retain.
   var topics: [String] { state.withLock { $0.outbox.topics } }
 
-  /// Changes what is to be sent.
+  /// Changes the messages to be sent.
   func update<Result: Sendable>(_ change: (inout MQTTOutbox) -> Result) -> Result {
     state.update { change(&$0.outbox) }
   }
 
-  /// Returns when there is a connection.
+  /// Returns once there is a connection.
   func connected() async throws { _ = try await state.first { $0.isOpen ? true : nil } }
 
   /// Sends what waits, and then ends the connection.
@@ -120,7 +121,7 @@ final class MQTTClient: Sendable {
       let reason: MQTTError
       do { reason = try await connection() } catch { reason = Self.reason(error) }
       lost(reason)
-      // One that is lost at once is no success.
+      // A connection that is lost at once does not count as a success.
       if CaptureClock.now - start > times.longestPause { backoff.reset() }
       let pause = backoff.nextPause(jitter: .random(in: 0...1))
       _ = try? await state.first(until: CaptureClock.now + pause) { $0.isEnding ? true : nil }
@@ -128,7 +129,7 @@ final class MQTTClient: Sendable {
     received.finish()
   }
 
-  /// Lives through one connection. Returns when it has ended in good order.
+  /// Runs one connection. Returns when it has ended in an orderly way.
   private func connection() async throws -> MQTTError {
     let version = state.withLock { $0.version }
     let connection = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -138,7 +139,7 @@ final class MQTTClient: Sendable {
         channel.eventLoop.makeCompletedFuture {
           let pipeline = channel.pipeline.syncOperations
           if let tls {
-            // Without a name the certificate must be valid for the address.
+            // For a numeric address, without a server name, the certificate must be valid for that address.
             let isAddress = (try? SocketAddress(ipAddress: server.host, port: 0)) != nil
             let handler = try NIOSSLClientHandler(
               context: tls, serverHostname: isAddress ? nil : server.host)
@@ -189,7 +190,7 @@ final class MQTTClient: Sendable {
     async throws -> MQTTError
   {
     try await outbound.write(MQTTCommand.connect(introduction).bytes(version))
-    // While the server takes nothing this waits, and what is to be sent is bounded by the outbox.
+    // This waits while the server reads nothing. The outbox bounds the messages that wait.
     while let step = try await state.first({ $0.step(subscribing: patterns) }) {
       guard case .send(let command) = step else { break }
       try await outbound.write(command.bytes(version))
@@ -198,7 +199,8 @@ final class MQTTClient: Sendable {
     return .closed(nil)
   }
 
-  /// Ends a connection that is not opened in time, or on which nothing more is heard. Answers to pings are heard.
+  /// Ends a connection that is not opened in time, or on which no packet is received for too long. Answers to
+  /// pings count.
   private func watch() async throws -> MQTTError {
     let isOpen = try await state.first(until: CaptureClock.now + times.answer) { $0.isOpen ? true : nil }
     guard isOpen != nil else { throw MQTTError.silent }
@@ -214,7 +216,7 @@ final class MQTTClient: Sendable {
     }
   }
 
-  // MARK: Telling
+  // MARK: Changes of the connection
 
   private func opened() {
     let isNews = state.update { state in
@@ -227,7 +229,7 @@ final class MQTTClient: Sendable {
     if isNews { logger.notice("MQTT server connected", metadata: ["server": "\(server)"]) }
   }
 
-  /// Each reason is told once.
+  /// Logs a reason once until it changes.
   private func lost(_ reason: MQTTError) {
     let (isNews, events) = state.update { state in
       let events = state.outbox.disconnected()
@@ -255,7 +257,7 @@ final class MQTTClient: Sendable {
   }
 }
 
-/// The parser as a part of a channel.
+/// The parser as a channel handler.
 private struct MQTTDecoder: ByteToMessageDecoder {
   typealias InboundOut = MQTTPacket
 

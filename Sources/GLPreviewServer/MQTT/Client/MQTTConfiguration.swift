@@ -1,7 +1,7 @@
-// The MQTT server that is told of this node's cameras, and the configuration keys below `mqtt`.
+// The MQTT server where this node's cameras are published, and the configuration keys below `mqtt`.
 
 package struct MQTTConfiguration: Sendable, Hashable, CustomStringConvertible {
-  /// Where the server is.
+  /// The server's address.
   package struct Server: Sendable, Hashable, CustomStringConvertible {
     package var host = ""
     package var port = 1883
@@ -36,7 +36,7 @@ package struct MQTTConfiguration: Sendable, Hashable, CustomStringConvertible {
   /// The level of `PREFIX/events/TYPE`, which no camera can have as its name.
   package static let events = "events"
 
-  /// What contradicts itself.
+  /// Keys that contradict each other.
   var problems: [(key: String, reason: String)] {
     var problems: [(String, String)] = []
     if password != nil, user == nil { problems.append(("password", "belongs to a user: give mqtt.user")) }
@@ -87,7 +87,7 @@ extension MQTTConfiguration {
 }
 
 extension ServerConfiguration {
-  /// The MQTT server that is told of the cameras; nil for none.
+  /// The MQTT server where the cameras are published; nil for none.
   package var mqtt: MQTTConfiguration? {
     get { sections[MQTTSection.self] }
     set { sections[MQTTSection.self] = newValue }

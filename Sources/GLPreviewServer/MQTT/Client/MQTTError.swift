@@ -8,9 +8,9 @@ enum MQTTError: Error, Hashable, CustomStringConvertible {
   case refused(UInt8)
   /// The server ended the connection; the code of DISCONNECT, which only MQTT 5 has.
   case closed(UInt8?)
-  /// Nothing was heard for too long.
+  /// No packet was received for too long.
   case silent
-  /// What was received is not MQTT.
+  /// Received data is not MQTT.
   case violation(String)
 
   var description: String {

@@ -1,27 +1,29 @@
-// What is to be sent to an MQTT server. A value without I/O or a clock.
+// Messages to be sent to an MQTT server. A value without I/O or a clock.
 
 /// The newest message of each retained topic, and a bounded queue of events.
 ///
-/// A slow server costs no memory: a newer message of a retained topic replaces the older, and the oldest events are dropped.
-/// After each connection everything that is retained is sent anew, in case the server has lost it.
+/// A slow server costs no memory: a newer message of a retained topic replaces the older, and the oldest
+/// events are dropped. After each connection all retained messages are sent again, in case the server has
+/// lost them.
 struct MQTTOutbox: Sendable {
   private struct Entry: Sendable {
     var payload: [UInt8]
     /// The payload's share of the memory budget.
     var lease: MemoryLease?
     var isWaiting = true
-    /// An empty payload has the server forget the topic; then it is forgotten here.
+    /// An empty payload makes the server forget the topic. After that the topic is removed here too.
     var isCleared: Bool { payload.isEmpty }
   }
 
   private var retained: [String: Entry] = [:]
   /// All retained topics, in the order in which they came.
   private var order: [String] = []
-  /// The retained topics that wait.
+  /// Retained topics that wait to be sent.
   private var waiting: [String] = []
   private var events: [MQTTMessage] = []
   private var eventBytes = 0
-  /// Messages that the server has not confirmed, by id: the topic if it is retained.
+  /// Messages that the server has not confirmed, by id. The value is the topic of a retained message, nil for
+  /// an event.
   private var inFlight: [UInt16: String?] = [:]
   private var lastID: UInt16 = 0
   private var isConnected = false
@@ -34,12 +36,12 @@ struct MQTTOutbox: Sendable {
   /// Whether the server has confirmed everything.
   var isEmpty: Bool { waiting.isEmpty && events.isEmpty && inFlight.isEmpty }
 
-  /// The topics that are to stand at the server.
+  /// The topics that the server should retain.
   var topics: [String] { order.filter { retained[$0]?.isCleared == false } }
 
   // MARK: From this service
 
-  /// Sets what a retained topic says.
+  /// Sets the message of a retained topic.
   mutating func put(_ topic: String, _ payload: [UInt8], holding lease: MemoryLease? = nil) {
     if let entry = retained[topic] {
       guard entry.payload != payload else { return }
@@ -54,20 +56,20 @@ struct MQTTOutbox: Sendable {
     waiting.append(topic)
   }
 
-  /// Has the server forget a topic that this service has put.
+  /// Makes the server forget a topic that this service has put.
   mutating func clear(_ topic: String) { if retained[topic] != nil { forget(topic) } }
 
-  /// Has the server forget a topic, whoever has put it.
+  /// Makes the server forget a topic, even if another client has put it.
   mutating func forget(_ topic: String) { put(topic, []) }
 
-  /// Forgets a topic that is another node's now, and leaves it at the server.
+  /// Forgets a topic that another node has now, and leaves it at the server.
   mutating func release(_ topic: String) {
     guard retained.removeValue(forKey: topic) != nil else { return }
     order.removeAll { $0 == topic }
     waiting.removeAll { $0 == topic }
   }
 
-  /// Queues an event. Returns how many were dropped: this one while there is no server, or the oldest.
+  /// Queues an event. Returns how many were dropped: this one without a connection, else the oldest.
   mutating func add(_ event: MQTTMessage) -> Int {
     guard isConnected else { return 1 }
     events.append(event)
@@ -82,7 +84,7 @@ struct MQTTOutbox: Sendable {
 
   // MARK: To the server
 
-  /// A connection is there: everything retained is to be sent.
+  /// Reports a new connection: everything retained is to be sent.
   mutating func connected() {
     disconnected()
     isConnected = true
@@ -90,8 +92,8 @@ struct MQTTOutbox: Sendable {
     for topic in order { retained[topic]?.isWaiting = true }
   }
 
-  /// Messages that were not confirmed are sent again with the next connection if they are retained. Returns how many events
-  /// were lost.
+  /// Reports a lost connection. Retained messages that were not confirmed are sent again at the next one.
+  /// Returns how many events were lost.
   @discardableResult
   mutating func disconnected() -> Int {
     let lost = events.count + inFlight.values.count { $0 == nil }
@@ -121,7 +123,7 @@ struct MQTTOutbox: Sendable {
     return (lastID, message)
   }
 
-  /// The server has confirmed a message. False for an id that none has.
+  /// Reports that the server has confirmed a message. Returns false if no message has this id.
   mutating func confirmed(_ id: UInt16) -> Bool {
     guard let topic = inFlight.removeValue(forKey: id) else { return false }
     if let topic, let entry = retained[topic], entry.isCleared, !entry.isWaiting,

@@ -1,5 +1,5 @@
-// The bytes of MQTT 3.1.1 and 5 (OASIS Standard, chapters 2 and 3), as far as a client needs them that publishes, and subscribes
-// at QoS 0. No I/O; a server's bytes are checked and bounded.
+// The packets of MQTT 3.1.1 and 5 (OASIS Standard, chapters 2 and 3) that a client needs to publish at QoS 1
+// and to subscribe at QoS 0. No I/O; a server's bytes are checked and bounded.
 internal import NIOCore
 
 /// The protocol level in CONNECT.
@@ -11,33 +11,33 @@ enum MQTTVersion: UInt8, Sendable {
 struct MQTTMessage: Sendable, Hashable {
   let topic: String
   let payload: [UInt8]
-  /// Of a message to the server: it keeps it. Of one from it: it was kept.
+  /// To the server: the server should retain the message. From the server: the message was retained.
   var isRetained = false
 }
 
-/// What a server sends.
+/// A packet from a server.
 enum MQTTPacket: Sendable, Hashable {
   case answeredConnect(code: UInt8)
   case message(MQTTMessage)
-  /// A message of ours has arrived. Codes of 0x80 or more say that it was not taken (MQTT 5).
+  /// The server has received a message. Codes of 0x80 or more reject it (MQTT 5).
   case answeredPublish(id: UInt16, code: UInt8)
-  /// 0x80 or more is a refusal.
+  /// Codes of 0x80 or more are refusals.
   case answeredSubscribe(codes: [UInt8])
   case answeredPing
   case disconnected(code: UInt8)
 }
 
-/// Finds packets in the bytes of a server. A message that is too large is left out.
+/// Finds packets in a server's bytes. A message that is too large is skipped.
 struct MQTTParser: Sendable {
   let version: MQTTVersion
-  /// The largest packet that is kept, in bytes.
+  /// The largest packet that is read, in bytes.
   var limit = 16 << 10
-  /// The bytes of a message that are still to be left out.
+  /// The bytes of a message that are still to be skipped.
   private var skipped = 0
 
   init(_ version: MQTTVersion) { self.version = version }
 
-  /// The next packet; nil if there is no whole one.
+  /// The next packet; nil if it is not complete.
   mutating func next(in buffer: inout ByteBuffer) throws(MQTTError) -> MQTTPacket? {
     while true {
       let count = min(skipped, buffer.readableBytes)
@@ -59,11 +59,11 @@ struct MQTTParser: Sendable {
     }
   }
 
-  /// The first byte, the length of what follows the header, and of the header; nil if it is not whole.
+  /// The first byte, and the lengths of the body and of the header; nil if the header is not complete.
   private static func header(in buffer: ByteBuffer) throws(MQTTError) -> (UInt8, length: Int, header: Int)? {
     let bytes = buffer.readableBytesView
     guard let type = bytes.first else { return nil }
-    // What is no MQTT is not waited for.
+    // Data that is not MQTT is rejected at once.
     guard type >> 4 == Kind.publish || Kind.answers.contains(type) else {
       throw .violation("a packet that begins with \(type)")
     }
@@ -96,7 +96,7 @@ struct MQTTParser: Sendable {
     }
   }
 
-  /// A message at QoS 0: nothing else is subscribed to.
+  /// A message at QoS 0, the only one that is subscribed to.
   private func message(_ flags: UInt8, _ body: inout ByteBuffer) throws(MQTTError) -> MQTTMessage {
     guard flags & 0x06 == 0 else { throw .violation("a message of another QoS than was subscribed to") }
     guard let length = body.readInteger(as: UInt16.self), let topic = body.readString(length: Int(length))
@@ -118,7 +118,7 @@ struct MQTTParser: Sendable {
     body.moveReaderIndex(forwardBy: length)
   }
 
-  /// First bytes; of a message only the upper half.
+  /// The first bytes of packets. Of a message, only the upper half is fixed.
   private enum Kind {
     static let connectAnswer: UInt8 = 0x20
     static let publish: UInt8 = 0x3
@@ -131,7 +131,7 @@ struct MQTTParser: Sendable {
   }
 }
 
-/// What a client sends.
+/// A packet from a client.
 enum MQTTCommand: Sendable {
   case connect(MQTTIntroduction)
   /// At QoS 1.
@@ -141,7 +141,7 @@ enum MQTTCommand: Sendable {
   case ping
   case disconnect
 
-  /// The largest packet is 256 MiB; nothing of ours comes near.
+  /// The packet as bytes. MQTT allows 256 MiB, far more than any packet here.
   func bytes(_ version: MQTTVersion) -> ByteBuffer {
     var body = ByteBuffer()
     let type: UInt8
@@ -180,19 +180,19 @@ enum MQTTCommand: Sendable {
   }
 }
 
-/// Who the client is, and what the server says for it when it has gone without a word.
+/// Identifies the client, and contains the will that the server publishes when the client is lost.
 struct MQTTIntroduction: Sendable {
   let id: String
   let user: String?
   let password: String?
   let will: MQTTMessage
-  /// The server gives the client up after one and a half of this without a packet.
+  /// The server considers the client lost after one and a half times this without a packet.
   let keepAlive: Duration
 
   fileprivate func write(into body: inout ByteBuffer, _ version: MQTTVersion) {
     body.writeText("MQTT")
     body.writeInteger(version.rawValue)
-    // No session is kept; the will is at QoS 1.
+    // A clean session; the will has QoS 1.
     var flags: UInt8 = 0x02 | 0x04 | 0x08
     if will.isRetained { flags |= 0x20 }
     if password != nil { flags |= 0x40 }
@@ -211,7 +211,7 @@ struct MQTTIntroduction: Sendable {
 }
 
 extension ByteBuffer {
-  /// Text after its length; what is beyond 65,535 bytes is left out.
+  /// Writes a text after its length. Bytes beyond 65,535 are cut off.
   fileprivate mutating func writeText(_ text: String) {
     let bytes = Array(text.utf8.prefix(Int(UInt16.max)))
     writeInteger(UInt16(bytes.count))
