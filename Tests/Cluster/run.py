@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nodes and NATS servers on a network of their own, with faults; checks what must hold, whatever fails (docs/reliability.md).
+"""Nodes and NATS servers on a network of their own, with faults; checks what must hold, whatever fails (docs/testing.md).
 
     make cluster                                    4 nodes, one server, 3 faults
     make cluster NODES=12 SERVERS=3 FAULTS=100 SEED=7

@@ -18,7 +18,7 @@ import Testing
     }
 
     let count = await renderer.programCount()
-    // docs/semantics.md tells which there are.
+    // docs/decisions/028-closed-set-of-programs.md lists them.
     #expect(count <= 62)
     await renderer.close()
   }

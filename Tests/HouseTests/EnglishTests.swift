@@ -1,5 +1,4 @@
-// New and changed lines of comments and pages are plain English. Lines from before this rule are known by hashes of their words,
-// so they may move; `make api` forgets those that are gone.
+// Comments and pages are plain English: the usual riddles are found by their words.
 import Foundation
 import Testing
 
@@ -29,14 +28,7 @@ struct EnglishTests {
 
     private static func words(_ text: String) -> [Substring] { text.lowercased().split { !$0.isLetter } }
 
-    /// Of its words alone: a line that moves, or is indented, stays the same line.
-    var hash: String {
-      let words = Self.words(text).joined(separator: " ")
-      let sum = words.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
-      return String(sum, radix: 36)
-    }
-
-    /// What to write in place of what is not plain.
+    /// Advice for each phrase that is not plain.
     var advice: [String] {
       let words = Self.words(
         text.split(separator: "`", omittingEmptySubsequences: false).enumerated()
@@ -63,19 +55,10 @@ struct EnglishTests {
     }
   }
 
-  private static let file = URL(filePath: #filePath).deletingLastPathComponent()
-    .appending(path: "Support/english.txt")
-
-  @Test("new and changed comments and pages say things plainly")
+  @Test("comments and pages say things plainly")
   func plain() throws {
     let marked = try (Self.comments() + Self.prose()).filter { !$0.advice.isEmpty }
-    let recorded = try String(contentsOf: Self.file, encoding: .utf8)
-    var known = Set(recorded.split { " \n".contains($0) }.map(String.init))
-    if ProcessInfo.processInfo.environment["GLPREVIEW_RECORD_API"] != nil {
-      known.formIntersection(marked.map(\.hash))
-      try Self.write(known.sorted())
-    }
-    for line in marked where !known.contains(line.hash) {
+    for line in marked {
       Issue.record("\(line.place): write plainly: \(line.advice.joined(separator: "; "))\n  \(line.text)")
     }
   }
@@ -90,13 +73,6 @@ struct EnglishTests {
     ])
   func examples(text: String, isMarked: Bool) {
     #expect(Line(place: "", text: text, beginsComment: true).advice.isEmpty != isMarked)
-  }
-
-  private static func write(_ hashes: [String]) throws {
-    let lines = stride(from: 0, to: hashes.count, by: 16).map {
-      hashes[$0..<min($0 + 16, hashes.count)].joined(separator: " ")
-    }
-    try (lines.joined(separator: "\n") + "\n").write(to: file, atomically: true, encoding: .utf8)
   }
 
   /// Comments of the sources.

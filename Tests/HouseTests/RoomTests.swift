@@ -1,4 +1,5 @@
-// The house's rooms: each names only those that stand below it, as the tables of CONTRIBUTING.md say.
+// A target's folders are its rooms: a room uses only rooms above it in its table in docs/source-map.md, whose last column `make api`
+// writes.
 import Foundation
 import Testing
 
@@ -10,22 +11,27 @@ struct RoomTests {
     + ["Foundation", "Core", "Cluster", "HLS", "Motion", "MQTT", "Recordings", "RTSP", "Service", "WebRTC"]
     .map { "GLPreviewServer/\($0)" }
 
-  /// A row of the table: a room, and those of its target that it names.
-  private struct Row: Equatable {
+  /// A row of the table: a room, its purpose, and the rooms of its target that it uses.
+  private struct Row {
     let room: String
-    let named: [String]
+    let purpose: Substring
+    let used: [String]
   }
 
-  /// The rows of a target in CONTRIBUTING.md, in their order: | `room` | what is in it | `other`, `another` |
+  private static let page = SourceFile.root.appending(path: "docs/source-map.md")
+
+  /// The rows of a target, in their order: | `room` | purpose | `other`, `another` |
   private static func table(of target: String) throws -> [Row] {
-    let text = try String(contentsOf: SourceFile.root.appending(path: "CONTRIBUTING.md"), encoding: .utf8)
-    return text.split(separator: "\n").compactMap { line in
-      let cells = line.split(separator: "|", omittingEmptySubsequences: false)
-      guard cells.count == 5, let room = words(cells[1]).first, words(cells[1]).count == 1,
-        room == target || room.hasPrefix(target + "/")
-      else { return nil }
-      return Row(room: room, named: words(cells[3]).map { "\(target)/\($0)" })
+    try String(contentsOf: page, encoding: .utf8).split(separator: "\n").compactMap { line in
+      guard let row = row(line), row.room == target || row.room.hasPrefix(target + "/") else { return nil }
+      return Row(room: row.room, purpose: row.purpose, used: row.used.map { "\(target)/\($0)" })
     }
+  }
+
+  private static func row(_ line: Substring) -> Row? {
+    let cells = line.split(separator: "|", omittingEmptySubsequences: false)
+    guard cells.count == 5, words(cells[1]).count == 1 else { return nil }
+    return Row(room: words(cells[1])[0], purpose: cells[2], used: words(cells[3]))
   }
 
   /// What stands between backticks.
@@ -39,7 +45,7 @@ struct RoomTests {
     file.path.split(separator: "/").dropFirst().dropLast().joined(separator: "/")
   }
 
-  /// For each room of a target the rooms that it names, each with an example.
+  /// For each room of a target the rooms that it uses, each with an example.
   private static func arrows(in target: String) throws -> [String: [String: String]] {
     let files = try SourceFile.all(below: "Sources/\(target)").map { ($0, SwiftNames($0.lines)) }
     var rooms: [String: Set<String>] = [:]
@@ -71,24 +77,47 @@ struct RoomTests {
     return arrows
   }
 
-  @Test(
-    "a room names only rooms that stand above it in the table, and the table says which", arguments: targets)
+  @Test("a room uses only rooms above it in the table, which lists them", arguments: targets)
   func rooms(target: String) throws {
     let rows = try Self.table(of: target)
     let arrows = try Self.arrows(in: target)
 
     #expect(
-      Set(rows.map(\.room)) == Set(arrows.keys), "the rooms of CONTRIBUTING.md, and the folders with sources")
+      Set(rows.map(\.room)) == Set(arrows.keys),
+      "the rooms of docs/source-map.md, and the folders with sources")
+    let isRecording = ProcessInfo.processInfo.environment["GLPREVIEW_RECORD_API"] != nil
     for (number, row) in rows.enumerated() {
       let above = Set(rows.prefix(number).map(\.room))
       let found = arrows[row.room] ?? [:]
-      for (room, example) in found.sorted(by: { $0.key < $1.key }) where !row.named.contains(room) {
-        Issue.record("\(example) of \(room), which CONTRIBUTING.md does not grant to \(row.room)")
+      for (room, example) in found.sorted(by: { $0.key < $1.key }) where !above.contains(room) {
+        Issue.record("\(example) of \(room), which is not above \(row.room) in docs/source-map.md")
       }
-      for room in row.named {
-        #expect(above.contains(room), "\(row.room) may name \(room), which does not stand above it")
-        #expect(found[room] != nil, "\(row.room) may name \(room), and does not")
+      if !isRecording {
+        #expect(
+          Set(row.used) == Set(found.keys),
+          "\(row.room): `make api` writes the last column of docs/source-map.md")
       }
     }
+  }
+
+  /// Rewrites the last column of all tables. It is one test, as it writes one file.
+  @Test(
+    "the tables' last column is recorded",
+    .enabled(if: ProcessInfo.processInfo.environment["GLPREVIEW_RECORD_API"] != nil))
+  func record() throws {
+    var used: [String: [String]] = [:]
+    for target in Self.targets {
+      for (room, found) in try Self.arrows(in: target) {
+        used[room] = found.keys.sorted().map { String($0.dropFirst(target.count + 1)) }
+      }
+    }
+    let lines = try String(contentsOf: Self.page, encoding: .utf8).split(
+      separator: "\n", omittingEmptySubsequences: false)
+    let written = lines.map { line in
+      guard let row = Self.row(line), let rooms = used[row.room] else { return String(line) }
+      let column = rooms.isEmpty ? " " : " " + rooms.map { "`\($0)`" }.joined(separator: ", ") + " "
+      return "| `\(row.room)` |\(row.purpose)|\(column)|"
+    }
+    try written.joined(separator: "\n").write(to: Self.page, atomically: true, encoding: .utf8)
   }
 }

@@ -54,7 +54,6 @@ public struct Clip: Sendable {
   /// Returns the whole clip as an MP4 file. If it holds the camera's own H.264, an edit list makes players
   /// start with the first picture of the range.
   ///
-  /// - Returns: the file.
   /// - Throws: `NotKept` if no picture of the range is buffered; `VideoError`, the errors of drawing.
   public func mp4() async throws -> [UInt8] {
     var samples = samples.makeAsyncIterator()
@@ -93,7 +92,6 @@ public struct Clip: Sendable {
   /// - Parameters:
   ///   - framesPerSecond: the most pictures per second.
   ///   - quality: 1...100, libwebp's scale; clamped.
-  /// - Returns: the file.
   /// - Throws: `NotKept` if no picture of the range is buffered; `WebPError`, `MemoryBudget.Exceeded`, the
   ///   errors of drawing.
   public func webP(framesPerSecond: Double = 5, quality: Int = 75) async throws -> [UInt8] {

@@ -1,4 +1,4 @@
-// A worker with the permissions that docs/cluster.md has for it: it can do all that jobs need, and no more. And one that proves
+// A worker with the permissions that docs/nats.md has for it: it can do all that jobs need, and no more. And one that proves
 // itself by a certificate.
 import Foundation
 import GLPreview
@@ -20,7 +20,7 @@ extension WorkTests {
     }
 
     private static let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent().appending(path: "docs/cluster.md")
+      .deletingLastPathComponent().deletingLastPathComponent().appending(path: "docs/nats.md")
 
     /// The user as the page has it, with a password that is known.
     private static func workersEntry() throws -> String {

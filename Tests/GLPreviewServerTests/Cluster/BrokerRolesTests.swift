@@ -1,4 +1,4 @@
-// The users of a nats-server as docs/cluster.md has them: what each may do, and no more.
+// The users of a nats-server as docs/nats.md has them: what each may do, and no more.
 import FoundationEssentials
 import GLPreview
 import Logging

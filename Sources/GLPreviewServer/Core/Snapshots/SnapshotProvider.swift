@@ -83,14 +83,12 @@ final class SnapshotProvider: Sendable {
   /// Limits the snapshots of served views that are being drawn or encoded.
   private let servedGate = AdmissionLimit(capacity: servedAtATime, subject: "snapshots being drawn")
 
-  /// Limits the buffered frames that are being decoded, drawn or encoded. A client may request many of them
-  /// at once: they wait.
+  /// Limits the buffered frames that are being decoded, drawn or encoded. Further requests wait.
   let keptGate = AdmissionLimit(capacity: servedAtATime, subject: "kept pictures being drawn")
   /// Buffered frames that are being decoded, each once for all concurrent requests. None is cached.
   private let keptMoments = SingleFlightCache<KeptKey, SourceMoment>(capacity: 0) { _ in 0 }
 
-  /// The places of `keptGate`. A client's requests for one picture share a place; other clients have their
-  /// own.
+  /// The places of `keptGate`. A client's requests for one picture share a place.
   private let keptPlaces = SingleFlightCache<PlaceKey, AdmissionPermit>(capacity: 0) { _ in 0 }
 
   private struct PlaceKey: Hashable {

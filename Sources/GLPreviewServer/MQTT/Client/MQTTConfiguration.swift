@@ -60,7 +60,7 @@ extension MQTTConfiguration {
     [
       .init(
         "server", .mqttServer, \.server, "none",
-        "an MQTT server that is told of cameras, for Home Assistant and others ([integrations.md](integrations.md))"
+        "an MQTT server to which cameras are published, for Home Assistant and others ([integrations.md](integrations.md))"
       ),
       .init("user", .userName, \.user, "none", "a user of the server"),
     ]
