@@ -240,7 +240,7 @@ let package = Package(
       ],
       swiftSettings: house),
     .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: house),
-    .testTarget(name: "HouseTests", exclude: ["Support/english.txt"], swiftSettings: house),
+    .testTarget(name: "HouseTests", swiftSettings: house),
   ],
   cLanguageStandard: .c2x
 )

@@ -19,7 +19,7 @@ _ = try session.addPreview(ViewConfiguration(name: "thumbnail", width: 320, heig
 /// Somebody looks at the preview all the time.
 let watching = Task {
   var seen = 0
-  for try await frame in preview.jpegs() {
+  for try await frame in preview.pictures(for: .jpeg) {
     _ = try await frame.jpeg()
     seen += 1
   }

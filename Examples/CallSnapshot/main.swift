@@ -24,7 +24,7 @@ let sources = participants.map { name, camera in
   return source
 }
 let session = try PreviewSession(sources)
-await session.setSource("Dana", isOn: false)
+await session["Dana"]?.setEnabled(false)
 
 let tiles = participants.map { name, _ in
   var tile = Tile(name, isSpeaking: name == "Chidi", label: Label(name: name, size: 18))

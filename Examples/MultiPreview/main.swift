@@ -23,7 +23,7 @@ let previews = [
 func watch(_ preview: ViewPreview) async throws -> String {
   let end = CaptureClock.now + .seconds(2)
   var count = 0
-  for try await frame in preview.jpegs() {
+  for try await frame in preview.pictures(for: .jpeg) {
     count += 1
     guard CaptureClock.now >= end else { continue }
     let file = "\(folder)/\(preview.name).jpg"

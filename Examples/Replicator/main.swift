@@ -26,7 +26,7 @@ let preview = try session.addScene(scene, name: "spiral")
 // Two seconds, so that the last instance has a moment of its own to show.
 let end = CaptureClock.now + .seconds(2)
 var count = 0
-for try await frame in preview.jpegs() {
+for try await frame in preview.pictures(for: .jpeg) {
   count += 1
   guard CaptureClock.now >= end else { continue }
   let file = "\(folder)/spiral.jpg"

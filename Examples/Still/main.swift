@@ -16,7 +16,7 @@ _ = try session.addPreview(ViewConfiguration(name: "photograph"))
 func watch(_ count: Int) async throws -> RenderedPicture? {
   var last: RenderedPicture?
   var seen = 0
-  for try await frame in preview.jpegs() {
+  for try await frame in preview.pictures(for: .jpeg) {
     last = frame
     seen += 1
     if seen == count { break }

@@ -217,10 +217,10 @@ struct ReloadTests {
 
       let session = service.inside.registry.session
       #expect(try service.inside.registry.view(nil, of: "same").preview === same.preview)
-      #expect(session.statistics(of: same.source ?? "")?.opens == 1)
+      #expect(session[same.source ?? ""]?.statistics.opens == 1)
       // All that went is closed behind the reload.
       let served = service.inside.registry.served
-      await until { Set(session.sourceNames) == Set(served.cameras.map(\.source)) }
+      await until { Set(session.sources.map(\.name)) == Set(served.cameras.map(\.source)) }
       await until { session.allPreviews.count <= served.previews.count }
     }
 
@@ -235,14 +235,14 @@ struct ReloadTests {
 
     try await withService(configuration) { service async throws in
       let registry = service.inside.registry
-      let (sources, previews) = (registry.session.sourceNames, registry.session.allPreviews.map(\.name))
+      let (sources, previews) = (registry.session.sources.map(\.name), registry.session.allPreviews.map(\.name))
       var other = ServerConfiguration(cameras: [Self.camera("new", "pattern:smpte,size=64x36")])
       other.cameras.append(Self.camera("broken", "pattern:counter"))
       other.cameras[1].avatar = "/nonexistent/avatar.png"
 
       await #expect(throws: SourceError.self) { try await service.inside.apply(other) }
 
-      #expect(registry.session.sourceNames == sources)
+      #expect(registry.session.sources.map(\.name) == sources)
       #expect(registry.session.allPreviews.map(\.name) == previews)
       #expect(registry.served.generation == 1)
       #expect(try await service.get("/cameras/new/main.jpg").status == 404)
@@ -269,7 +269,7 @@ struct ReloadTests {
           $0.configuration.cameras == served.cameras.map(\.configuration)
             && $0.configuration.scenes == served.scenes.map(\.configuration)
         })
-      await until { Set(session.sourceNames) == Set(served.cameras.map(\.source)) }
+      await until { Set(session.sources.map(\.name)) == Set(served.cameras.map(\.source)) }
       #expect(Set(session.allPreviews.map(\.name)) == Set(served.previews.map(\.name)))
     }
   }

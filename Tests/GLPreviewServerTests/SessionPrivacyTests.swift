@@ -114,7 +114,7 @@ private final class SessionRound: Sendable {
     case 9:
       let size = PrivacySensor.ownSizes[random(0..<PrivacySensor.ownSizes.count)]
       // The first frame of a source that says nothing is the reference.
-      guard sensor.hasSizes || options.referenceSize != nil || session.size() != nil else { return }
+      guard sensor.hasSizes || options.referenceSize != nil || session.sources.first?.size != nil else { return }
       step("the source is \(size) by itself")
       sensor.change(to: size)
     case 10:
@@ -122,9 +122,9 @@ private final class SessionRound: Sendable {
       sensor.change(to: nil)
     case 11:
       step("off and on")
-      await session.setSource(isOn: false)
+      await session.sources.first?.setEnabled(false)
       if random(0..<2) == 0 { try await Task.sleep(for: .milliseconds(5)) }
-      await session.setSource(isOn: true)
+      await session.sources.first?.setEnabled(true)
     case 12:
       guard !guests.isEmpty else { return }
       let guest = guests.remove(at: random(0..<guests.count))
@@ -204,7 +204,7 @@ private final class SessionRound: Sendable {
     let isEncoded = random(0..<2) == 0
     return Task {
       while !Task.isCancelled {
-        var frames = PreviewFrames(preview, as: format).makeAsyncIterator()
+        var frames = PreviewPictures(preview, as: format).makeAsyncIterator()
         do {
           while let picture = try await frames.nextPicture(passes: isEncoded) {
             switch picture {

@@ -73,11 +73,13 @@ package final class Preview: Sendable {
   // MARK: Reading
 
   /// The pictures as R, G, B, A.
-  package var pictures: PreviewFrames { PreviewFrames(self, as: .rgba) }
+  package var pictures: PreviewPictures { PreviewPictures(self, as: .rgba) }
 
-  /// The pictures as Y'CbCr planes, for JPEGs.
-  package func jpegs(subsampling: Picture.ChromaSubsampling = .yuv420) -> PreviewFrames {
-    PreviewFrames(self, as: .ycbcr(subsampling))
+  /// Returns the pictures in the sample format that this file format is encoded from.
+  package func pictures(
+    for format: EncodedPicture.Format, subsampling: Picture.ChromaSubsampling = .yuv420
+  ) -> PreviewPictures {
+    PreviewPictures(self, as: PictureEncoder(format, subsampling: subsampling).pictureFormat)
   }
 
   /// The pictures as H.264.
@@ -250,7 +252,7 @@ final class PreviewReading: Sendable {
 }
 
 /// The pictures of a preview, one after another.
-public struct PreviewFrames: AsyncSequence, Sendable {
+public struct PreviewPictures: AsyncSequence, Sendable {
   private let preview: Preview
   private let format: Picture.Format
 

@@ -9,10 +9,10 @@ internal import Synchronization
 /// ```swift
 /// let session = try PreviewSession(SessionSource("/dev/video0"))
 /// let preview = try session.addPreview(ViewConfiguration(width: 640, height: 360))
-/// for try await frame in preview.jpegs() { try await show(frame.jpeg().bytes) }
+/// for try await frame in preview.pictures(for: .jpeg) { try await show(frame.jpeg().bytes) }
 /// ```
 public final class PreviewSession: Sendable {
-  private let core: SessionCore
+  let core: SessionCore
 
   /// Creates a session of one or more sources.
   ///
@@ -100,34 +100,6 @@ public final class PreviewSession: Sendable {
   /// Removes a source and its previews; scenes no longer show it. It is closed when this returns.
   public func removeSource(_ name: String) async { await core.removeSource(name) }
 
-  /// The names of the sources, in order.
-  public var sourceNames: [String] { core.sources.map(\.name) }
-
-  /// A source's upright reference size, which crops refer to; nil before its first frame, unless its options
-  /// set it.
-  public func size(of source: String? = nil) -> Size? {
-    core.feed(source)?.drawing.reference
-  }
-
-  /// A source's status; nil if the source is not open, or is not live (such as a file).
-  public func status(of source: String? = nil) async -> SourceStatus? {
-    await core.feed(source)?.status
-  }
-
-  /// The last error of opening or reading a source; nil if there was none, or a frame has arrived since.
-  ///
-  /// Previews of the source throw the error; scenes show a fallback instead, so read the reason here. A live
-  /// source that is retried does not fail: its `status` describes it.
-  public func failure(of source: String? = nil) async -> (any Error)? {
-    await core.feed(source)?.failure
-  }
-
-  /// Switches a source off or on again, as participants of a call do. A source that is off is closed, and its
-  /// fallback is shown.
-  public func setSource(_ source: String? = nil, isOn: Bool) async {
-    await core.feed(source)?.setOn(isOn)
-  }
-
   // MARK: Snapshots
 
   /// Takes pictures of one frame.
@@ -152,15 +124,6 @@ public final class PreviewSession: Sendable {
   ) async throws -> [Snapshot] {
     try await core.snapshots(
       request, at: [CaptureInstant](before: CaptureClock.now, max(duration, .zero), count: count))
-  }
-
-  /// The capture times of the earliest and the latest picture in a source's replay buffer; nil if there is
-  /// none.
-  public func replay(of source: String? = nil) -> ClosedRange<WallTime>? { core.feed(source)?.replay?.span }
-
-  /// The fill level of a source's replay buffer; nil if nothing is buffered.
-  public func replayStatus(of source: String? = nil) -> ReplayStatus? {
-    core.feed(source)?.replay?.buffer.status
   }
 
   /// Connects a trigger to this session, in place of the session that it was attached to.
@@ -209,10 +172,6 @@ public final class PreviewSession: Sendable {
 
   /// The memory and the programs that the renderer keeps for later pictures.
   package var rendererCaches: RendererCaches { core.drawing.caches }
-
-  /// The counters of one source's frames since it was added; nil if there is no such source. Pictures are
-  /// only counted for the whole session.
-  public func statistics(of source: String) -> Statistics? { core.feed(source)?.counters.now }
 
   /// Ends previews and sources. Cameras, memory and threads are released when it returns. Later calls fail or
   /// return nothing.

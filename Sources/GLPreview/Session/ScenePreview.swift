@@ -49,11 +49,14 @@ public struct ScenePreview: Sendable, Hashable {
   /// The loop ends when the preview is removed or the session is closed. It throws if the scene can't be
   /// drawn (`WordError`, `SessionError`), and without a GPU. A source that fails does not end it: its tile
   /// shows a fallback.
-  public var pictures: PreviewFrames { preview.pictures }
+  public var pictures: PreviewPictures { preview.pictures }
 
-  /// The pictures as Y'CbCr planes, which `RenderedPicture.jpeg()` encodes without a conversion.
-  public func jpegs(subsampling: Picture.ChromaSubsampling = .yuv420) -> PreviewFrames {
-    preview.jpegs(subsampling: subsampling)
+  /// Returns the pictures in the sample format that this file format is encoded from without a conversion: for
+  /// JPEGs Y'CbCr planes with `subsampling`, for `RenderedPicture.jpeg()`; for PNGs R, G, B, A.
+  public func pictures(
+    for format: EncodedPicture.Format, subsampling: Picture.ChromaSubsampling = .yuv420
+  ) -> PreviewPictures {
+    preview.pictures(for: format, subsampling: subsampling)
   }
 
   /// The pictures as H.264, for browsers, files and connections.

@@ -143,7 +143,7 @@ final class VideoFeed: Sendable {
   /// Encodes until the last watcher leaves or the preview ends.
   private func encodeWhileWatched() async throws {
     var plan = EncoderPlan(repeats: times.repeats)
-    var reading = read(PreviewFrames(preview, as: .video).makeAsyncIterator())
+    var reading = read(PreviewPictures(preview, as: .video).makeAsyncIterator())
     defer {
       reading.cancel()
       state.withLock { state in
@@ -236,14 +236,14 @@ final class VideoFeed: Sendable {
 
   /// Reads pictures, one ahead: the next one is drawn while this one is encoded. With `isRepeated`, it begins
   /// with the current one.
-  private func read(_ iterator: PreviewFrames.Iterator, isRepeated: Bool = false) -> Task<
-    PreviewFrames.Iterator, Never
+  private func read(_ iterator: PreviewPictures.Iterator, isRepeated: Bool = false) -> Task<
+    PreviewPictures.Iterator, Never
   > {
     // Only the task owns the iterator: a copy elsewhere would keep the camera open while the preview is
     // disabled.
-    let handed = Mutex<PreviewFrames.Iterator?>(iterator)
+    let handed = Mutex<PreviewPictures.Iterator?>(iterator)
     return Task {
-      var iterator = handed.withLock { $0.take() } ?? PreviewFrames(preview, as: .video).makeAsyncIterator()
+      var iterator = handed.withLock { $0.take() } ?? PreviewPictures(preview, as: .video).makeAsyncIterator()
       if isRepeated { iterator.forget() }
       do {
         while let picture = try await iterator.nextPicture(passes: passes) {

@@ -4,7 +4,7 @@
 ///
 /// ```swift
 /// let preview = try session.addPreview(ViewConfiguration(width: 640, height: 360))
-/// for try await picture in preview.jpegs() { show(try await picture.jpeg().bytes) }
+/// for try await picture in preview.pictures(for: .jpeg) { show(try await picture.jpeg().bytes) }
 /// ```
 public struct ViewPreview: Sendable, Hashable {
   package let preview: Preview
@@ -101,11 +101,14 @@ public struct ViewPreview: Sendable, Hashable {
   /// if the configuration can't be drawn (`WordError`, `SessionError`), if the source can't be opened or is
   /// no longer reconnected (`SourceError`), and without a GPU. A frame that can't be read does not end it: a
   /// fallback shows why.
-  public var pictures: PreviewFrames { preview.pictures }
+  public var pictures: PreviewPictures { preview.pictures }
 
-  /// The pictures as Y'CbCr planes, which `RenderedPicture.jpeg()` encodes without a conversion.
-  public func jpegs(subsampling: Picture.ChromaSubsampling = .yuv420) -> PreviewFrames {
-    preview.jpegs(subsampling: subsampling)
+  /// Returns the pictures in the sample format that this file format is encoded from without a conversion: for
+  /// JPEGs Y'CbCr planes with `subsampling`, for `RenderedPicture.jpeg()`; for PNGs R, G, B, A.
+  public func pictures(
+    for format: EncodedPicture.Format, subsampling: Picture.ChromaSubsampling = .yuv420
+  ) -> PreviewPictures {
+    preview.pictures(for: format, subsampling: subsampling)
   }
 
   /// The pictures as H.264, for browsers, files and connections.

@@ -153,7 +153,7 @@ final class MotionPictures: Sendable {
     var request = SnapshotRequest(
       .newest(maxAge: Self.latest), fallback: .placeholder, timeout: registry.patience.snapshot)
     request.isCropped = view.served.view.isCropped
-    guard let source = view.source, registry.session.replay(of: source) != nil else {
+    guard let source = view.source, registry.session[source]?.bufferedTimes != nil else {
       return try await view.preview.moment(request)
     }
     var kept = request

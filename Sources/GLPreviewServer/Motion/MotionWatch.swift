@@ -160,8 +160,8 @@ final class MotionWatch: Service {
       $0.takesReduced = true
     }
     defer { registry.session.remove(preview) }
-    for try await picture in preview.jpegs() {
-      let size = registry.session.size(of: camera.source)
+    for try await picture in preview.pictures(for: .jpeg) {
+      let size = registry.session[camera.source]?.size
       update(camera) { $0.take(picture, reference: size, at: CaptureClock.now) }
     }
   }

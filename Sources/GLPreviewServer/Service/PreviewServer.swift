@@ -78,7 +78,7 @@ package struct PreviewServer: Sendable {
       logger: logger)
     let watchdog = SystemdWatchdog(notifier: SystemdNotifier()) { [registry = parts.registry] in
       // If a part of the session hangs, this call hangs too, and systemd's watchdog is not notified.
-      for camera in registry.cameras { _ = await registry.session.status(of: camera.source) }
+      for camera in registry.cameras { _ = await registry.session[camera.source]?.status }
       return true
     }
     // Services stop in reverse order, because the server waits for clients that read events.

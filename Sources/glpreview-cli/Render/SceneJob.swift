@@ -54,7 +54,7 @@ struct SceneJob {
   }
 
   private func run(_ session: PreviewSession) async throws {
-    for name in off { await session.setSource(name, isOn: false) }
+    for name in off { await session[name]?.setEnabled(false) }
     let preview = try session.addScene(scene, name: name)
     let states = SceneStates(session, sources.filter { !off.contains($0.name) }, isQuiet: settings.isQuiet)
     if settings.schedule.limit == 1, settings.schedule.warmup == .none {
@@ -82,8 +82,8 @@ struct SceneJob {
     }
   }
 
-  private func pictures(of preview: ScenePreview) -> PreviewFrames {
-    PreviewFrames(preview.preview, as: settings.pictureFormat)
+  private func pictures(of preview: ScenePreview) -> PreviewPictures {
+    PreviewPictures(preview.preview, as: settings.pictureFormat)
   }
 
   // MARK: One picture
@@ -133,7 +133,7 @@ struct SceneJob {
   }
 
   /// Skips pictures while cameras adjust their exposure.
-  private func warmUp(_ watching: inout PreviewFrames.Iterator) async throws {
+  private func warmUp(_ watching: inout PreviewPictures.Iterator) async throws {
     let start = CaptureClock.now
     var count = 0
     func isWarm() -> Bool {
@@ -202,8 +202,8 @@ private actor SceneStates {
   }
 
   private func fault(of name: String) async -> (any Error)? {
-    if let failure = await session.failure(of: name) { return failure }
-    guard let status = await session.status(of: name), [.opening, .lost].contains(status.state) else {
+    if let failure = await session[name]?.failure { return failure }
+    guard let status = await session[name]?.status, [.opening, .lost].contains(status.state) else {
       return nil
     }
     return SourceError(.unavailable, path: name, reason: status.reason ?? "gave no picture")

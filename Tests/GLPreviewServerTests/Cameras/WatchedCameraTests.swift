@@ -118,7 +118,7 @@ struct WatchedCameraTests {
     let running = Task { try await watch.run() }
     // Each try that finds it closed opens it.
     let source = registry.cameras[0].source
-    await until { registry.session.statistics(of: source)?.opens ?? 0 >= 3 }
+    await until { registry.session[source]?.statistics.opens ?? 0 >= 3 }
     running.cancel()
     _ = await running.result
 

@@ -199,7 +199,7 @@ struct PeerVideoTests {
     var configuration = Self.configuration()
     configuration.cameras[0].replayDuration = .seconds(60)
     try await withOwnerAndEdge(configuration) { owner, edge in
-      await until { owner.inside.registry.session.replay(of: "camera-0") != nil }
+      await until { owner.inside.registry.session["camera-0"]?.bufferedTimes != nil }
       let clip = try await edge.get("/cameras/camera/main.\(suffix)?before=30s&width=64")
       #expect(clip.status == 200)
       #expect(clip.headers.first(name: "Content-Type")?.hasPrefix(type) == true)

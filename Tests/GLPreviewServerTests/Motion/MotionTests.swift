@@ -184,7 +184,7 @@ struct MotionTests {
       await until { Self.motion(service)?.pictures ?? 0 > 2 }
       try await service.inside.apply(Self.configuration(nil))
       await until { Self.motion(service) == nil }
-      await until { await service.inside.registry.session.status(of: "yard-0") == nil }
+      await until { await service.inside.registry.session["yard-0"]?.status == nil }
     }
   }
 

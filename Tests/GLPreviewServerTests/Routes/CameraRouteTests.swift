@@ -144,7 +144,7 @@ struct CameraRouteTests {
       let parts = service.inside
       _ = try await service.get("/cameras/camera/main.jpg")
       _ = try await service.send("PATCH", "/api/cameras/camera/views/main", body: #"{"rotate": 180}"#)
-      let opens = parts.registry.session.statistics(of: "camera")?.opens
+      let opens = parts.registry.session["camera"]?.statistics.opens
 
       var other = configuration
       other.cameras.removeLast()
@@ -160,7 +160,7 @@ struct CameraRouteTests {
       #expect(try await service.get("/cameras/camera/face.jpg").headers["X-View-Size"] == ["320x180"])
       // What was changed while it ran stays, since the file says nothing new of it.
       #expect(try await service.get("/cameras/camera/main.jpg").headers["X-View-Rotate"] == ["180"])
-      #expect(parts.registry.session.statistics(of: "camera")?.opens == opens)
+      #expect(parts.registry.session["camera"]?.statistics.opens == opens)
 
       // A camera that is another one under the same name.
       other.cameras[1].source = "pattern:smpte,size=32x18"

@@ -165,7 +165,7 @@ struct ViewLossTests {
   @Test("each consumer of a view ends or goes on, as its view is lost", arguments: Loss.allCases)
   func table(loss: Loss) async throws {
     try await withService(Self.configuration()) { service in
-      await until { service.inside.registry.session.replay(of: "camera-0") != nil }
+      await until { service.inside.registry.session["camera-0"]?.bufferedTimes != nil }
       let (ending, going) = (
         Cell.all.filter { Self.ends($0, by: loss) }, Cell.all.filter { !Self.ends($0, by: loss) }
       )

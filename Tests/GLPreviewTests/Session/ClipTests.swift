@@ -93,8 +93,8 @@ struct ClipTests {
     let before = try session.clip(Self.time(0)...Self.time(1))
     await #expect(throws: NotKept.self) { try await before.mp4() }
     await #expect(throws: NotKept.self) { try await before.webP() }
-    #expect(session.replayStatus()?.pictureCount == 4)
-    #expect(session.replayStatus()?.byteCount == 4 * Self.small.pixelCount)
+    #expect(session.sources.first?.replayStatus?.pictureCount == 4)
+    #expect(session.sources.first?.replayStatus?.byteCount == 4 * Self.small.pixelCount)
     #expect(throws: SessionError.self) { try session.clip(Self.time(0)...Self.time(1), of: "other") }
     await session.close()
   }
@@ -111,10 +111,10 @@ struct ClipTests {
       var other = try Self.source(keeping: Replay(.seconds(3)))
       (other.name, other.inheritsReplay) = ("other", "camera")
       try session.addSource(other, replacing: ["camera"])
-      #expect(session.replayStatus(of: "other")?.pictureCount == 8)
+      #expect(session["other"]?.replayStatus?.pictureCount == 8)
       await session.removeSource(isGivenUp ? "other" : "camera")
     }
-    await until { session.replayStatus(of: "other")?.pictureCount == 4 }
+    await until { session["other"]?.replayStatus?.pictureCount == 4 }
     await session.close()
   }
 

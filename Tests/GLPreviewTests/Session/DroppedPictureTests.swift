@@ -25,8 +25,8 @@ struct DroppedPictureTests {
   private func dropped(of count: Int, already: Int = 1) async throws -> Int {
     for code in already..<count { device.playWhenOpen(.picture(UInt8(code))) }
     await device.requested(count + 1)
-    await until { await session.status()?.counters.received == count }
-    return try #require(await session.status()).counters.dropped
+    await until { await session.sources.first?.status?.counters.received == count }
+    return try #require(await session.sources.first?.status).counters.dropped
   }
 
   @Test("of a camera that only keeps its pictures none is dropped")
@@ -35,13 +35,13 @@ struct DroppedPictureTests {
 
     #expect(try await dropped(of: 10) == 0)
 
-    #expect(session.replayStatus(of: "camera")?.pictureCount ?? 0 > 0)
+    #expect(session["camera"]?.replayStatus?.pictureCount ?? 0 > 0)
     await session.close()
   }
 
   @Test("replaced pictures count as dropped only while a reader shows every picture")
   func read() async throws {
-    var frames: PreviewFrames.Iterator? = try session.addPreview().pictures.makeAsyncIterator()
+    var frames: PreviewPictures.Iterator? = try session.addPreview().pictures.makeAsyncIterator()
     #expect(try await frames?.next()?.sequence == 0)
     // The last one is there to be read.
     #expect(try await dropped(of: 5) == 3)

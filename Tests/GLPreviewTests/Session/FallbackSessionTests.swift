@@ -147,14 +147,14 @@ struct FallbackSessionTests {
     script.give(10)
     #expect(try await frames.next()?.code == 10)
 
-    await session.setSource(isOn: false)
+    await session.sources.first?.setEnabled(false)
     let off = try #require(try await frames.next())
     #expect(off.sourceState == .off)
     // The circle in the middle is the avatar itself.
     #expect(off.picture.bytes[4 * (9 * 32 + 16)] == 200)
     #expect(!script.isOpen)
 
-    await session.setSource(isOn: true)
+    await session.sources.first?.setEnabled(true)
     script.give(20)
     #expect(try await frames.next()?.code == 20)
     await session.close()

@@ -33,8 +33,8 @@ struct PassingTests {
     return try PreviewSession([source], options: options)
   }
 
-  private static func reader(_ preview: ViewPreview) -> PreviewFrames.Iterator {
-    preview.jpegs().makeAsyncIterator()
+  private static func reader(_ preview: ViewPreview) -> PreviewPictures.Iterator {
+    preview.pictures(for: .jpeg).makeAsyncIterator()
   }
 
   /// The second picture for a reader of its own, which gets the newest one first.
@@ -61,7 +61,7 @@ struct PassingTests {
 
     #expect(first.jpeg == EncodedPicture(bytes: jpeg, quality: nil, size: Self.size))
     #expect(second.sequence > first.sequence && second.timestamp >= first.timestamp)
-    #expect(session.size() == Self.size)
+    #expect(session.sources.first?.size == Self.size)
     let statistics = session.statistics
     #expect(statistics.passed == 2 && statistics.renders == 0 && statistics.jpegs == 0)
     await session.close()
@@ -114,7 +114,7 @@ struct PassingTests {
     let (device, jpeg) = (ScriptedDevice(), try smallJPEG(Self.size))
     let session = try Self.session(device, mayDraw: true)
     let preview = try session.addPreview()
-    let drawn = Task { try await preview.jpegs().first }
+    let drawn = Task { try await preview.pictures(for: .jpeg).first }
     await until { await session.waitingCount == 1 }
     var reader = Self.reader(preview)
 
@@ -126,7 +126,7 @@ struct PassingTests {
       count += 1
       // What waits for samples has tried to get them.
       await until {
-        await session.status()?.counters.damaged == count || session.statistics.pictures > 0
+        await session.sources.first?.status?.counters.damaged == count || session.statistics.pictures > 0
       }
     }
 
@@ -166,7 +166,7 @@ struct PassingTests {
     let waiting = Self.second(of: whole)
     await until { await session.waitingCount == 1 }
 
-    #expect(try await whole.jpegs().first?.sequence == last.sequence)
+    #expect(try await whole.pictures(for: .jpeg).first?.sequence == last.sequence)
     let snapshot = try await session.snapshot(.patient(.newest(maxAge: allTheTimeThereIs)))
     #expect(snapshot.sequence == last.sequence)
 
@@ -187,13 +187,13 @@ struct PassingTests {
     var reader = Self.reader(preview)
     #expect(try await reader.nextPicture(passes: true)?.passed != nil)
 
-    await session.setSource(isOn: false)
+    await session.sources.first?.setEnabled(false)
     let off = try #require(try await reader.nextPicture(passes: true))
     #expect(off.passed == nil && off.sourceState == .off)
     #expect(try await off.jpeg(quality: 80).size == Self.size)
 
     device.connectAgain(.jpeg(jpeg))
-    await session.setSource(isOn: true)
+    await session.sources.first?.setEnabled(true)
     #expect(try await reader.nextPicture(passes: true)?.passed != nil)
     await session.close()
   }
@@ -234,8 +234,8 @@ struct PassingTests {
     // The last picture is held until the next one is there.
     let waiting = Self.second(of: preview)
     device.playWhenOpen(.jpeg(jpeg))
-    await until { await (session.status()?.counters.dropped ?? 0) > 0 }
-    #expect(await session.status()?.counters.damaged == 0)
+    await until { await (session.sources.first?.status?.counters.dropped ?? 0) > 0 }
+    #expect(await session.sources.first?.status?.counters.damaged == 0)
     #expect(session.statistics.passed == 1)
     waiting.cancel()
     _ = await waiting.result
@@ -259,9 +259,9 @@ struct PassingTests {
     let turned = try session.addPreview(ViewConfiguration(name: "turned", rotation: .half))
     device.playWhenOpen(.jpeg(jpeg))
 
-    let small = try #require(try await tiny.jpegs().first { _ in true }).picture
+    let small = try #require(try await tiny.pictures(for: .jpeg).first { _ in true }).picture
     #expect(session.statistics.decoded == 1)
-    let whole = try #require(try await turned.jpegs().first { _ in true }).picture
+    let whole = try #require(try await turned.pictures(for: .jpeg).first { _ in true }).picture
 
     #expect(session.statistics.decoded == 2 && whole.size == size)
     let cells = try #require(MotionCells(small, at: .start)).luma

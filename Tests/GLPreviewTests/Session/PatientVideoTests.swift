@@ -50,7 +50,7 @@
       while codes.last != 40 { codes += Self.codes(try #require(try await watch.nextSamples())) }
       #expect(codes == Array(1...40))
       #expect(session.statistics.decoded == 0 && encoders.opens.isEmpty)
-      #expect(await session.status()?.counters.dropped == 0)
+      #expect(await session.sources.first?.status?.counters.dropped == 0)
       await session.close()
     }
 
@@ -64,16 +64,16 @@
       device.playWhenOpen(.packet(packet(1, .key)))
       var codes = Self.codes(try #require(try await watch.nextSamples()))
       device.play(.packet(packet(2)), .packet(packet(3)), .lost("unplugged"))
-      await until { await session.status()?.state == .lost }
+      await until { await session.sources.first?.status?.state == .lost }
       while true {
         let samples = try #require(try await watch.nextSamples())
         if samples.isEmpty { break }
         codes += Self.codes(samples)
       }
       #expect(codes == [1, 2, 3])
-      await session.setSource("camera", isOn: false)
+      await session["camera"]?.setEnabled(false)
       device.connectAgain(.packet(packet(7)), .packet(packet(8, .key)), .packet(packet(9)))
-      await session.setSource("camera", isOn: true)
+      await session["camera"]?.setEnabled(true)
       var samples = try #require(try await watch.nextSamples())
       while samples.last?.packetCode != 9 {
         samples += try #require(try await watch.nextSamples())

@@ -177,7 +177,7 @@ struct PreviewSessionTests {
     let removed = try session.addPreview(Self.view("removed"))
     let closed = try session.addPreview(Self.view("closed"))
     async let one = removed.pictures.first
-    async let other = closed.jpegs().first
+    async let other = closed.pictures(for: .jpeg).first
     await until { await session.waitingCount >= 2 }
 
     session.remove(removed)
@@ -310,7 +310,7 @@ struct PreviewSessionTests {
   }
 }
 
-extension PreviewFrames {
+extension PreviewPictures {
   /// The first picture.
   var first: RenderedPicture? {
     get async throws {

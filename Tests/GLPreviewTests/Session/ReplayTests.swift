@@ -75,7 +75,7 @@ struct ReplayTests {
       #expect(abs(Int(picture.code) - Int(code)) <= 2)
     }
     #expect(session.statistics.frames == 0)
-    let kept = try #require(session.replay())
+    let kept = try #require(session.sources.first?.bufferedTimes)
     #expect(kept.lowerBound < kept.upperBound)
     await session.close()
   }
@@ -120,8 +120,8 @@ struct ReplayTests {
     for await _ in device.closes { break }
 
     #expect(try await Self.all(of: session).map(\.code) == [2, 1])
-    await session.setSource(isOn: false)
-    #expect(try await Self.all(of: session).isEmpty && session.replay() == nil)
+    await session.sources.first?.setEnabled(false)
+    #expect(try await Self.all(of: session).isEmpty && session.sources.first?.bufferedTimes == nil)
     await session.close()
   }
 
@@ -267,7 +267,7 @@ struct ReplayTests {
     trigger.capture(before: .seconds(60), count: 4)
     #expect(try await told.next()?.get() == 0)
 
-    await session.setSource(isOn: false)
+    await session.sources.first?.setEnabled(false)
     trigger.capture(before: .seconds(60), count: 4)
     let failure = try #require(await told.next())
     #expect(throws: NotKept.self) { try failure.get() }
@@ -379,7 +379,7 @@ struct ReplayTests {
     let script = SourceScript()
     let session = try Self.session(script.source())
     await #expect(throws: NotKept.self) { try await session.snapshot(Self.at(.now)) }
-    #expect(session.replay() == nil)
+    #expect(session.sources.first?.bufferedTimes == nil)
     await session.close()
 
     let buffer = ReplayBuffer(Replay(.seconds(10)), budget: MemoryBudget(capacity: 4 << 20))

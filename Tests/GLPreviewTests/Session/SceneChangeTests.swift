@@ -17,7 +17,7 @@ struct SceneChangeTests {
   }
 
   /// The first pictures that show `code` in the middle.
-  private func show(_ code: UInt8, _ frames: inout PreviewFrames.Iterator) async throws {
+  private func show(_ code: UInt8, _ frames: inout PreviewPictures.Iterator) async throws {
     while let frame = try await frames.next() {
       if frame.picture.bytes[4 * (9 * 32 + 16)] == code { return }
     }
@@ -35,7 +35,7 @@ struct SceneChangeTests {
 
     var others = preview.pictures.makeAsyncIterator()
     try await show(60, &others)
-    #expect(try await preview.jpegs().first?.picture.size == Self.size)
+    #expect(try await preview.pictures(for: .jpeg).first?.picture.size == Self.size)
 
     // Nothing is drawn again and again for that.
     let renders = session.statistics.renders
@@ -69,14 +69,14 @@ struct SceneChangeTests {
     var frames = preview.pictures.makeAsyncIterator()
     try await show(60, &frames)
 
-    await session.setSource("one", isOn: false)
+    await session["one"]?.setEnabled(false)
     while let frame = try await frames.next() {
       if frame.picture.bytes[4 * (9 * 32 + 16)] != 60 { break }
     }
 
     script.give(70)
     script.give(.success(nil))
-    await session.setSource("one", isOn: true)
+    await session["one"]?.setEnabled(true)
     try await show(70, &frames)
     await session.close()
   }

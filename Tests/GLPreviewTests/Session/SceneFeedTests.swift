@@ -62,7 +62,7 @@ struct SceneFeedTests {
     let (on, off) = (SourceScript(), SourceScript())
     let session = try PreviewSession(scripted: on.source(named: "on"), off.source(named: "off"))
     _ = try session.addScene(Self.scene("on", "off"), name: "call")
-    await session.setSource("off", isOn: false)
+    await session["off"]?.setEnabled(false)
     on.give(120)
 
     let snapshot = try await session.snapshot(SnapshotRequest.patient(.newest, of: ["call"], as: .rgba))

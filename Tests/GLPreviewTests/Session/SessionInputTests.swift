@@ -15,7 +15,7 @@ struct SessionInputTests {
     let failing = FailingSource()
     let source = script.source(hasSizes: true)
     let session = try PreviewSession(scripted: state == .failing ? source.wrapped { _ in failing } : source)
-    if state == .off { await session.setSource(isOn: false) }
+    if state == .off { await session.sources.first?.setEnabled(false) }
     for number in 0..<2000 { script.give(UInt8(number & 255)) }
     return session
   }
@@ -178,7 +178,7 @@ struct SessionInputTests {
       let camera = UnrulyCamera()
       camera.calmDown()
       let session = try PreviewSession(scripted: camera.source(named: "camera"))
-      if state == .off { await session.setSource(isOn: false) }
+      if state == .off { await session.sources.first?.setEnabled(false) }
       let good = Scene(size: Size(width: 32, height: 18), tiles: [Tile("camera")])
       let preview = try session.addScene(good)
 
@@ -203,7 +203,7 @@ struct SessionInputTests {
   func quality(quality: Int) async throws {
     let session = try await Self.session(.off)
     let preview = try session.addPreview(ViewConfiguration(width: 16, height: 16))
-    let frame = try #require(try await preview.jpegs().first)
+    let frame = try #require(try await preview.pictures(for: .jpeg).first)
     #expect(try await frame.jpeg(quality: quality).bytes.count > 0)
     await session.close()
   }

@@ -50,7 +50,7 @@ struct SessionLifetimeTests {
       script.give(1)
       _ = try await session.snapshot(SnapshotRequest.patient(.still, of: ["main"]))
     case .off:
-      await session.setSource(isOn: false)
+      await session.sources.first?.setEnabled(false)
       _ = try await view.pictures.first
     case .failing:
       script.give(.failure(SourceError(.unavailable, path: "script", reason: "is gone")))
@@ -116,9 +116,9 @@ struct SessionLifetimeTests {
     }
 
     #expect(try await frames.next() == nil)
-    #expect(await session.status() == nil)
-    await session.setSource(isOn: false)
-    await session.setSource(isOn: true)
+    #expect(await session.sources.first?.status == nil)
+    await session.sources.first?.setEnabled(false)
+    await session.sources.first?.setEnabled(true)
     session.remove(preview)
   }
 
@@ -132,7 +132,7 @@ struct SessionLifetimeTests {
     let still = Task { try await session.snapshot(SnapshotRequest.patient(.still, as: .rgba)) }
     await until { script.opens.last?.minimumSize?.width == 65535 }
 
-    if isClosed { await session.close() } else { await session.setSource(isOn: false) }
+    if isClosed { await session.close() } else { await session.sources.first?.setEnabled(false) }
 
     #expect(!script.isOpen)
     if isClosed {

@@ -39,7 +39,7 @@ struct SessionRoundsTests {
       SessionSource("pattern:zoneplate,size=64x48", name: "two"),
     ])
     let preview = try session.addPreview(ViewConfiguration(width: 32, height: 24))
-    for try await frame in preview.jpegs() {
+    for try await frame in preview.pictures(for: .jpeg) {
       precondition(frame.picture.size.width == 32)
       _ = try await frame.jpeg()
       break
@@ -53,7 +53,7 @@ struct SessionRoundsTests {
         Scene(size: Size(width: 64, height: 48), tiles: [Tile("one"), Tile("two")]))
       for try await _ in scene.pictures { break }
     }
-    if number % 11 == 0 { await session.setSource(isOn: false) }
+    if number % 11 == 0 { await session.sources.first?.setEnabled(false) }
     if number % 3 != 0 { await session.close() }
   }
 

@@ -62,7 +62,7 @@ struct SessionSnapshotTests {
     let script = SourceScript()
     let session = try Self.session(script)
     let preview = try #require(session.previews.first { $0.name == "one" })
-    var frames = preview.jpegs().makeAsyncIterator()
+    var frames = preview.pictures(for: .jpeg).makeAsyncIterator()
     script.give(1)
     let frame = try #require(try await frames.next())
 
@@ -141,7 +141,7 @@ struct SessionSnapshotTests {
   func off() async throws {
     let script = SourceScript()
     let session = try Self.session(script)
-    await session.setSource(isOn: false)
+    await session.sources.first?.setEnabled(false)
 
     let snapshot = try await session.snapshot(Self.rgba(.newest))
     #expect(snapshot.sourceState == .off)

@@ -56,7 +56,7 @@ struct SessionStressTests {
     }
 
     for camera in cameras { camera.calmDown() }
-    for source in Self.sources { await session.setSource(source, isOn: true) }
+    for source in Self.sources { await session[source]?.setEnabled(true) }
     for preview in previews { preview.isEnabled = true }
 
     // Whoever reads now gets one picture after the other.
@@ -130,9 +130,9 @@ struct SessionStressTests {
   ) async {
     await repeatedly(end) {
       try await pause(.milliseconds(Int.random(in: 0...100)))
-      await session.setSource(source, isOn: false)
+      await session[source]?.setEnabled(false)
       if Bool.random() { try await pause(.milliseconds(Int.random(in: 0...5))) }
-      await session.setSource(source, isOn: true)
+      await session[source]?.setEnabled(true)
     }
   }
 

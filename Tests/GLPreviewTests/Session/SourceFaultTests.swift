@@ -17,18 +17,18 @@ struct SourceFaultTests {
     _ = try session.addScene(
       Scene(size: Size(width: 64, height: 36), tiles: [Tile("fine"), Tile("broken")]), name: "call")
     let preview = try session.addPreview(of: "broken")
-    #expect(await session.failure(of: "broken") == nil)
+    #expect(await session["broken"]?.failure == nil)
 
     fine.give(120)
     _ = try await session.snapshot(.patient(of: ["call"], as: .rgba))
-    #expect((await session.failure(of: "broken") as? SourceError)?.kind == .notFound)
-    #expect(await session.failure(of: "fine") == nil)
+    #expect((await session["broken"]?.failure as? SourceError)?.kind == .notFound)
+    #expect(await session["fine"]?.failure == nil)
 
     broken.refuse(nil)
     broken.give(7)
     // An attempt that began before may still fail, and this reader then gets its error.
     await until { (try? await preview.pictures.first)?.code == 7 }
-    #expect(await session.failure(of: "broken") == nil)
+    #expect(await session["broken"]?.failure == nil)
     await session.close()
   }
 

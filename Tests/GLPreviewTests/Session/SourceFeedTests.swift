@@ -231,7 +231,7 @@ struct SourceFeedTests {
     }
     await until { await session.waitingCount == 1 }
 
-    await session.setSource(isOn: false)
+    await session.sources.first?.setEnabled(false)
     #expect(try await next.value?.sourceState == .off)
     await letOthersGoOn()
     #expect(try await session.snapshot(Self.anyAge).sourceState == .off)
@@ -243,7 +243,7 @@ struct SourceFeedTests {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source())
     let preview = try session.addPreview(Self.small)
-    await session.setSource(isOn: false)
+    await session.sources.first?.setEnabled(false)
     var frames = preview.pictures.makeAsyncIterator()
     #expect(try await frames.next()?.sourceState == .off)
     let next = Task { [frames] in
@@ -252,7 +252,7 @@ struct SourceFeedTests {
     }
     await until { await session.waitingCount == 1 }
 
-    await session.setSource(isOn: true)
+    await session.sources.first?.setEnabled(true)
     preview.preferredSize = Size(width: 6, height: 6)
     await letOthersGoOn()
     script.give(3)

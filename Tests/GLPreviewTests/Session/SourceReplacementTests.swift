@@ -52,7 +52,7 @@ struct SourceReplacementTests {
     source.keepsWarm = true
     try session.addSource(source, replacing: ["old"])
     await session.removeSource("new")
-    #expect(new.opens.isEmpty && session.sourceNames == ["old"])
+    #expect(new.opens.isEmpty && session.sources.map(\.name) == ["old"])
     await session.close()
   }
 

@@ -282,7 +282,7 @@ struct VideoFeedTests {
       let sample = try await slow.next()
       #expect(sample == nil)
     case .switchedOff:
-      await session.setSource("camera", isOn: false)
+      await session["camera"]?.setEnabled(false)
       _ = try await quick.next()
       let sample = try #require(try await slow.next())
       #expect(sample.isKey)
@@ -348,7 +348,7 @@ struct VideoFeedTests {
     var video = Self.video(try session.addPreview(Self.view), encoders).makeAsyncIterator()
     script.give(60)
     let live = try #require(try await video.next())
-    await session.setSource("camera", isOn: false)
+    await session["camera"]?.setEnabled(false)
     let fallback = try #require(try await video.next())
     #expect(fallback.format == live.format)
     #expect(fallback.timestamp > live.timestamp)

@@ -72,15 +72,15 @@ package final class CameraWatch: Service {
 
   private func look(at camera: ServedCamera) async {
     let source = camera.source
-    let status = await registry.session.status(of: source)
-    let failure = await registry.session.failure(of: source)
-    let frames = registry.session.statistics(of: source)?.frames ?? 0
+    let status = await registry.session[source]?.status
+    let failure = await registry.session[source]?.failure
+    let frames = registry.session[source]?.statistics.frames ?? 0
     let news = state.withLock { entries -> CameraReport? in
       entries[source, default: WatchedCamera()].update(status, failure, frames, at: CaptureClock.now)
       return entries[source]?.takeNews()
     }
     guard var news else { return }
-    news.replay = registry.session.replay(of: source)
+    news.replay = registry.session[source]?.bufferedTimes
     let name = camera.configuration.name
     logger.log(
       level: news.state.isTrouble ? .warning : .info, "camera state changed",

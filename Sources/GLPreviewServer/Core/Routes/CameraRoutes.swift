@@ -115,10 +115,10 @@ struct CameraRoutes: Sendable {
       members["format"] = .object(format)
     }
     // The upright size, in whose pixels crops are given; known after the first frame.
-    let size = core.registry.session.size(of: camera.source)
+    let size = core.registry.session[camera.source]?.size
     members["width"] = (size?.width).map(JSONValue.integer)
     members["height"] = (size?.height).map(JSONValue.integer)
-    members["replay"] = core.registry.session.replayStatus(of: camera.source).map {
+    members["replay"] = core.registry.session[camera.source]?.replayStatus.map {
       .object(Self.json(of: $0))
     }
     return members

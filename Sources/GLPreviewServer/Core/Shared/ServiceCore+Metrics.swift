@@ -67,7 +67,7 @@ extension ServiceCore {
     MetricFamily(
       name, .gauge,
       registry.cameras.compactMap { camera in
-        registry.session.replayStatus(of: camera.source).map {
+        registry.session[camera.source]?.replayStatus.map {
           .init(labels: [("camera", camera.configuration.name)], value: value($0))
         }
       })

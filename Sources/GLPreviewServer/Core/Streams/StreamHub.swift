@@ -215,7 +215,7 @@ final class StreamHub: Sendable {
     var pace = Pace()
     while !Task.isCancelled {
       do {
-        var frames = preview.jpegs().makeAsyncIterator()
+        var frames = preview.pictures(for: .jpeg).makeAsyncIterator()
         while !Task.isCancelled {
           try await waitUntilDue(pace)
           let passes = quality() == nil && !isEncoded.load(ordering: .relaxed)

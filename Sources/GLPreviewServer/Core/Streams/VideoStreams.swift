@@ -179,7 +179,7 @@ package final class VideoStreams: Service, CustomStringConvertible {
     guard source.isServed else { return }
     let mode: SourceStatus.Mode? =
       if let camera = registry.served[camera: target.camera] {
-        await registry.session.status(of: camera.source)?.mode
+        await registry.session[camera.source]?.status?.mode
       } else { nil }
     guard let reason = target.preview.videoRefusal(source.configuration, from: mode) else { return }
     let known = state.withLock { $0.reasons.updateValue(reason, forKey: "\(target.camera)/\(target.name)") }
