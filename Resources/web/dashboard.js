@@ -53,7 +53,7 @@ function showSummary() {
 function showDevice(device, version) {
   const badge = byID("software");
   badge.hidden = !device?.software;
-  badge.title = `There is no GPU: ${device?.name ?? "a software renderer"} draws on the CPU.`;
+  badge.title = `No GPU: ${device?.name ?? "a software renderer"} renders on the CPU.`;
   badge.querySelector(".badge-long").textContent = ` renderer · ${device?.name.split(" (")[0] ?? ""}`;
   document.querySelector(".brand").title = `GLPreview ${version}${device ? ` on ${device.name}` : ""}`;
 }
@@ -61,7 +61,7 @@ function showDevice(device, version) {
 /** Shows why nothing can be drawn; hidden without a reason. */
 function showFailure(reason) {
   byID("failure").hidden = !reason;
-  say(byID("failure-text"), reason ? `No picture can be drawn: ${reason}` : "");
+  say(byID("failure-text"), reason ? `Can't render pictures: ${reason}` : "");
 }
 
 // ---- Views
@@ -226,7 +226,7 @@ const outage = {
 
   say() {
     const seconds = Math.ceil((Math.min(...this.until.values()) - Date.now()) / 1000);
-    const when = seconds > 0 ? `Next try in ${seconds} s.` : "Trying …";
+    const when = seconds > 0 ? `Retrying in ${seconds} s.` : "Trying …";
     notice(`The server does not answer. ${when}`, true);
   },
 
@@ -275,7 +275,7 @@ function setTheme(theme) {
 
 function nameTheme() {
   const theme = document.documentElement.dataset.theme ?? "system";
-  byID("theme").title = { system: "Light or dark as the system has it (T)", light: "Light (T)", dark: "Dark (T)" }[theme];
+  byID("theme").title = { system: "Light or dark, as set by the system (T)", light: "Light (T)", dark: "Dark (T)" }[theme];
   byID("theme").setAttribute("aria-label", `Appearance: ${theme}`);
 }
 

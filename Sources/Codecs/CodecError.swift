@@ -44,7 +44,7 @@ struct DecodingStop {
   var isDue: Bool { Task.isCancelled || deadline.map { CaptureClock.now > $0 } ?? false }
 
   static let error = CodecError(
-    .stopped, "decoding was stopped: it took too long, or nobody wants it any more")
+    .stopped, "decoding was stopped: it took too long, or no client waits for it")
 
   /// Calls `body` with a C callback and its context, which is valid only during the call.
   @unsafe func asked<Result>(

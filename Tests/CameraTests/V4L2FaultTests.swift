@@ -166,7 +166,7 @@ extension CameraMachine {
       #expect(error.reason.contains(camera.node), "\(error)")
 
       try Vivid.unplug()
-      #expect(try await refusal(of: name).reason.contains("this machine has none"))
+      #expect(try await refusal(of: name).reason.contains("this machine has no cameras"))
 
       let source = try await LiveSource.camera(name)
       try await source.reaches(.lost)

@@ -58,7 +58,7 @@ struct HelpTests {
   @Test("render's help names every raw format that it takes")
   func rawFormats() async throws {
     let errors = try await folder.run("render", "pattern:smpte", "--input-format", "?").errors
-    let names = errors.trimmingSuffix("\n").split(separator: "none of ").last?.split(separator: ", ") ?? []
+    let names = errors.trimmingSuffix("\n").split(separator: "not one of ").last?.split(separator: ", ") ?? []
     #expect(names.count >= 14)
     let words = try await help("render").split { !$0.isLetter && !$0.isNumber }
     for name in names { #expect(words.contains(name), "\(name)") }

@@ -101,7 +101,7 @@ class Clients:
         if answer.status == 504 and path.split("?")[0].endswith(".mjpeg"):
             # A stream has ten seconds for its first picture, whatever the machine is busy with.
             self.ledger.count("streams without a first picture in time")
-        elif answer.status == 503 and "retry-after" in answer.headers and b"gives no picture" not in answer.body:
+        elif answer.status == 503 and "retry-after" in answer.headers and b"delivers no frames" not in answer.body:
             # A gate that is full says so; it is the camera that must not fail.
             self.ledger.count("sent away by a gate")
         elif camera in STEADY and (answer.status >= 500 or answer.status == 404):

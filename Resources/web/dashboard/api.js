@@ -77,7 +77,7 @@ function showLogin() {
       try {
         await ask("api/login", { method: "POST", body: Object.fromEntries(new FormData(event.target)) });
       } catch (error) {
-        complaint.textContent = error.status === 401 ? "That is not right." : error.message;
+        complaint.textContent = error.status === 401 ? "Wrong token, user name or password." : error.message;
         complaint.hidden = false;
         return;
       }

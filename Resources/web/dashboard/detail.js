@@ -114,7 +114,7 @@ export class Detail {
   #showArmed(isArmed) {
     byID("crop-select").setAttribute("aria-pressed", isArmed);
     say(byID("crop-select"), isArmed ? "Cancel" : "Select");
-    say(byID("stage-hint"), isArmed ? "Drag over what is to be seen" : "");
+    say(byID("stage-hint"), isArmed ? "Drag to select the crop" : "");
   }
 
   #showFacts(camera, view) {
@@ -124,7 +124,7 @@ export class Detail {
       Source: camera.source,
       Format: format(camera),
       Measured: camera.fps > 0 ? rate(camera.fps) : null,
-      Kept: camera.replay?.pictures && `${Math.round(camera.replay.seconds)} s, ${camera.replay.pictures} pictures`,
+      Buffered: camera.replay?.pictures && `${Math.round(camera.replay.seconds)} s, ${camera.replay.pictures} pictures`,
       View: known && size(known),
       Rendered: view.fps > 0 ? rate(view.fps) : null,
       Watchers: view.clients,
@@ -144,7 +144,7 @@ export class Detail {
     const note = byID("controls-note");
     note.hidden = this.canControl && !view.locked;
     note.textContent = this.canControl
-      ? "Locked: only the configuration changes it." : "You may look, but not change anything.";
+      ? "Locked: only the configuration can change it." : "Read-only: your role does not permit changes.";
     for (const row of this.form.querySelectorAll("[data-geometry]")) row.hidden = camera.kind === "scene";
     byID("background-row").hidden ||= view.mode !== "fit";
     const known = sizeOf(view, this.tile.source);
@@ -173,7 +173,7 @@ export class Detail {
       link.href = path.replace(/^\//, "");
       const name = names[kind] ?? kind;
       link.append(Object.assign(document.createElement("b"), { textContent: name }), path);
-      button.title = `Copy the address of the ${name}`;
+      button.title = `Copy the URL of the ${name}`;
       button.setAttribute("aria-label", button.title);
       button.addEventListener("click", () => copy(link.href, button));
       return item;

@@ -77,7 +77,7 @@ export class Motion {
 
   #list(events) {
     const latest = events.slice(-LISTED).reverse();
-    say(byID("motion-none"), latest.length === 0 ? "Nothing has moved yet." : "");
+    say(byID("motion-none"), latest.length === 0 ? "No motion yet." : "");
     const key = JSON.stringify(latest);
     if (byID("motion-list").dataset.key === key) return;
     byID("motion-list").dataset.key = key;

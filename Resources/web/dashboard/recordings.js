@@ -106,8 +106,8 @@ export class Recordings {
 
   /** `away` are the nodes whose recordings are missing. */
   #list(recordings, away) {
-    const missing = away.length > 0 ? `Those of ${away.join(", ")} are missing: no answer.` : "";
-    say(byID("recordings-none"), missing || (recordings.length === 0 ? "None yet." : ""));
+    const missing = away.length > 0 ? `Recordings of ${away.join(", ")} are missing: no answer.` : "";
+    say(byID("recordings-none"), missing || (recordings.length === 0 ? "No recordings yet." : ""));
     byID("recording-list").replaceChildren(...recordings.map((recording) => {
       const item = byID("recording-template").content.firstElementChild.cloneNode(true);
       const [button, link] = item.children;
@@ -137,7 +137,7 @@ export class Recordings {
       return state === "live" || end < from ? [] : [{ state, reason, start: Math.max(from, Date.parse(since)), end }];
     });
     line.setAttribute("aria-label",
-      `${count(recordings.length, "recording")}, ${count(events.length, "event")} of motion and `
+      `${count(recordings.length, "recording")}, ${count(events.length, "motion event")} and `
       + `${count(outages.length, "outage")} since ${timeOfDay(new Date(from))}`);
     const mark = (element, kind, start, end, title) => {
       Object.assign(element, { className: kind, title });

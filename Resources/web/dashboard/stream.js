@@ -31,7 +31,7 @@ export class MultipartParser {
         return at + 1;
       }
     }
-    if (this.#head.length > LONGEST_HEAD) throw new Error("The stream has a part without an end to its head.");
+    if (this.#head.length > LONGEST_HEAD) throw new Error("Invalid stream: the header of a part has no end.");
     return bytes.length;
   }
 
@@ -44,7 +44,7 @@ export class MultipartParser {
     this.#head = "";
     const length = Number(this.#headers.get("content-length") ?? NaN);
     if (!Number.isInteger(length) || length < 0 || length > LARGEST_PART) {
-      throw new Error("The stream has a part of no proper length.");
+      throw new Error("Invalid stream: a part has no valid length.");
     }
     this.#body = new Uint8Array(length);
     this.#filled = 0;

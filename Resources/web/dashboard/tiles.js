@@ -34,7 +34,7 @@ export class Tile {
       [known && size(known), view.fps > 0 && rate(view.fps)].filter(Boolean).join(" · "));
     const watchers = find(this.element, "tile-watchers");
     watchers.hidden = !(view.clients >= 2);
-    watchers.title = `${view.clients} watch`;
+    watchers.title = `${view.clients} watching`;
     watchers.lastElementChild.textContent = view.clients;
     this.showState(camera.state);
   }

@@ -102,7 +102,7 @@ export class LiveVideo extends Live {
   constructor(onFrame, onFail, onState) {
     super((response) => {
       const timer = setTimeout(() => {
-        this.#fail("no picture came", this.#pause);
+        this.#fail("no picture arrived", this.#pause);
         this.#pause *= 2;
       }, PATIENCE);
       const player = new Player(response.headers.get("content-type"), () => this.keyframe, (video) => {
@@ -131,11 +131,11 @@ export class LiveVideo extends Live {
     this.#ends = [...this.#ends, now].filter((time) => time > now - 20_000);
     // A browser that can't decode it, or a service without an encoder, will not change in a minute.
     const isFinal = error && (!error.status || error.status === 501);
-    if (error || this.#ends.length > 3) this.#fail(error?.message ?? "it ends again and again", isFinal ? Infinity : PAUSE);
+    if (error || this.#ends.length > 3) this.#fail(error?.message ?? "it keeps ending", isFinal ? Infinity : PAUSE);
   }
 
   #fail(reason, pause) {
-    console.info(`Video: ${reason}; JPEGs for now`);
+    console.info(`Video: ${reason}; showing JPEGs`);
     this.#notBefore = performance.now() + pause;
     this.#onFail();
   }

@@ -49,7 +49,7 @@ export class LivePeer {
     };
     const drawn = () => {
       if (session !== this.#session) return;
-      expect("pictures came no longer");
+      expect("pictures stopped");
       const isFirst = !session.isPlaying;
       session.isPlaying = true;
       if (isFirst) this.#onChange();
@@ -61,7 +61,7 @@ export class LivePeer {
     video.requestVideoFrameCallback(drawn);
     connection.addTransceiver("video", { direction: "recvonly" });
     connection.addEventListener("track", ({ track }) => { video.srcObject = new MediaStream([track]); });
-    expect("no picture came");
+    expect("no picture arrived");
     try {
       await connection.setLocalDescription();
       const answer = await ask(path, { method: "POST", type: "application/sdp", body: connection.localDescription.sdp });

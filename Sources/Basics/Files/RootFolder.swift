@@ -25,7 +25,7 @@ package struct RootFolder: Sendable {
   package enum Refusal: String, Error {
     case notRelative = "is not a relative path without '..'"
     case missing = "No such file or directory"
-    case outside = "leads out of the folder of sources"
+    case outside = "leads outside the sources folder"
     case notRegular = "is not a regular file"
   }
 

@@ -11,7 +11,8 @@ extension SourceKind {
           text.hasSuffix("#transport=udp")
           || options.streamTransport == .udp && !text.contains("#transport=")
         guard isUDP, let certificate = options.certificate, certificate != .any else { return nil }
-        let reason = "a certificate is verified over TCP alone, and the transport is udp (certificate: any)"
+        let reason =
+          "certificates are verified only over TCP, and the transport is udp: use tcp, or certificate: any"
         return Refusal(option: "certificate", reason: reason)
       },
       warning: { text, options in

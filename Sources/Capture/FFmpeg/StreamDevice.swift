@@ -20,7 +20,7 @@ struct StreamDevice: CaptureDevice {
     let isVerified = url.scheme == "rtsps" && options.certificate ?? .any != .any
     self.openTunnel = isVerified ? openTunnel : nil
     guard !isVerified || openTunnel != nil else {
-      let reason = "this build verifies no certificates (the package's trait HTTP is off)"
+      let reason = "this build can't verify certificates (the package's trait HTTP is off)"
       throw SourceError(.badRequest, path: url.name, reason: reason)
     }
   }
@@ -146,7 +146,7 @@ actor StreamConnection: CaptureConnection {
     if passing == nil { observePacket(reader) }
     let time = clock.time(of: picture.time, now: now)
     guard gate.admits(isKey: picture.isKey, isDamaged: picture.isDamaged, at: now) else {
-      throw DamagedCapture("a picture is damaged, or rests on one that is")
+      throw DamagedCapture("a picture is damaged, or depends on one that is")
     }
     try describe(picture, reader)
     let (maximumPixels, memory) = (options.maximumPixels, memory)
@@ -181,7 +181,7 @@ actor StreamConnection: CaptureConnection {
       case .nothing: continue
       // The reader's decoder lacks the pictures that were passed through without being decoded.
       case .decode(isInterrupted: true):
-        throw VideoFailure(.damaged, "a picture is missing or damaged, or rests on one that is")
+        throw VideoFailure(.damaged, "a picture is missing or damaged, or depends on one that is")
       case .decode, nil: isDecoding = true
       }
     }
@@ -215,7 +215,7 @@ actor StreamConnection: CaptureConnection {
     case .redirected where tunnel != nil:
       SourceError(
         .unavailable, path: url.name,
-        reason: "redirects to \(failure.description), which certificate does not allow: give that address")
+        reason: "redirects to \(failure.description), which certificate does not allow: use that address")
     case .redirected:
       SourceError(
         .unavailable, path: url.name,
@@ -270,7 +270,7 @@ struct StreamURL: Sendable, Hashable, CustomStringConvertible {
         transport = SourceOptions.StreamTransport(rawValue: String(word.dropFirst("transport=".count)))
         guard transport != nil else {
           throw SourceError(
-            .badRequest, path: Redaction.source(text), reason: "#\(word) is none of automatic, tcp, udp")
+            .badRequest, path: Redaction.source(text), reason: "#\(word) is not one of automatic, tcp, udp")
         }
         address = text[..<mark]
       }

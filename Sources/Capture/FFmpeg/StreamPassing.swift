@@ -86,7 +86,7 @@ package final class PassableDecoder: Sendable {
     if let last = state.last, last.index >= index { return last.picture }
     let path = video.pathToDecode(after: state.last?.index, through: index)
     guard let first = path.first, first.isKey || state.last != nil else {
-      throw DamagedCapture("its key picture is no longer kept")
+      throw DamagedCapture("its keyframe is no longer buffered")
     }
     let decoder = try state.decoder ?? VideoDecoder(maximumPixels: maximumPixels, within: memory.budget)
     state.decoder = decoder
@@ -102,9 +102,9 @@ package final class PassableDecoder: Sendable {
         guard error.kind == .damaged else { throw error }
       }
       video.breakUp()
-      throw DamagedCapture("a picture is damaged, or rests on one that is")
+      throw DamagedCapture("a picture is damaged, or depends on one that is")
     }
-    guard let newest else { throw DamagedCapture("a picture is not whole") }
+    guard let newest else { throw DamagedCapture("a picture is incomplete") }
     state.last = (index, newest)
     return newest
   }
@@ -133,11 +133,11 @@ final class KeptVideoDecoder: KeptDecoder {
         try Task.checkCancellation()
         guard let picture = try decoder.decode(sample.annexB) else { continue }
         guard !picture.isDamaged else {
-          throw DamagedCapture("a picture is damaged, or rests on one that is")
+          throw DamagedCapture("a picture is damaged, or depends on one that is")
         }
         newest = picture
       }
-      guard let newest else { throw DamagedCapture("a picture is not whole") }
+      guard let newest else { throw DamagedCapture("a picture is incomplete") }
       return try newest.frame(maximumPixels: maximumPixels, memory: memory)
     }
   }

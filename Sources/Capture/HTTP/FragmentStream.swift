@@ -36,15 +36,15 @@ struct FragmentStream: PictureStream {
         h264?.read(header)
       }
       self.shown = shown
-      return h264?.refusal.map { .hopeless("its video can't be passed on: \($0)") }
+      return h264?.refusal.map { .hopeless("its video can't be passed through: \($0)") }
     case .picture(let bytes, let says):
       if let says { clock.observe(says, arrived: now) }
       let time = clock.time(of: says, now: now)
       switch h264?.take(bytes, says: says, timestamp: time) {
       case .sample(let sample): return .sample(shown.map { sample.shown(at: $0) } ?? sample)
       case .decode:
-        return h264?.refusal.map { .hopeless("its video can't be passed on: \($0)") }
-          ?? .damaged("a picture rests on one that is missing")
+        return h264?.refusal.map { .hopeless("its video can't be passed through: \($0)") }
+          ?? .damaged("a picture depends on one that is missing")
       case .nothing, nil: return nil
       }
     }
@@ -75,7 +75,7 @@ struct ReceivedVideo: Sendable {
   func capture(_ sample: VideoSample) -> Capture {
     let place = video.add(sample)
     var capture = Capture(timestamp: sample.timestamp, byteCount: sample.bytes.count) { [frame] _ in
-      guard let frame else { throw DamagedCapture("this build decodes no video") }
+      guard let frame else { throw DamagedCapture("this build can't decode video") }
       return try frame(place.index)
     }
     capture.video = place

@@ -15,12 +15,12 @@ extension SourceError {
           ? "does not accept this user and password"
           : "requires a user and a password, as USER:PASSWORD@ before the host"
       case 403: "is forbidden (403)" + (hadCredentials ? " to this user" : "")
-      case 404, 410: "is not there (\(head.status.code))"
+      case 404, 410: "not found (\(head.status.code))"
       case 300..<400: "redirects without saying where to (\(head.status.code))"
       default:
         "answers \(head.status.code) \(head.status.reasonPhrase)"
           + (head.headers.first(name: "retry-after")
-            .map { ", asks to be tried again after \($0.prefix(40))" } ?? "")
+            .map { "; it asks to retry after \($0.prefix(40))" } ?? "")
       }
     return SourceError(.unavailable, path: name, reason: reason)
   }
@@ -30,7 +30,7 @@ extension SourceError {
     let type =
       head.headers.first(name: "content-type").map { $0.prefix { $0 != ";" }.prefix(60).trimmed } ?? ""
     return SourceError(
-      .unavailable, path: name, reason: "sends \(what)\(type.isEmpty ? "" : " (\(type))"), no picture")
+      .unavailable, path: name, reason: "sends \(what)\(type.isEmpty ? "" : " (\(type))"), not a picture")
   }
 
   static func http(_ error: any Error, name: String) -> SourceError {
@@ -43,7 +43,7 @@ extension SourceError {
     case let error as CertificateFailure: "\(error)"
     case let error as WordError: "\(error)"
     case let error as IOError: system(error.errnoCode)
-    case ChannelError.connectTimeout: "does not answer"
+    case ChannelError.connectTimeout: "connection timed out"
     case let error as NIOSSLError: words(error)
     case let error as BoringSSLError: "TLS fails: \(error)"
     case let error as NIOSSLExtraError: "TLS fails: \(error.description)"
@@ -57,15 +57,15 @@ extension SourceError {
     guard case .handshakeFailed(let cause) = error else { return "TLS fails: \(error)" }
     let text = "\(cause)"
     if text.contains("WRONG_VERSION_NUMBER") || text.contains("HTTP_REQUEST") {
-      return "TLS fails: the server does not speak it here (http://?)"
+      return "TLS fails: the server does not speak TLS on this port (http://?)"
     }
     return "TLS fails: \(text)"
   }
 
   private static func system(_ code: CInt) -> String {
     switch code {
-    case ECONNREFUSED: "refuses the connection"
-    case ETIMEDOUT: "does not answer"
+    case ECONNREFUSED: "connection refused"
+    case ETIMEDOUT: "connection timed out"
     case ECONNRESET, EPIPE: "closed the connection"
     case EHOSTUNREACH, ENETUNREACH: "can't be reached from here"
     default: "the connection broke: \(String(errno: code))"

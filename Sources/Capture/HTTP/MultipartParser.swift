@@ -289,7 +289,7 @@ struct MultipartParser: PictureStream {
   }
 
   private func giveNoPicture(_ events: inout [PictureEvent]) {
-    events.append(.damaged("a part of type \(header.contentType ?? "unknown") is no picture"))
+    events.append(.damaged("a part of type \(header.contentType ?? "unknown") is not a picture"))
   }
 
   /// Returns where the picture ends, if within `limit` bytes: at its declared length if a JPEG ends there,

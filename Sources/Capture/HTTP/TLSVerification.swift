@@ -72,7 +72,7 @@ struct TLSVerification: Sendable {
     guard let certificates = try? NIOSSLCertificate.fromPEMFile(path), !certificates.isEmpty else {
       switch unsafe access(path, R_OK) == 0 ? 0 : errno {
       case 0: throw WordError("'\(path)' has no certificate (PEM)")
-      case ENOENT: throw WordError("'\(path)' is not there")
+      case ENOENT: throw WordError("'\(path)': no such file")
       default: throw WordError("'\(path)' can't be read")
       }
     }
@@ -110,7 +110,7 @@ struct TLSVerification: Sendable {
     switch error {
     case NIOSSLError.handshakeFailed(let cause) where "\(cause)".contains("CERTIFICATE_VERIFY_FAILED"):
       if case .fingerprint = trust {
-        reason = "is another one than the fingerprint's"
+        reason = "does not have the configured fingerprint"
       } else {
         reason = distrust(of: certificate)
       }
@@ -126,14 +126,14 @@ struct TLSVerification: Sendable {
   private func distrust(of certificate: NIOSSLCertificate) -> String {
     let now = Int(WallClockTime.now().secondsSince1970)
     var reasons: [String] = []
-    if certificate.subjectName == certificate.issuerName { reasons.append("is signed by itself") }
+    if certificate.subjectName == certificate.issuerName { reasons.append("is self-signed") }
     if now > certificate.notValidAfter { reasons.append("expired on \(day(certificate.notValidAfter))") }
     if now < certificate.notValidBefore {
-      reasons.append("is valid from \(day(certificate.notValidBefore)) on, by this machine's clock")
+      reasons.append("is not valid before \(day(certificate.notValidBefore)) by this machine's clock")
     }
     guard reasons.isEmpty else { return reasons.joined(separator: " and ") }
-    guard case .file = trust else { return "is signed by no authority that this machine trusts" }
-    return "is neither in the file of certificate nor signed by an authority that is"
+    guard case .file = trust else { return "is not signed by an authority that this machine trusts" }
+    return "is not in the file of certificate, and is not signed by an authority in it"
   }
 
   private func day(_ secondsSince1970: Int) -> String {

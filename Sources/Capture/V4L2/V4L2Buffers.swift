@@ -29,20 +29,20 @@ final class V4L2Buffers: Sendable {
     let byteCount = format.memoryPlanes.reduce(0) { $0 + Int($1.size_image) }
     var count = byteCount >= Self.large ? Self.wantedLarge : Self.wanted
     try V4L2Error.check(
-      unsafe glp_v4l2_request_buffers(node.descriptor, node.isMultiplanar, &count), "asking for buffers")
+      unsafe glp_v4l2_request_buffers(node.descriptor, node.isMultiplanar, &count), "requesting buffers")
     isMultiplanar = node.isMultiplanar
     planeCount = format.plane_count
     var mappings: [V4L2Mapping] = []
     for index in 0..<count {
       mappings.append(try V4L2Mapping(node, planeCount: planeCount, index: index))
     }
-    guard !mappings.isEmpty else { throw V4L2Error(activity: "asking for buffers", code: ENOMEM) }
+    guard !mappings.isEmpty else { throw V4L2Error(activity: "requesting buffers", code: ENOMEM) }
     self.mappings = mappings
     self.count = mappings.count
     state = Mutex(State(node: node))
     for index in 0..<count {
       try V4L2Error.check(
-        glp_v4l2_queue(node.descriptor, isMultiplanar, planeCount, index), "giving it a buffer")
+        glp_v4l2_queue(node.descriptor, isMultiplanar, planeCount, index), "queueing a buffer")
     }
     try V4L2Error.check(glp_v4l2_start(node.descriptor, isMultiplanar), "starting to stream")
   }
@@ -125,7 +125,7 @@ private final class V4L2Mapping: Sendable {
     var buffer = glp_v4l2_buffer()
     try V4L2Error.check(
       unsafe glp_v4l2_query_buffer(node.descriptor, node.isMultiplanar, planeCount, index, &buffer),
-      "asking for a buffer")
+      "requesting a buffer")
     var planes: [(address: UInt, length: UInt32)] = []
     for plane in buffer.memoryPlanes {
       var memory: UnsafeMutableRawPointer?

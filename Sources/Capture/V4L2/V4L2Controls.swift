@@ -91,7 +91,7 @@ extension CameraControl {
     let names = controls.filter { $0.kind != .other }.map(\.name)
     throw V4L2Refusal(
       "has no control '\(text)'"
-        + (names.isEmpty ? ", nor any other" : ": there are \(names.joined(separator: ", "))"))
+        + (names.isEmpty ? ": it has no controls" : ": there are \(names.joined(separator: ", "))"))
   }
 
   /// Returns the value for `text`: a number, `true` or `false`, or the name of a menu item.
@@ -104,7 +104,7 @@ extension CameraControl {
     case .other: throw refuse("it is not set by a number, and can't be set here")
     case .button: return 1
     case .boolean:
-      guard let isOn = try? Words.flag("", text) else { throw refuse("it is true or false") }
+      guard let isOn = try? Words.flag("", text) else { throw refuse("use true or false") }
       return isOn ? 1 : 0
     case .menu, .integerMenu:
       let folded = Self.name(of: text)
@@ -113,7 +113,7 @@ extension CameraControl {
       if let item = items.first(where: { Self.name(of: $0.name) == folded && !folded.isEmpty }) {
         return item.value
       }
-      throw refuse("there are " + items.map { "\($0.value) (\($0.name))" }.joined(separator: ", "))
+      throw refuse("use one of " + items.map { "\($0.value) (\($0.name))" }.joined(separator: ", "))
     case .integer, .integer64, .bitmask:
       let range = kind == .bitmask ? 0...maximum : minimum...max(minimum, maximum)
       guard let number, range.contains(number) else {

@@ -20,14 +20,14 @@ enum V4L2Diagnosis {
     }
     return switch error.code {
     case ENOENT, ENOTDIR:
-      SourceError(.notFound, path: name, reason: "there is no such camera; " + others())
+      SourceError(.notFound, path: name, reason: "no such camera: " + others())
     case ENODEV, ENXIO:
       // The node may remain after its device is gone, or be hidden from a container.
-      SourceError(.notFound, path: name, reason: "no camera is behind it; " + others())
+      SourceError(.notFound, path: name, reason: "no camera is connected to it: " + others())
     case EACCES, EPERM: SourceError(.unreadable, path: name, reason: permission(path, code: error.code))
     case EBUSY: SourceError(.unavailable, path: name, reason: "is in use by \(holders(of: path))")
     case _ where error.activity == "asking what it is":
-      SourceError(.badRequest, path: name, reason: "is not a camera; " + others())
+      SourceError(.badRequest, path: name, reason: "is not a camera: " + others())
     default: SourceError(.unavailable, path: name, reason: error.description)
     }
   }
@@ -37,7 +37,9 @@ enum V4L2Diagnosis {
     let cameras = V4L2Nodes.all().compactMap { node in
       V4L2Identity(of: node).map { identity in "\(node) (\(identity.name))" } ?? node
     }
-    return cameras.isEmpty ? "this machine has none" : "there are \(cameras.joined(separator: ", "))"
+    return cameras.isEmpty
+      ? "this machine has no cameras (`glpreview devices` lists them)"
+      : "there are \(cameras.joined(separator: ", "))"
   }
 
   private static func permission(_ path: String, code: CInt) -> String {

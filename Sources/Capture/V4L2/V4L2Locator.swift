@@ -29,7 +29,7 @@ struct V4L2Locator: Sendable, Hashable {
           throw bad("fps=\(value) is not a number within 0.001...1000")
         }
         preferences.framesPerSecond = rate
-      default: throw bad("a camera has no '\(pair[0])': there are format, size and fps")
+      default: throw bad("unknown key '\(pair[0])' (known: format, size, fps)")
       }
     }
     self.preferences = preferences

@@ -265,7 +265,7 @@ struct V4L2Refusal: Error, Hashable, CustomStringConvertible {
   }
 
   static func unreadable(_ formats: [V4L2Camera.Format]) -> V4L2Refusal {
-    guard !formats.isEmpty else { return V4L2Refusal("offers no format: is its sensor or its signal there?") }
+    guard !formats.isEmpty else { return V4L2Refusal("offers no format: is its sensor or signal connected?") }
     return V4L2Refusal(
       "none of its formats is supported, not even by libv4lconvert: \(list(formats.map(\.fourCC)))")
   }
@@ -278,7 +278,7 @@ struct V4L2Refusal: Error, Hashable, CustomStringConvertible {
   static func shape(_ size: Size, _ formats: [V4L2Camera.Format]) -> V4L2Refusal {
     let sizes = formats.flatMap(\.sizes).map(\.description)
     return V4L2Refusal(
-      "does not offer the aspect ratio of \(size), in whose pixels its masks and crops are given: there are "
+      "does not offer the aspect ratio of \(size), for which its masks and crops are given: there are "
         + list(sizes))
   }
 

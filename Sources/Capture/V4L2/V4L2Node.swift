@@ -106,7 +106,7 @@ final class V4L2Node: Sendable {
   func format() throws(V4L2Error) -> glp_v4l2_format {
     var format = glp_v4l2_format()
     try V4L2Error.check(
-      unsafe glp_v4l2_get_format(descriptor, isMultiplanar, &format), "asking for the format")
+      unsafe glp_v4l2_get_format(descriptor, isMultiplanar, &format), "reading the format")
     return format
   }
 

@@ -24,7 +24,7 @@ struct V4L2Stream: Sendable {
       throw V4L2Refusal("only accepts \(fourCC), which is not supported")
     }
     guard V4L2Field.isWhole(format.field) else {
-      throw V4L2Refusal("gives its two fields one behind the other, which is not supported")
+      throw V4L2Refusal("sends its two fields one after the other, which is not supported")
     }
     if let refusal = size.refusal(maximumPixels: maximumPixels) { throw V4L2Refusal(refusal) }
     switch reading {

@@ -27,7 +27,7 @@ enum SourceKinds {
     private static let openDecoder: PassableVideo.OpenDecoder? = PassableDecoder.open
     private static let openVideo: SourceOpener.OpenVideo? = VideoFileSource.open
   #else
-    private static let noStreams = "this build has no streams: it was made without FFmpeg"
+    private static let noStreams = "this build can't read streams: it was built without FFmpeg"
     private static let streams: [SourceKind] = [
       .missing(["rtsp", "rtsps", "rtmp", "rtmps", "srt"], certified: "rtsps", noStreams),
       .missing(["udp"], origin: .port, noStreams),

@@ -52,7 +52,7 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
     if let rate = options.framesPerSecond, FrameRate(rate) == nil {
       throw badRequest("\(rate) frames a second are not within 0.001...1000")
     }
-    guard options.maximumPixels > 0 else { throw badRequest("a limit of no pixels leaves no picture") }
+    guard options.maximumPixels > 0 else { throw badRequest("the limit of pixels must be above 0") }
     try FrameMasker.check(options, of: description)
     if let refusal = refusal(of: options) { throw badRequest(refusal.reason) }
     switch try await kind.open(text, options) {

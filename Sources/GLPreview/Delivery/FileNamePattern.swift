@@ -25,7 +25,7 @@ package struct FileNamePattern: Sendable, Hashable {
       let word = rest[rest.index(after: open)..<close]
       guard let piece = Self.piece(word, name, index) else {
         throw WordError(
-          "'{\(word)}' in '\(text)' is none of {name}, {index}, {index:05}, {view}, {frame}, {frame:05}")
+          "'{\(word)}' in '\(text)' is not one of {name}, {index}, {index:05}, {view}, {frame}, {frame:05}")
       }
       pieces.append(piece)
       rest = rest[rest.index(after: close)...]

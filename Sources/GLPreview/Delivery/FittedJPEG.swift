@@ -30,7 +30,7 @@ package struct FittedJPEG {
     maximumBytes: Int? = nil, fitting: Size? = nil, counted: @escaping () -> Void = {}
   ) throws(PictureEncoder.Failure) -> EncodedPicture {
     if let fitting, fitting.width < 1 || fitting.height < 1 {
-      throw PictureEncoder.Failure(description: "nothing fits into \(fitting)")
+      throw PictureEncoder.Failure(description: "no JPEG fits into \(fitting)")
     }
     let planes = PictureScaler(picture.ycbcr)
     let full =

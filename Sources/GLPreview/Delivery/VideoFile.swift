@@ -70,7 +70,7 @@ package final class VideoFile: Sendable {
       return size
     }
     if let first, first != picture.size {
-      throw WriteError(path, "a \(picture.size) picture does not go with \(first) ones; give the view a size")
+      throw WriteError(path, "a \(picture.size) picture can't follow \(first) ones; give the view a size")
     }
     let name = path == "-" ? "standard output" : path
     var bytes: [UInt8] = []

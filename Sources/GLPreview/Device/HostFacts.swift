@@ -56,7 +56,7 @@ struct HostFacts: Sendable, Equatable {
       variables[name].map { "drivers are looked for only in \($0): unset \(name)" }
     }
       + Self.driverVariables.compactMap { name in
-        variables[name].map { "the driver \($0) is taken whatever the GPU is: unset \(name)" }
+        variables[name].map { "the driver \($0) is used whatever the GPU: unset \(name)" }
       }
   }
 
@@ -65,8 +65,8 @@ struct HostFacts: Sendable, Equatable {
     if !hasEGLDriver && variableHints.isEmpty {
       hints.append(
         vendorFiles.isEmpty
-          ? "no driver for EGL (/usr/share/glvnd/egl_vendor.d is empty): install libegl-mesa0, or NVIDIA's driver with its EGL"
-          : "no driver for EGL loads (\(vendorFiles.joined(separator: ", "))): install libegl-mesa0 again")
+          ? "no EGL driver (/usr/share/glvnd/egl_vendor.d is empty): install libegl-mesa0, or NVIDIA's driver with its EGL"
+          : "no EGL driver loads (\(vendorFiles.joined(separator: ", "))): reinstall libegl-mesa0")
     }
     if hasNVIDIADevice && !vendorFiles.contains(where: { $0.contains("nvidia") }) {
       hints.append(

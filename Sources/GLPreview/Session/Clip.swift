@@ -29,7 +29,7 @@ public struct Clip: Sendable {
     while mayGoOn: @escaping @Sendable () -> Bool = { true }
   ) throws(SessionError) {
     guard let feed = preview.producer as? SourceFeed else {
-      throw SessionError("a scene keeps no pictures: its sources do")
+      throw SessionError("a scene has no replay buffer: its sources have")
     }
     let current = preview.current
     let own = try preview.view(of: current.configuration)
@@ -344,7 +344,7 @@ extension PreviewSession {
     _ configuration: VideoConfiguration = VideoConfiguration()
   ) throws(SessionError) -> Clip {
     let found = allPreviews.first { preview == nil ? $0.sourceName != nil : $0.name == preview }
-    guard let found else { throw SessionError("there is no preview '\(preview ?? "")'") }
+    guard let found else { throw SessionError("no preview '\(preview ?? "")'") }
     return try Clip(of: found, times, configuration)
   }
 }

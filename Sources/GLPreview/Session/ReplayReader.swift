@@ -12,9 +12,9 @@ public struct NotKept: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// The reason, in one line.
   public var description: String {
-    guard let kept else { return "nothing is kept of '\(source)'" }
+    guard let kept else { return "no picture of '\(source)' is buffered" }
     return
-      "nothing is kept of '\(source)' from \(time) or before; there is \(kept.lowerBound) to \(kept.upperBound)"
+      "no picture of '\(source)' from \(time) or before is buffered (buffered: \(kept.lowerBound) to \(kept.upperBound))"
   }
 }
 
@@ -208,7 +208,7 @@ extension SourceFeed {
     }
     guard drawing.reference != nil else {
       throw SourceError(
-        .unavailable, path: source.name, reason: "has given no picture yet: its masks and crops have no place"
+        .unavailable, path: source.name, reason: "has sent no frame yet: its masks and crops can't be placed"
       )
     }
   }

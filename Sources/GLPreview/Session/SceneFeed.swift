@@ -222,7 +222,7 @@ actor SceneFeed: PictureProducer {
     }
     let rescaled = try composed.mapViews { view, input throws(WordError) in
       guard case .source(let name, _) = composed.inputs[input], let frame = frames[input] else { return view }
-      guard let feed = feed(name) else { throw WordError("crop", "source '\(name)' is gone") }
+      guard let feed = feed(name) else { throw WordError("crop", "source '\(name)' was removed") }
       return try feed.drawing.plans.rescaled(view, for: frame.format)
     }
     return try await drawing.draw(rescaled, frames, as: format, named: name)
@@ -250,7 +250,7 @@ actor SceneFeed: PictureProducer {
       try await pause(.milliseconds(5))
     }
     guard !isClosed, !preview.current.isRemoved else {
-      throw SessionError("the scene was taken out of the session")
+      throw SessionError("the scene was removed from the session")
     }
     renders += 1
     return try await frame(of: preview, format, PictureKey(sequence: renders))

@@ -46,11 +46,11 @@ extension SessionCore {
       // All previews that can show one frame: the views of the first preview's source, and the scenes.
       return previews.filter { $0.sourceName == nil || $0.sourceName == first.sourceName }
     }
-    guard !names.isEmpty else { throw SessionError("no preview is wanted") }
+    guard !names.isEmpty else { throw SessionError("no preview is named") }
     return try names.map { name in
       guard let preview = previews.first(where: { $0.name == name }) else {
         let names = previews.map(\.name).joined(separator: ", ")
-        throw SessionError("there is no preview '\(name)' (there are: \(names))")
+        throw SessionError("no preview '\(name)' (known: \(names))")
       }
       return preview
     }
@@ -58,8 +58,8 @@ extension SessionCore {
 
   private func sceneSnapshot(_ wanted: [Preview], _ request: SnapshotRequest) async throws -> Snapshot {
     switch request.mode {
-    case .still: throw SessionError("a scene has no still: its sources have")
-    case .at, .sharpest: throw SessionError("a scene keeps no pictures: its sources do")
+    case .still: throw SessionError("a scene has no stills: its sources have")
+    case .at, .sharpest: throw SessionError("a scene has no replay buffer: its sources have")
     case .newest, .next: break
     }
     var pictures: [RenderedPicture] = []
@@ -80,7 +80,7 @@ extension Preview {
   package func drawScene(
     as format: Picture.Format = .ycbcr(.yuv420), within limit: Duration
   ) async throws -> RenderedPicture {
-    guard let scene = sceneFeed else { throw SessionError("preview '\(name)' is no scene") }
+    guard let scene = sceneFeed else { throw SessionError("preview '\(name)' is not a scene") }
     let drawn = try await withDeadline(limit) {
       try await scene.snapshot(of: self, format, within: limit)
     }

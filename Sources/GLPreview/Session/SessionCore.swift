@@ -77,7 +77,7 @@ final class SessionCore: Sendable {
     try state.withLock { state throws(SessionError) in
       guard !state.isClosed else { throw SessionError("the session is closed") }
       guard !state.previews.contains(where: { $0.name == name }) else {
-        throw SessionError("there is a preview '\(name)' already")
+        throw SessionError("preview '\(name)' already exists")
       }
       state.previews.append(preview)
       // Under the lock, so that a removal can only come after it.
@@ -88,7 +88,7 @@ final class SessionCore: Sendable {
 
   private func unknown(_ source: String) -> SessionError {
     let names = sources.map(\.name).joined(separator: ", ")
-    return SessionError("there is no source '\(source)' (there are: \(names))")
+    return SessionError("no source '\(source)' (known: \(names))")
   }
 
   func remove(_ preview: Preview) {

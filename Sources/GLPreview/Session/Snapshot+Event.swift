@@ -89,10 +89,10 @@ extension Snapshot {
     guard let picture = view.map({ self[$0] }) ?? pictures.first else {
       let names = pictures.map(\.name).joined(separator: ", ")
       throw PictureEncoder.Failure(
-        description: "the snapshot has no picture '\(view ?? "")' (there are: \(names))")
+        description: "the snapshot has no picture '\(view ?? "")' (known: \(names))")
     }
     if let key = metadata.keys.sorted().first(where: Event.keys.contains) {
-      throw PictureEncoder.Failure(description: "an event's '\(key)' can't be given another meaning")
+      throw PictureEncoder.Failure(description: "an event's '\(key)' can't be replaced")
     }
     func event(_ encoded: EncodedPicture) -> Event {
       Event(

@@ -57,7 +57,7 @@ public final class SnapshotTrigger: Sendable {
     }
     Task {
       guard isAllowed else {
-        return await handle(.failure(SessionError("\(Self.mostUnderWay) snapshots are under way already")))
+        return await handle(.failure(SessionError("\(Self.mostUnderWay) snapshots are already in progress")))
       }
       do {
         for snapshot in try await take() { await handle(.success(snapshot)) }
@@ -106,7 +106,7 @@ public final class SnapshotTrigger: Sendable {
   private func take(_ request: SnapshotRequest?, _ kept: SnapshotRequest.Mode? = nil) async throws -> Snapshot
   {
     guard let take = state.withLock({ $0.take }) else {
-      throw SessionError("the trigger is attached to no session")
+      throw SessionError("the trigger is not attached to a session")
     }
     return try await take(request, kept)
   }

@@ -20,7 +20,7 @@ extension SourceFeed {
     }
     guard camera.isOn, !isClosed else { return try await frame(capturedAt: CaptureClock.now) }
     guard camera.still == nil else {
-      throw SourceError(.unavailable, path: source.name, reason: "a still is being taken already")
+      throw SourceError(.unavailable, path: source.name, reason: "a still is already in progress")
     }
     let taking = Task { try await takeStill(settling) }
     camera.still = taking

@@ -128,7 +128,7 @@ extension SourceMoment {
     var missing: [ViewConfiguration] = []
     for preview in previews {
       guard preview.sourceName == source else {
-        throw SessionError("preview '\(preview.name)' is none of '\(source)'")
+        throw SessionError("preview '\(preview.name)' is not of '\(source)'")
       }
       guard preview.shows(timestamp) else { throw feed.notKept(timestamp) }
       if let existing = existing(preview, format) {

@@ -47,10 +47,10 @@ extension Preview {
     _ configuration: VideoConfiguration, from mode: SourceStatus.Mode?
   ) -> String? {
     if let refusal = self.configuration.videoRefusal { return refusal }
-    if !configuration.takesAnyVideo { return "the video settings ask for an encoding" }
+    if !configuration.takesAnyVideo { return "the video settings require encoding" }
     if let refusal = (producer as? SourceFeed)?.source.videoRefusal { return refusal }
     guard let mode else { return nil }
-    if let refusal = mode.videoRefusal { return "the camera's H.264 can't be passed on: \(refusal)" }
+    if let refusal = mode.videoRefusal { return "the camera's H.264 can't be passed through: \(refusal)" }
     return mode.format == "h264" ? nil : "the camera sends \(mode.format), not H.264 over a network stream"
   }
 }

@@ -128,10 +128,10 @@ enum Misfit: Sendable, Hashable {
   /// The reason, for display.
   var reason: String {
     switch self {
-    case .unknown: "has given no picture yet: its crops have no place"
+    case .unknown: "has sent no frame yet: its crops can't be placed"
     case .mode(_, let reference): "is being switched to \(reference)"
     case .shape(let size, let reference):
-      "is \(size) now, and its crops are for \(reference): what they show can't be told"
+      "is \(size) now, but its crops are for \(reference): what they show is unknown"
     }
   }
 

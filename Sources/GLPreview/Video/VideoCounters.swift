@@ -13,8 +13,8 @@ package final class VideoCounters: Sendable {
     package var description: String {
       switch self {
       case .reopened(let encoder, let error):
-        "H.264: \(encoder.rawValue) failed, and is opened once more: \(error)"
-      case .gaveUp(let encoder, let error): "H.264: \(encoder.rawValue) is given up: \(error)"
+        "H.264: \(encoder.rawValue) failed and is opened again: \(error)"
+      case .gaveUp(let encoder, let error): "H.264: \(encoder.rawValue) is no longer used: \(error)"
       }
     }
   }

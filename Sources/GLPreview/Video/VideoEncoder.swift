@@ -126,7 +126,7 @@ package actor VideoEncoder {
       self.running = running
       if !stream.slices.isEmpty { return stream }
     }
-    throw VideoError(.failed, "\(candidate.rawValue) takes pictures and gives none")
+    throw VideoError(.failed, "\(candidate.rawValue) accepts pictures but returns none")
   }
 
   private func makeThread(

@@ -103,7 +103,7 @@ package struct ClusterFeature: ServiceFeature {
     if case .host(let name, _) = bind, let port { bind = .host(name, port: port) }
     let url = configuration.cluster.url ?? bind.url(isSecure: configuration.tls != nil)
     if let reason = configuration.unreachableNode {
-      core.logger.warning("other nodes may not reach this one", metadata: ["reason": "\(reason)"])
+      core.logger.warning("other nodes may be unable to reach this node", metadata: ["reason": "\(reason)"])
     }
     node.start(at: url ?? "")
     answerByBroker()
@@ -143,7 +143,7 @@ package struct ClusterFeature: ServiceFeature {
 
   package var cameraMembers: [JSONMember] {
     [
-      .optional("epoch", .integer, "of the lease by which its node serves it"),
+      .optional("epoch", .integer, "the epoch of its node's lease"),
       .optional("lease_store", .text),
       .optional("node", .text, "the node that serves it"), .optional("node_url", .text),
     ]
@@ -178,7 +178,7 @@ package struct ClusterFeature: ServiceFeature {
       + [
         MetricFamily(
           "glpreview_peer_streams", value: Double(core.peerStreams.count),
-          help: "Streams that are read from peers.")
+          help: "Streams received from peers.")
       ]
   }
 }
@@ -189,7 +189,7 @@ extension ServerConfiguration {
     guard let broker = cluster.broker, cluster.url == nil, bind.isLocal else { return nil }
     let hosts = broker.servers.compactMap { try? NATSServerAddress($0).host }
     guard let far = hosts.first(where: { !ListenAddress.host($0, port: 0).isLocal }) else { return nil }
-    return "it listens at \(bind), which only this machine reaches, and '\(far)' may be another: "
-      + "set bind, or cluster.url"
+    return "it listens on \(bind), which only this machine can reach, but the NATS server '\(far)' may be "
+      + "on another machine: set bind or cluster.url"
   }
 }

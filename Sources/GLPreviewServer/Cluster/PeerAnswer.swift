@@ -30,14 +30,14 @@ struct PeerAnswer: Sendable {
     let code = Int(response.status.code)
     switch code {
     // This node has authenticated the client, so the peer has refused this node and not the client.
-    case 401: throw .peer(node, "does not accept this node's token")
-    case 421: throw .peer(node, "does not know itself by the host name that this node uses")
+    case 401: throw .peer(node, "rejected this node's token")
+    case 421: throw .peer(node, "rejected the host name that this node uses (see access.hosts there)")
     case 304, 200..<300, 400..<600: break
-    default: throw .peer(node, "answers \(code)")
+    default: throw .peer(node, "answered \(code)")
     }
     let type = response.headers.first(name: "Content-Type")
     let kind = type.map { String($0.prefix { $0 != ";" && $0 != " " }).lowercased() }
-    if let kind, !Self.types.contains(kind) { throw .peer(node, "answers with data of another kind") }
+    if let kind, !Self.types.contains(kind) { throw .peer(node, "answered with an unexpected content type") }
     var headers = HTTPFields()
     for (name, value) in response.headers where Self.isKept(name.lowercased(), value) {
       if let name = HTTPField.Name(name) { headers.append(HTTPField(name: name, value: value)) }

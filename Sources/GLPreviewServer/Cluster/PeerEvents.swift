@@ -51,7 +51,7 @@ final class PeerEvents: Service, CustomStringConvertible {
       do {
         try await read(url, &rates) { backoff.reset() }
       } catch {
-        logger.debug("events of a peer not heard", metadata: ["url": "\(url)", "error": "\(error)"])
+        logger.debug("events of a peer not received", metadata: ["url": "\(url)", "error": "\(error)"])
       }
       try? await Task.sleep(for: backoff.nextPause(jitter: .random(in: 0...1)))
     }
@@ -63,11 +63,11 @@ final class PeerEvents: Service, CustomStringConvertible {
     var call = PeerClient.Call(peer: url, target: Self.path)
     if let lastID = parser.lastID { call.headers.add(name: "Last-Event-ID", value: lastID) }
     guard let response = try await catalogue.client.send(call, within: limit) else {
-      throw PeerFailure("does not answer in time")
+      throw PeerFailure("did not answer in time")
     }
     guard response.status == .ok,
       response.headers.first(name: "Content-Type")?.hasPrefix("text/event-stream") == true
-    else { throw PeerFailure("answers \(response.status.code)") }
+    else { throw PeerFailure("answered \(response.status.code)") }
     onAnswer()
     for try await bytes in response.body {
       let known = parser.droppedCount

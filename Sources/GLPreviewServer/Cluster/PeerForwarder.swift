@@ -143,7 +143,7 @@ package final class PeerForwarder: Sendable {
     let (head, body) = try await send(call, route, within: limit)
     let text = String(buffer: try await body.collect(upTo: 64 << 10))
     guard head.status == .created else {
-      throw Problem(head.status, "node '\(route.node)' takes no offer: \(text.prefix(200))")
+      throw Problem(head.status, "node '\(route.node)' rejected the offer: \(text.prefix(200))")
     }
     return text
   }
@@ -223,7 +223,7 @@ package final class PeerForwarder: Sendable {
     _ request: Request, _ context: ServiceContext, at url: String
   ) async throws -> PeerClient.Call {
     let path = request.uri.path
-    guard path.hasPrefix("/") else { throw Problem(.badRequest, "a path begins with a slash") }
+    guard path.hasPrefix("/") else { throw Problem(.badRequest, "a path must begin with '/'") }
     let words = request.uri.query ?? ""
     var call = PeerClient.Call(
       method: HTTPMethod(rawValue: request.method.rawValue), peer: url,
@@ -263,7 +263,7 @@ package final class PeerForwarder: Sendable {
     } catch let error where error is CancellationError || error is CameraIsHere {
       throw error
     } catch let error as HTTPClientError where error == .invalidURL {
-      throw Problem(.badRequest, "this address can't be forwarded to another node")
+      throw Problem(.badRequest, "this URL can't be forwarded to another node")
     } catch {
       let problem = error as? Problem ?? broken(error, node)
       if problem.status != .gatewayTimeout { metrics.count(.forwarded(.failed)) }
@@ -320,7 +320,7 @@ package final class PeerForwarder: Sendable {
   ) async throws -> PeerPicture {
     let (head, body) = try await send(call, route, within: limit)
     guard head.contentLength ?? 0 <= Self.largestPicture else {
-      throw Problem.peer(route.node, "sends too much")
+      throw Problem.peer(route.node, "sent too much data")
     }
     do {
       // The rest of the body follows at once unless the node hangs.

@@ -45,7 +45,7 @@ struct PeerMiddleware: ServiceMiddleware {
     let elsewhere = request.isFromPeer ? [PeerField.elsewhere: "1"] : [:]
     if request.isFromPeer, let asked = request.peerEpoch, let own = epoch(target.camera), asked > own {
       throw Problem(
-        .conflict, "another node has camera '\(target.camera)' by a later lease: ask anew",
+        .conflict, "another node has acquired camera '\(target.camera)': retry",
         headers: elsewhere.merging(["Retry-After": "1"]) { $1 })
     }
     guard let route = catalogue.route(to: target.camera) else {
@@ -55,12 +55,13 @@ struct PeerMiddleware: ServiceMiddleware {
         return try await next(request, context)
       }
       throw Problem(
-        .serviceUnavailable, "no node has camera '\(target.camera)' now",
+        .serviceUnavailable, "no node serves camera '\(target.camera)' at the moment",
         headers: elsewhere.merging(["Retry-After": "2"]) { $1 })
     }
     guard !request.isFromPeer else {
       throw Problem(
-        Self.loopDetected, "camera '\(target.camera)' is of a third node: ask that one", headers: elsewhere)
+        Self.loopDetected, "another node serves camera '\(target.camera)': send the request there",
+        headers: elsewhere)
     }
     do {
       switch target.kind {
@@ -133,7 +134,7 @@ struct PeerMiddleware: ServiceMiddleware {
     var address = address
     address.isAccepted = true
     guard let guest = try guests.view(address) else {
-      throw Problem.busy(.serviceUnavailable, "the nodes' cameras have just changed", retryAfter: 1)
+      throw Problem.busy(.serviceUnavailable, "the cameras of the nodes have just changed", retryAfter: 1)
     }
     return guest
   }

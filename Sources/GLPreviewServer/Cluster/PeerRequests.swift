@@ -96,7 +96,7 @@ struct PeerRequests: Sendable {
           guard isRepeatable || !isAsking else {
             throw Problem(
               .badGateway,
-              "camera '\(first.camera.name)' went from node '\(first.node)' to another before that had answered: it may have done it",
+              "camera '\(first.camera.name)' moved from node '\(first.node)' before that answered: the request may have taken effect",
               headers: ["Retry-After": "2"])
           }
           try go(on: next)

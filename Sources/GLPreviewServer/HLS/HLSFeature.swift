@@ -9,7 +9,7 @@ internal import Synchronization
 /// playlist (docs/hls.md).
 package final class HLSFeature: ServiceFeature, Service {
   private let videos: VideoRoutes
-  private let gate = AdmissionLimit(capacity: 1024, subject: "viewers of HLS", retryAfter: 5)
+  private let gate = AdmissionLimit(capacity: 1024, subject: "HLS viewers", retryAfter: 5)
   let streams = Mutex<[HLSStream]>([])
 
   package init(_ videos: VideoRoutes) { self.videos = videos }
@@ -19,7 +19,7 @@ package final class HLSFeature: ServiceFeature, Service {
       "cameras/:camera/{view}.m3u8", .pictures,
       as: [
         .init(
-          "getPlaylist", "A view for players of HLS", query: VideoRoutes.query,
+          "getPlaylist", "Returns the HLS playlist of a view", query: VideoRoutes.query,
           answers: [.bytes(Response.playlist, purpose: "a media playlist")], problems: [.notImplemented])
       ]
     ) { try await self.playlist($0, $1) }
@@ -27,8 +27,9 @@ package final class HLSFeature: ServiceFeature, Service {
       "cameras/:camera/{view}.m3u8/:name", .pictures,
       as: [
         .init(
-          "getSegment", "A segment of a playlist, or the initialization of all", query: VideoRoutes.query,
-          answers: [.bytes("video/mp4", purpose: "a part of MP4")])
+          "getSegment", "Returns a segment of a playlist, or the initialization segment",
+          query: VideoRoutes.query,
+          answers: [.bytes("video/mp4", purpose: "a part of an MP4 file")])
       ]
     ) { try await self.segment($0, $1) }
   }
@@ -101,7 +102,7 @@ package final class HLSFeature: ServiceFeature, Service {
   private func segment(_ request: Request, _ context: ServiceContext) async throws -> Response {
     let name = try context.parameters.require("name")
     guard let stream = try await stream(request, context), let (bytes, lease) = stream.file(name) else {
-      throw Problem.notFound("there is no segment '\(name)' now: the playlist lists those that there are")
+      throw Problem.notFound("no segment '\(name)': the playlist lists the current ones")
     }
     let channel = context.channel
     let grant = try videos.registry.grants.grant(ViewRight(stream.target, .kept(stream.wanted.view)))

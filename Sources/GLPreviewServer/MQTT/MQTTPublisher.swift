@@ -218,7 +218,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     } catch {
       metrics.count(.mqttCommand(.failed))
       logger.warning(
-        "snapshot not taken that was asked for by MQTT",
+        "snapshot by MQTT failed",
         metadata: ["camera": "\(camera)", "reason": "\(Redaction.message("\(error)"))"])
     }
   }
@@ -238,7 +238,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
       }
       do { isLive = try await takePicture(view, of: camera) } catch {
         logger.debug(
-          "no picture for MQTT",
+          "picture for MQTT not taken",
           metadata: ["camera": "\(camera.configuration.name)", "reason": "\(Redaction.message("\(error)"))"])
       }
       // Nor a picture of an earlier run if the camera gives none now: it may show what is masked today.
@@ -289,7 +289,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     else { return }
     do { try await publish(picture, of: view, camera) } catch {
       logger.warning(
-        "snapshot not sent by MQTT",
+        "snapshot not published by MQTT",
         metadata: ["camera": "\(snapshot.camera)", "reason": "\(Redaction.message("\(error)"))"])
     }
   }

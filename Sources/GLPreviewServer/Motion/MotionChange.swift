@@ -25,7 +25,7 @@ struct MotionChange {
   static let schema = JSONSchema.object(
     [
       .optional("sensitivity", .integer(in: 1...100).orNull),
-      .optional("min-size", .number(in: MotionSettings.minimumSizes).orNull, "a part of the picture"),
+      .optional("min-size", .number(in: MotionSettings.minimumSizes).orNull, "a fraction of the picture"),
       .optional("min-duration", .text.orNull, "as `500ms`"), .optional("cool-down", .text.orNull, "as `10s`"),
       .optional(
         "zones", .keywords(["type": ["array", "null"], "items": ["type": "string"]]),
@@ -35,10 +35,12 @@ struct MotionChange {
   /// - Throws: `Problem` 400.
   init(json: [UInt8]) throws(Problem) {
     do { members = try JSONDecoder().decode([String: Member].self, from: Data(json)) } catch {
-      throw Problem(.badRequest, "the body must be a JSON object; zones is a list of texts like NAME=PLACE")
+      throw Problem(
+        .badRequest,
+        "the body must be a JSON object; zones must be a list of strings such as NAME=X,Y,WIDTH,HEIGHT")
     }
     guard !members.isEmpty else {
-      throw Problem(.badRequest, "the body is empty (there are: \(Self.keys.joined(separator: ", ")))")
+      throw Problem(.badRequest, "the body is empty (known keys: \(Self.keys.joined(separator: ", ")))")
     }
   }
 
@@ -64,7 +66,7 @@ struct MotionChange {
       switch member {
       case .scalar(.null): usual
       case .scalar(let scalar): try word.read("\(scalar)", "")
-      case .list: throw Problem.badParameter(key, "'\(key)' is no list")
+      case .list: throw Problem.badParameter(key, "'\(key)' must not be a list")
       }
     }
     switch key {
@@ -75,7 +77,7 @@ struct MotionChange {
     case "cool-down": settings.coolDown = try value(.time, or: configured.coolDown)
     case "zones": settings.zones = try zones(member) ?? configured.zones
     default:
-      throw Problem.badParameter(key, "unknown key '\(key)' (there are: \(keys.joined(separator: ", ")))")
+      throw Problem.badParameter(key, "unknown key '\(key)' (known: \(keys.joined(separator: ", ")))")
     }
   }
 
@@ -83,7 +85,7 @@ struct MotionChange {
   private static func zones(_ member: Member) throws -> [MotionZone]? {
     switch member {
     case .scalar(.null): return nil
-    case .scalar: throw WordError("zones", "zones is a list of texts like NAME=X,Y,WIDTH,HEIGHT")
+    case .scalar: throw WordError("zones", "zones must be a list of strings such as NAME=X,Y,WIDTH,HEIGHT")
     case .list(let texts):
       let zones = try texts.map { try MotionZone(parsing: $0) }
       guard zones.count <= MotionSettings.mostZones else {

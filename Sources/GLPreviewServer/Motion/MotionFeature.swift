@@ -30,7 +30,7 @@ package struct MotionFeature: ServiceFeature {
   }
 
   package var cameraMembers: [JSONMember] {
-    [.optional("motion", WatchedMotion.schema, "of a camera that is watched for motion")]
+    [.optional("motion", WatchedMotion.schema, "for a camera with motion detection")]
   }
 
   package func lastingMembers(of camera: ServedCamera) -> [String: JSONValue] {
@@ -52,13 +52,13 @@ package struct MotionFeature: ServiceFeature {
     return [
       family(
         "glpreview_motion_active", .gauge,
-        "1 while something moves before a camera that is watched for motion, else 0."
+        "1 during a motion event of a camera with motion detection, else 0."
       ) { $0.episodes.current == nil ? 0 : 1 },
       family(
-        "glpreview_motion_events_total", .counter, "Events of motion that have begun before a camera."
+        "glpreview_motion_events_total", .counter, "Motion events of a camera that have begun."
       ) { Double($0.events) },
       family(
-        "glpreview_motion_pictures_total", .counter, "Pictures of a camera that were judged for motion."
+        "glpreview_motion_pictures_total", .counter, "Frames of a camera that were checked for motion."
       ) { Double($0.pictures) },
     ]
   }

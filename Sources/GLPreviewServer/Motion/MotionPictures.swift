@@ -68,7 +68,7 @@ final class MotionPictures: Sendable {
         var kept: Kept?
         do { kept = try await picture(event, camera) } catch {
           logger.debug(
-            "no picture of motion",
+            "motion picture not taken",
             metadata: [
               "camera": "\(camera.configuration.name)", "reason": "\(Redaction.message("\(error)"))",
             ])

@@ -10,16 +10,17 @@ struct MotionRoutes: Sendable {
   let watch: CameraWatch
 
   private static let box = QueryKey<Bool>.flag(
-    "box", "whether it is a thumbnail with a frame around what moved")
+    "box", "whether to return a thumbnail with a box around the motion")
 
   func add(to group: ServiceRoutes) {
     group.get(
       "api/cameras/:camera/motion",
       as: [
         .init(
-          "getMotion", "What moves before a camera",
+          "getMotion", "Returns the state of motion detection of a camera",
           answers: [
-            .json(WatchedMotion.detailSchema, "the current or last event, and by what motion is judged")
+            .json(
+              WatchedMotion.detailSchema, "the current or last event, and the settings of motion detection")
           ])
       ]
     ) { _, context in
@@ -31,15 +32,16 @@ struct MotionRoutes: Sendable {
       as: [
         .init(
           "changeMotion",
-          "Changes by what motion is judged, until the camera's configuration changes or the service ends",
-          body: .json(MotionChange.schema), answers: [.json(WatchedMotion.detailSchema, "as it is now")])
+          "Changes the settings of motion detection, until the camera's configuration changes or the service is restarted",
+          body: .json(MotionChange.schema),
+          answers: [.json(WatchedMotion.detailSchema, "the changed settings")])
       ]
     ) { request, context in try await change(request, context) }
     group.get(
       "api/cameras/:camera/motion/:file",
       as: [
         .init(
-          "getMotionPicture", "The best picture of an event, by its number",
+          "getMotionPicture", "Returns the best picture of an event, by its number",
           at: "api/cameras/:camera/motion/{event}.jpg",
           query: .of(Self.box), answers: [.bytes("image/jpeg", purpose: "the picture")])
       ]
@@ -48,24 +50,27 @@ struct MotionRoutes: Sendable {
       "api/cameras/:camera/timeline",
       as: [
         .init(
-          "getTimeline", "The latest events of a camera, the oldest first",
-          answers: [.json(Self.timeline, "motion, and when the camera was lost and back")])
+          "getTimeline", "Returns the latest events of a camera, the oldest first",
+          answers: [.json(Self.timeline, "motion, and when the camera was lost and recovered")])
       ]
     ) { _, context in timeline(try camera(context)) }
     group.get(
       "api/cameras/:camera/motion/cells",
       as: [
         .init(
-          "getMotionCells", "The cells of the last minute, for a report of an event that was missed or wrong",
-          answers: [.bytes("application/octet-stream", purpose: "a file of cells, which can be replayed")])
+          "getMotionCells",
+          "Returns the motion cells of the last minute, for a report of a missed or false event",
+          answers: [
+            .bytes("application/octet-stream", purpose: "a file of motion cells, which can be replayed")
+          ])
       ]
     ) { _, context in try cells(context) }
     group.post(
       "api/cameras/:camera/motion",
       as: [
         .init(
-          "triggerMotion", "Says that something moves", body: .json(MotionTrigger.schema, isRequired: false),
-          answers: [.json(WatchedMotion.schema, "what moves now")])
+          "triggerMotion", "Reports motion", body: .json(MotionTrigger.schema, isRequired: false),
+          answers: [.json(WatchedMotion.schema, "the state of motion detection")])
       ]
     ) { request, context in
       let camera = try camera(context)
@@ -77,7 +82,9 @@ struct MotionRoutes: Sendable {
     group.delete(
       "api/cameras/:camera/motion",
       as: [
-        .init("endMotion", "Says that it has ended", answers: [.json(WatchedMotion.schema, "what moves now")])
+        .init(
+          "endMotion", "Reports the end of the motion",
+          answers: [.json(WatchedMotion.schema, "the state of motion detection")])
       ]
     ) { _, context in
       let camera = try camera(context)
@@ -111,7 +118,7 @@ struct MotionRoutes: Sendable {
     guard camera.showsAll else {
       throw Problem(
         .forbidden,
-        "the views of '\(camera.configuration.name)' are locked: only the configuration changes this")
+        "the views of '\(camera.configuration.name)' are locked: only the configuration can change this")
     }
     let changed = try motion.change(camera) { (known) throws(Problem) in
       guard let settings = known.settings, let configured = known.configured else { throw notWatched(camera) }
@@ -130,7 +137,7 @@ struct MotionRoutes: Sendable {
     let file = try context.parameters.require("file")
     guard file.hasSuffix(".jpg"), let event = Int(file.dropLast(4)), event > 0,
       let kept = await motion.pictures.picture(of: event, camera)
-    else { throw Problem.notFound("there is no picture '\(file)' of motion, or no more") }
+    else { throw Problem.notFound("no motion picture '\(file)'; it may have been removed") }
     let jpeg = isFramed ? kept.framed : kept.whole
     return Response(
       status: .ok, headers: [.contentType: "image/jpeg", .cacheControl: "private, no-cache"],
@@ -157,7 +164,7 @@ struct MotionRoutes: Sendable {
   private func camera(_ context: ServiceContext) throws -> ServedCamera {
     let name = try context.parameters.require("camera")
     guard let camera = registry.served[camera: name] else {
-      throw Problem.notFound("there is no camera '\(name)'")
+      throw Problem.notFound("no camera '\(name)'")
     }
     return camera
   }
@@ -168,7 +175,7 @@ struct MotionRoutes: Sendable {
   }
 
   private func notWatched(_ camera: ServedCamera) -> Problem {
-    Problem(.conflict, "'\(camera.configuration.name)' is not watched for motion: give it 'motion: true'")
+    Problem(.conflict, "'\(camera.configuration.name)' has no motion detection: set its 'motion: true'")
   }
 
   /// The cells of the last minute, as a file that can be replayed.
@@ -200,7 +207,7 @@ struct MotionTrigger: Sendable, Hashable {
   private static let longestLabel = 64
 
   static let schema = JSONSchema.object([
-    .optional("duration", .number(in: seconds), "in seconds; 10 without"),
+    .optional("duration", .number(in: seconds), "in seconds; 10 by default"),
     .optional("label", .keywords(["type": "string", "minLength": 1, "maxLength": .integer(longestLabel)])),
   ])
 
@@ -213,7 +220,7 @@ struct MotionTrigger: Sendable, Hashable {
   init(json: [UInt8]) throws(Problem) {
     guard !json.isEmpty else { return }
     guard let body = try? JSONDecoder().decode(Body.self, from: Data(json)) else {
-      throw Problem(.badRequest, "the body is a JSON object of 'duration', in seconds, and 'label'")
+      throw Problem(.badRequest, "the body must be a JSON object of 'duration', in seconds, and 'label'")
     }
     if let seconds = body.duration {
       guard Self.seconds.contains(seconds) else {
@@ -223,7 +230,7 @@ struct MotionTrigger: Sendable, Hashable {
     }
     guard let label = body.label else { return }
     guard !label.isEmpty, label.utf8.count <= Self.longestLabel, !label.contains(where: \.isNewline) else {
-      throw .badParameter("label", "a label is one line of 1 to \(Self.longestLabel) bytes")
+      throw .badParameter("label", "a label must be one line of 1 to \(Self.longestLabel) bytes")
     }
     self.label = label
   }

@@ -143,7 +143,7 @@ final class MotionWatch: Service {
     while !Task.isCancelled {
       do { try await readOnce(camera, settings) } catch  where !Task.isCancelled {
         logger.debug(
-          "camera not watched for motion",
+          "motion detection failed",
           metadata: ["camera": "\(camera.configuration.name)", "reason": "\(error)"])
       } catch {}
       try? await Task.sleep(for: Self.pause)

@@ -7,22 +7,22 @@ extension WatchedMotion {
     "MotionDetails",
     .object(
       members + [
-        .optional("pictures", .integer, "the number of pictures that were judged"),
+        .optional("pictures", .integer, "the number of frames that were checked"),
         .optional("columns", .integer),
         .optional("rows", .integer),
         .optional(
-          "cells", .list(of: .integer), "row by row by how much each cell differs; 100 counts as moving"),
+          "cells", .list(of: .integer), "row by row, how much each cell differs; 100 counts as motion"),
         .optional("sensitivity", .integer(in: 1...100)), .optional("min_size", .number),
         .optional("min_duration", .number, "in seconds"), .optional("cool_down", .number, "in seconds"),
-        .optional("rate", .number, "pictures a second that are judged"),
+        .optional("rate", .number, "frames per second that are checked for motion"),
         .optional("zones_watched", .list(of: .text)),
-        .optional("is_configured", .boolean, "whether all of this is as configured"),
+        .optional("is_configured", .boolean, "whether all settings are as configured"),
       ]))
 
   private static let members =
     JSONMember.motionEvent.map { JSONMember.optional($0.name, $0.schema, $0.purpose) } + [
-      .init("watched", .boolean, "whether pictures are judged"),
-      .init("active", .boolean, "whether something moves now"),
+      .init("watched", .boolean, "whether frames are checked for motion"),
+      .init("active", .boolean, "whether there is motion now"),
     ]
 
   func json(showsAll: Bool, _ hasPicture: (Int) -> Bool) -> [String: JSONValue] {

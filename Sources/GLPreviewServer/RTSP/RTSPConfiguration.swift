@@ -24,7 +24,7 @@ extension RTSPConfiguration {
   private static let keys: [ConfigurationKey<RTSPConfiguration>] = [
     .init(
       "listen", .rtspListen, \.listen, "`off`",
-      "the address of the RTSP server; a port alone is at 127.0.0.1")
+      "the address of the RTSP server; a port alone means 127.0.0.1")
   ]
 }
 
@@ -45,7 +45,7 @@ private enum RTSPSection: ConfigurationSection {
   {
     guard let address = target.rtsp.address else { return [] }
     if target.access.asksForCredentials, target.access.users.isEmpty {
-      let reason = "RTSP clients have a name and a password, but no token: give access.users (GLPREVIEW_USER)"
+      let reason = "RTSP clients can't use tokens: set access.users (GLPREVIEW_USER)"
       return [ConfigurationProblem(path: ["rtsp", "listen"], reason)]
     }
     return target.problems(ofListeningAt: address, path: ["rtsp", "listen"])
@@ -58,7 +58,7 @@ extension ConfigurationWord<RTSPConfiguration.Listen> {
       if text == "off" { return .off }
       if let port = UInt16(text) { return .at(host: "127.0.0.1", port: Int(port)) }
       guard case .host(let host, let port) = try ListenAddress.parse(text) else {
-        throw WordError("'\(text)': RTSP has no local sockets; give HOST:PORT or off")
+        throw WordError("'\(text)': RTSP can't use a Unix socket: use HOST:PORT or off")
       }
       return .at(host: host, port: port)
     }

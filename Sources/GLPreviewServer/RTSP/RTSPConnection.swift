@@ -99,7 +99,7 @@ final class RTSPConnection {
 
   private func answer(_ request: RTSPRequest) async throws {
     guard request.sequenceNumber != nil else {
-      return try await send(400, request, [], "a request has a number: CSeq")
+      return try await send(400, request, [], "the request has no CSeq")
     }
     if let features = request.required { return try await send(551, request, [("Unsupported", features)]) }
     do {
@@ -121,7 +121,8 @@ final class RTSPConnection {
     } catch let error as ChannelError {
       throw error
     } catch {
-      let problem = Problem(error) ?? Problem(.internalServerError, "this failed")
+      let problem =
+        Problem(error) ?? Problem(.internalServerError, "internal error: see the log of the service")
       let status = [400, 401, 403, 404, 500, 501].contains(problem.status.code) ? problem.status.code : 503
       try await send(status, request, [], problem.detail)
     }

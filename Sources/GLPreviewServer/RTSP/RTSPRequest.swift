@@ -77,7 +77,7 @@ struct RTSPParser {
     received.moveReaderIndex(to: end.upperBound)
     if let length = request.fields["content-length"] {
       guard let count = Int(length), count >= 0 else {
-        throw RTSPError(status: 400, reason: "Content-Length is no number")
+        throw RTSPError(status: 400, reason: "Content-Length is not a number")
       }
       guard count <= Self.mostBytes else { throw RTSPError(status: 413, reason: "the body is too large") }
       skipped = count
@@ -90,8 +90,8 @@ struct RTSPParser {
     let words = (lines.first ?? "").split(separator: " ")
     guard words.count == 3, words[2].hasPrefix("RTSP/"), words[0].utf8.allSatisfy(isLetter),
       words[1].utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-    else { throw RTSPError(status: 400, reason: "this is no request of RTSP") }
-    guard words[2] == "RTSP/1.0" else { throw RTSPError(status: 505, reason: "this server speaks RTSP/1.0") }
+    else { throw RTSPError(status: 400, reason: "this is not an RTSP request") }
+    guard words[2] == "RTSP/1.0" else { throw RTSPError(status: 505, reason: "only RTSP/1.0 is supported") }
     guard lines.count <= mostFields else { throw RTSPError(status: 400, reason: "too many header fields") }
     var fields: [String: String] = [:]
     for line in lines.dropFirst() {
@@ -121,13 +121,15 @@ struct RTSPTarget: Sendable, Hashable {
   /// `rtsp://host:8554/CAMERA/VIEW`, with or without the name of its only track.
   init(_ url: String) throws(RTSPError) {
     guard url.lowercased().hasPrefix("rtsp://") else {
-      throw RTSPError(status: 400, reason: "a URL is rtsp://HOST/CAMERA/VIEW")
+      throw RTSPError(status: 400, reason: "the URL must be rtsp://HOST/CAMERA/VIEW")
     }
     var names = Self.withoutQuery(url).dropFirst(7).split(separator: "/").dropFirst().map {
       String($0).percentDecoded
     }
     if names.last == Self.track { names.removeLast() }
-    guard names.count < 3 else { throw RTSPError(status: 404, reason: "a URL is rtsp://HOST/CAMERA/VIEW") }
+    guard names.count < 3 else {
+      throw RTSPError(status: 404, reason: "the URL must be rtsp://HOST/CAMERA/VIEW")
+    }
     (camera, view) = (names.first, names.dropFirst().first)
   }
 

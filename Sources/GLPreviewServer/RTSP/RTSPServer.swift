@@ -74,7 +74,7 @@ package final class RTSPServer: ServiceFeature, Service, CustomStringConvertible
       throw ListenError(error, at: listen) ?? error
     }
     state.update { $0.port = listener.localAddress?.port }
-    parts.logger.info("RTSP listens", metadata: ["address": "\(listen)"])
+    parts.logger.info("RTSP server started", metadata: ["address": "\(listen)"])
     await withTaskCancellationOrGracefulShutdownHandler {
       try? await listener.closeFuture.get()
     } onCancelOrGracefulShutdown: { [self] in
@@ -162,7 +162,7 @@ struct RTSPPorts: Sendable {
       }
       return RTSPPorts(rtp: rtp, rtcp: rtcp, numbers: "\(port)-\(port + 1)")
     }
-    throw Problem.busy(.serviceUnavailable, "there is no free pair of ports", retryAfter: 1)
+    throw Problem.busy(.serviceUnavailable, "no free pair of UDP ports", retryAfter: 1)
   }
 
   /// Sends to the client of `connection` only.

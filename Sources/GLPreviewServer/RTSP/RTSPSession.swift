@@ -41,7 +41,7 @@ final class RTSPSession {
   static func first(of stream: VideoStream, within limit: Duration) async throws -> VideoSample {
     let first = try await withDeadline(limit) { try await stream.next() }
     guard let first else {
-      throw Problem(.gatewayTimeout, "no picture came within \(limit.components.seconds) s")
+      throw Problem(.gatewayTimeout, "no picture within \(limit.components.seconds) s")
     }
     guard let sample = first else { throw Problem(.conflict, "the view was switched off") }
     return sample

@@ -11,7 +11,7 @@ struct PeerRecordings: Sendable {
   let forwarder: PeerForwarder
   /// The address of the node that has a file. It may be another if the nodes or their states change.
   private let holders = SingleFlightCache<Place, String>(capacity: 1 << 20) { _ in 0 }
-  private let gate = AdmissionLimit(capacity: 16, subject: "recordings being looked for")
+  private let gate = AdmissionLimit(capacity: 16, subject: "searches for recordings")
 
   private struct Place: Hashable {
     let path: String
@@ -80,9 +80,9 @@ struct PeerRecordings: Sendable {
     do {
       let (status, bytes) = try await forwarder.answer(
         to: .GET, target, context, of: peer, atMost: Self.largestList)
-      guard status == .ok else { return missing(.lost, "answers \(status.code)") }
+      guard status == .ok else { return missing(.lost, "answered \(status.code)") }
       guard let list = try? JSONDecoder().decode(List.self, from: Data(bytes.readableBytesView)) else {
-        return missing(.lost, "sends no list of recordings")
+        return missing(.lost, "sent no list of recordings")
       }
       let valid = list.recordings.filter(\.isValid).map { recording in
         var recording = recording
@@ -93,7 +93,7 @@ struct PeerRecordings: Sendable {
     } catch let error as CancellationError {
       throw error
     } catch {
-      return missing(.lost, (error as? Problem)?.detail ?? "breaks the connection")
+      return missing(.lost, (error as? Problem)?.detail ?? "broke the connection")
     }
   }
 
@@ -109,7 +109,7 @@ struct PeerRecordings: Sendable {
       try await holders.value(place, { try gate.enter() }) { try await find(place.path, context, in: peers) }
     }
     guard let peer = peers.first(where: { $0.url == url }) else {
-      throw Problem.notFound("there is no such recording")
+      throw Problem.notFound("no such recording")
     }
     return try await context.whileClientStays { [self] in
       try await forwarder.pass(request, context, to: peer)
@@ -145,12 +145,12 @@ struct PeerRecordings: Sendable {
     guard silent.isEmpty else {
       throw Problem(
         .serviceUnavailable,
-        "who has this recording is not known now; no answer: \(silent.joined(separator: ", "))",
+        "the node of this recording is unknown; no answer from: \(silent.joined(separator: ", "))",
         headers: ["Retry-After": "2"])
     }
     let away = peers.filter { $0.state != .up }.map { "'\($0.name)'" }.joined(separator: ", ")
     throw Problem.notFound(
-      "there is no such recording" + (away.isEmpty ? "" : " at the nodes that answer; away: \(away)"))
+      "no such recording" + (away.isEmpty ? "" : " on the nodes that answer; unavailable: \(away)"))
   }
 }
 

@@ -3,7 +3,7 @@ internal import Logging
 
 /// The folder accepts no more data for a file; the folder's own log messages say why.
 private struct RecordingFailure: Error, CustomStringConvertible {
-  let description = "the folder of recordings takes nothing"
+  let description = "can't write to the recordings folder"
 }
 
 final class Recorder: Sendable {

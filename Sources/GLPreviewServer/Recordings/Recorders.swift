@@ -89,7 +89,7 @@ package final class Recorders: Service, CustomStringConvertible {
       let count = folder.count(of: camera.name)
       guard count > 0 else { continue }
       logger.notice(
-        "recordings from before a change of masks remain",
+        "recordings from before a change of masks kept",
         metadata: ["camera": "\(camera.name)", "recordings": "\(count)"])
     }
   }

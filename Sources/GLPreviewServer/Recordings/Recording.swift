@@ -60,9 +60,9 @@ struct Recording: Sendable, Hashable {
     "Recording",
     .object([
       .init("camera", .text), .init("view", .text), .init("start", .time),
-      .optional("duration", .number, "in seconds, once it is known"), .init("bytes", .integer),
+      .optional("duration", .number, "in seconds; missing until it is known"), .init("bytes", .integer),
       .init("url", .path),
-      .init("recording", .boolean, "whether it goes on"), .optional("node", .text),
+      .init("recording", .boolean, "whether it is still being recorded"), .optional("node", .text),
     ]))
 
   var answer: Answer {

@@ -33,16 +33,16 @@ extension RecordingConfiguration {
   private static let keys: [ConfigurationKey<RecordingConfiguration>] = [
     .init(
       "when", .choice, \.when, "`never`",
-      "when the camera is recorded ([recording.md](recording.md)); `motion` needs the camera's `motion`, and takes triggers too"
+      "when the camera is recorded ([recording.md](recording.md)); `motion` needs the camera's `motion`, and accepts triggers too"
     ),
     .init(
       "view", .viewName, \.view, "the first",
       "the view that is recorded, as it is served: with masks, size and labels"),
     .init(
-      "before", .time, \.before, "`5s`", "how much is recorded of the time before a trigger, at most a minute"
+      "before", .time, \.before, "`5s`", "the time that is recorded before a trigger, at most a minute"
     ),
-    .init("after", .time, \.after, "`10s`", "how much is recorded after a trigger's end"),
-    .init("segment", .time, \.segment, "`1m`", "the length of a file, which ends with the next key picture"),
+    .init("after", .time, \.after, "`10s`", "the time that is recorded after a trigger's end"),
+    .init("segment", .time, \.segment, "`1m`", "the length of a file, which ends at the next keyframe"),
   ]
 }
 
@@ -78,16 +78,16 @@ private enum RecordSection: ConfigurationSection {
     let views = camera.views.map(\.view.name)
     let (isKnown, known) = (record.view.map(views.contains) ?? true, views.joined(separator: ", "))
     let reasons: [(String, String?)] = [
-      ("when", record.when == .motion && camera.motion == nil ? "needs the camera's motion" : nil),
-      ("when", service.recordings == nil ? "there is no folder for recordings: give recordings.path" : nil),
-      ("view", isKnown ? nil : "there is no view '\(record.view ?? "")' (there are: \(known))"),
+      ("when", record.when == .motion && camera.motion == nil ? "needs the camera's 'motion'" : nil),
+      ("when", service.recordings == nil ? "no folder for recordings: set recordings.path" : nil),
+      ("view", isKnown ? nil : "no view '\(record.view ?? "")' (known: \(known))"),
       (
         "before",
-        record.before > .seconds(60) ? "is longer than a minute, all of which would be in memory" : nil
+        record.before > .seconds(60) ? "is longer than a minute, the most that is buffered in memory" : nil
       ),
       (
         "segment",
-        (.seconds(1)...(.seconds(86_400))).contains(record.segment) ? nil : "is not from 1 s to a day"
+        (.seconds(1)...(.seconds(86_400))).contains(record.segment) ? nil : "is not from 1s to 1d"
       ),
     ]
     return reasons.compactMap { key, reason in

@@ -37,7 +37,7 @@ package struct RecordingFeature: ServiceFeature {
     [
       .optional(
         "recording", .object([.init("when", .text), .optional("active", .boolean)]),
-        "of a camera that may be recorded")
+        "for a camera that can be recorded")
     ]
   }
 

@@ -60,7 +60,7 @@ extension RecordingFolder {
     }
     guard repaired > 0 else { return }
     logger.notice(
-      "recordings that had not ended were finished", metadata: ["recordings": "\(repaired)"])
+      "unfinished recordings repaired", metadata: ["recordings": "\(repaired)"])
   }
 
   /// Continues reading in the background, a few files at a time, so that current recordings do not wait.

@@ -175,7 +175,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
   // MARK: Work on the queue
 
   private func create(_ handle: RecordingHandle, _ recording: Recording) {
-    let isDone = tryTo("not recorded") { store, files in
+    let isDone = tryTo("not written") { store, files in
       let descriptor = try store.create(recording.name)
       files[handle] = File(descriptor: descriptor, name: recording.name)
     }
@@ -212,7 +212,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
     // Without an earlier picture, the later ones can't be decoded.
     guard !catalogue.withLock({ $0.failed.contains(handle) }) else { return }
     var name: StampedFileName?
-    let isDone = tryTo("not recorded") { store, files in
+    let isDone = tryTo("not written") { store, files in
       guard var file = files[handle] else { return }
       name = file.name
       defer { files[handle] = file }
@@ -231,7 +231,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
       }
       if removed > 0 {
         logger.warning(
-          "the disk is full: the oldest recordings were removed", metadata: ["recordings": "\(removed)"])
+          "oldest recordings removed: the disk is full", metadata: ["recordings": "\(removed)"])
       }
       guard error == 0 else {
         if ftruncate(file.descriptor, file.bytes) == 0 { lseek(file.descriptor, file.bytes, SEEK_SET) }
@@ -276,7 +276,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
   }
 
   private func prune() {
-    tryTo("folder not kept") { [self] store, files in
+    tryTo("folder not cleaned up") { [self] store, files in
       let open = files.values.reduce(0) { $0 + $1.bytes }
       let removed = store.prune(now: .now, at: CaptureClock.now, besides: open, atMost: Self.prunedAtOnce)
       for notice in store.takeNotices() { logger.warning("\(notice)") }
@@ -309,7 +309,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
         state.store = consume store
         state.files = files
         try result.get()
-        if state.trouble != nil { logger.notice("recordings are written again") }
+        if state.trouble != nil { logger.notice("recording resumed") }
         state.trouble = nil
         return true
       } catch {

@@ -22,7 +22,8 @@ struct RecordingRoutes: Sendable {
   private static let to = QueryKey<Double>.number(
     "to", in: times, "lists only recordings that begin before this time, in seconds since 1970")
   private static let limit = QueryKey<Int>.integer(
-    "limit", in: 1...mostListed, usual: 200, "the most recordings to list; the newest come first")
+    "limit", in: 1...mostListed, usual: 200, "the maximum number of recordings to list; the newest come first"
+  )
   private static let query = [QueryEntry].of(cameras, from, to, limit)
   private static let times = 0.0...1e11
 
@@ -31,8 +32,8 @@ struct RecordingRoutes: Sendable {
       "api/recordings",
       as: [
         .init(
-          "listRecordings", "The recordings of all nodes, the newest first", query: Self.query,
-          answers: [.json(List.schema, "what there is")])
+          "listRecordings", "Lists the recordings of all nodes, the newest first", query: Self.query,
+          answers: [.json(List.schema, "the recordings")])
       ]
     ) { request, context in try await list(request, context) }
     // Not named `camera`: a recording stays at its node even if its camera moves.
@@ -40,10 +41,10 @@ struct RecordingRoutes: Sendable {
       "recordings/:folder/:name", .pictures,
       as: [
         .init(
-          "getRecording", "A recording, or a range of it",
+          "getRecording", "Returns a recording, or a range of it",
           answers: [
             .bytes("video/mp4", purpose: "the file"),
-            .init(.partialContent, "the range that was asked for", ["video/mp4": .keywords([:])]),
+            .init(.partialContent, "the requested range", ["video/mp4": .keywords([:])]),
             .notModified,
           ], problems: [.rangeNotSatisfiable, .badGateway, .gatewayTimeout])
       ]
@@ -57,7 +58,7 @@ struct RecordingRoutes: Sendable {
       "recordings/:folder/:name",
       as: [
         .init(
-          "deleteRecording", "Removes a recording", answers: [.nothing("it is removed")],
+          "deleteRecording", "Removes a recording", answers: [.nothing("the recording is removed")],
           problems: [.conflict, .internalServerError, .badGateway, .gatewayTimeout])
       ]
     ) { request, context in
@@ -70,7 +71,7 @@ struct RecordingRoutes: Sendable {
       "api/cameras/:camera/recording",
       as: [
         .init(
-          "record", "Records from now on", body: .json(Trigger.schema, isRequired: false),
+          "record", "Starts a recording", body: .json(Trigger.schema, isRequired: false),
           answers: [
             .json(
               .object([.init("camera", .text), .init("until", .time)]), status: .accepted,
@@ -80,7 +81,11 @@ struct RecordingRoutes: Sendable {
     ) { request, context in try await trigger(request, context) }
     group.delete(
       "api/cameras/:camera/recording",
-      as: [.init("endRecording", "Ends what a POST began", answers: [.nothing("it ends")])]
+      as: [
+        .init(
+          "endRecording", "Ends a recording that was started by POST",
+          answers: [.nothing("the recording ends")])
+      ]
     ) { _, context in
       let (camera, recorders) = try known(context)
       recorders.stop(camera)
@@ -93,14 +98,14 @@ struct RecordingRoutes: Sendable {
   private func known(_ context: ServiceContext) throws -> (String, Recorders) {
     let name = try context.parameters.require("camera")
     guard let camera = registry.served[camera: name]?.configuration else {
-      throw Problem.notFound("there is no camera '\(name)'")
+      throw Problem.notFound("no camera '\(name)'")
     }
     guard camera.record.when == .never || recorders != nil else {
       throw Problem(.conflict, "recordings were configured after the start: restart the service")
     }
     guard let recorders, [.trigger, .motion].contains(camera.record.when) else {
       throw Problem(
-        .conflict, "'\(name)' is not recorded at triggers: its record.when is \(camera.record.when)")
+        .conflict, "'\(name)' is not recorded by trigger: its record.when is \(camera.record.when)")
     }
     return (name, recorders)
   }
@@ -109,7 +114,7 @@ struct RecordingRoutes: Sendable {
     var duration: Double?
 
     static let schema = JSONSchema.object([
-      .optional("duration", .number(in: 0...longestTrigger).orNull, "in seconds; 0 without")
+      .optional("duration", .number(in: 0...longestTrigger).orNull, "in seconds; 0 by default")
     ])
   }
 
@@ -195,7 +200,7 @@ struct RecordingRoutes: Sendable {
       return (recording, recorders.folder)
     }
     guard others.areMeant(by: request), StampedFileName(camera: folder, file: name, .recording) != nil else {
-      throw Problem.notFound("there is no such recording")
+      throw Problem.notFound("no such recording")
     }
     return nil
   }
@@ -203,8 +208,9 @@ struct RecordingRoutes: Sendable {
   private func remove(_ recording: Recording, from folder: RecordingFolder) async throws -> Response {
     switch await folder.remove(recording) {
     case .done: return Response(status: .noContent)
-    case .isOpen: throw Problem(.conflict, "it is still being recorded")
-    case .failed: throw Problem(.internalServerError, "it can't be removed: the log says why")
+    case .isOpen: throw Problem(.conflict, "the recording has not ended yet")
+    case .failed:
+      throw Problem(.internalServerError, "the recording can't be removed: see the log of the service")
     }
   }
 
@@ -221,7 +227,7 @@ struct RecordingRoutes: Sendable {
   ) async throws -> Response {
     if !isShown(recording, to: .read) { try context.require(.control) }
     guard let descriptor = await folder.open(recording) else {
-      throw Problem.notFound("the recording has gone")
+      throw Problem.notFound("the recording has been removed")
     }
     let file = OpenFile(descriptor)
     let size = recording.bytes

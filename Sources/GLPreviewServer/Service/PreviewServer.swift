@@ -58,7 +58,7 @@ package struct PreviewServer: Sendable {
     let connections = OpenFileLimit.makeRoom(for: configuration.limits.connections)
     if connections < configuration.limits.connections {
       logger.warning(
-        "the system's limit of open files allows fewer connections than limits.connections",
+        "connections limited by the system's limit of open files, below limits.connections",
         metadata: ["connections": "\(connections)"])
     }
     let router = parts.router()

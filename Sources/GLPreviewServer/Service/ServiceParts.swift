@@ -70,7 +70,7 @@ struct ServiceParts: Sendable {
     let waiting = ConfigurationSchema.all.waitingForRestart(core.configuration, new)
     if !waiting.isEmpty {
       core.logger.warning(
-        "restart needed: keys have changed that take effect at the next start",
+        "restart needed: some changed keys take effect at the next start only",
         metadata: ["keys": "\(waiting.joined(separator: ", "))"])
     }
   }

@@ -67,7 +67,7 @@ struct SDPOffer: Sendable, Hashable {
     fingerprint = try Self.fingerprint(
       fingerprints.isEmpty ? description.values(of: "fingerprint", in: media) : fingerprints)
     guard value("setup") != "passive" else {
-      throw SDPError("the offer says a=setup:passive, as this side does; actpass or active will do")
+      throw SDPError("the offer says a=setup:passive; use actpass or active")
     }
     playoutDelay = Self.playoutDelay(of: media)
     feedback = Self.feedback(of: media, for: format.payloadType)
@@ -97,14 +97,14 @@ struct SDPOffer: Sendable, Hashable {
   private static func video(
     in description: SessionDescription, _ lines: [Line]
   ) throws(SDPError) -> (Int, Format) {
-    var refusal = SDPError("the offer asks for no video", isRefusal: true)
+    var refusal = SDPError("the offer requests no video", isRefusal: true)
     for (index, media) in description.media.enumerated() where media.kind == "video" {
       guard lines[index].isOffered, media.transport.hasPrefix("UDP/TLS/RTP/SAVP") else { continue }
       let directions = ["sendonly", "inactive"]
       guard !media.attributes.contains(where: { directions.contains(String($0.name)) }) else { continue }
       if let format = Self.format(of: media) { return (index, format) }
       refusal = SDPError(
-        "the offer has no H.264 with packetization-mode=1, and there is nothing else here", isRefusal: true)
+        "the offer has no H.264 with packetization-mode=1, the only supported format", isRefusal: true)
     }
     throw refusal
   }
@@ -178,7 +178,7 @@ struct SDPOffer: Sendable, Hashable {
   private static func word(_ value: Substring?, _ name: String) throws(SDPError) -> String {
     guard let value else { throw SDPError("the offer has no a=\(name)") }
     guard (4...256).contains(value.utf8.count), value.allSatisfy(\.isPrintableASCII), !value.contains(":")
-    else { throw SDPError("a=\(name) has 4 to 256 letters, digits, + and /") }
+    else { throw SDPError("a=\(name) must have 4 to 256 letters, digits, + and /") }
     return String(value)
   }
 
@@ -190,7 +190,7 @@ struct SDPOffer: Sendable, Hashable {
         pair.utf8.count == 2 && pair.allSatisfy(\.isHexDigit) ? UInt8(pair, radix: 16) : nil
       }
       guard bytes.count == 32, !bytes.contains(nil) else {
-        throw SDPError("a=fingerprint:sha-256 has 32 bytes")
+        throw SDPError("a=fingerprint:sha-256 must have 32 bytes")
       }
       return bytes.compactMap { $0 }
     }

@@ -30,10 +30,10 @@ struct SessionDescription: Sendable, Hashable {
     guard text.utf8.count <= Self.mostBytes else { throw SDPError("the offer is larger than 64 KiB") }
     let lines = text.split(whereSeparator: \.isNewline)
     guard lines.count <= Self.mostLines else { throw SDPError("the offer has more than 4096 lines") }
-    guard lines.first?.hasPrefix("v=0") == true else { throw SDPError("SDP begins with v=0") }
+    guard lines.first?.hasPrefix("v=0") == true else { throw SDPError("SDP must begin with v=0") }
     for line in lines {
       guard line.utf8.count >= 2, line.utf8.dropFirst().first == UInt8(ascii: "=") else {
-        throw SDPError("'\(line.prefix(40))' is no line of SDP")
+        throw SDPError("'\(line.prefix(40))' is not a line of SDP")
       }
       let value = line.dropFirst(2)
       switch line.utf8.first {
@@ -57,7 +57,7 @@ struct SessionDescription: Sendable, Hashable {
   private static func media(_ value: Substring) throws(SDPError) -> Media {
     let words = value.split(separator: " ")
     guard words.count >= 4, words.allSatisfy({ $0.allSatisfy(\.isPrintableASCII) }) else {
-      throw SDPError("'m=\(value.prefix(40))' is no m-line")
+      throw SDPError("'m=\(value.prefix(40))' is not an m-line")
     }
     return Media(kind: words[0], port: words[1], transport: words[2], formats: Array(words[3...]))
   }

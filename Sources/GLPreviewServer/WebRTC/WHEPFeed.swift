@@ -89,7 +89,7 @@ final class WHEPFeed {
       } catch {
         let reason = "\(error)"
         if reason != told {
-          logger.warning("WebRTC sessions have no pictures", metadata: ["reason": "\(reason)"])
+          logger.warning("WebRTC sessions interrupted", metadata: ["reason": "\(reason)"])
         }
         told = reason
       }

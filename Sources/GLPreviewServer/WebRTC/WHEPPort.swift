@@ -74,7 +74,8 @@ final class WHEPPort: Sendable {
   }
 
   func close() async {
-    try? await channel.eventLoop.submit { [exchange] in exchange.value.close("the service ends") }.get()
+    try? await channel.eventLoop.submit { [exchange] in exchange.value.close("the service is shutting down") }
+      .get()
     try? await channel.close()
   }
 }

@@ -17,13 +17,14 @@ package struct WHEPRoutes: OfferAnswering {
     let offers = RouteRule(access: .role(.read), bodyTypes: [Self.type], ofOtherNodes: .offer)
     let sessions = RouteRule(access: .role(.read), bodyTypes: [Self.type, Self.fragmentType])
     let (path, sdp) = ("cameras/:camera/:view/whep", RouteBody(contents: [Self.type: .text]))
-    let created = RouteAnswer(.created, "the answer; `Location` is the session", [Self.type: .text])
+    let created = RouteAnswer(.created, "the answer; `Location` is the session's URL", [Self.type: .text])
     let errors: [HTTPResponse.Status] = [.notAcceptable, .notImplemented, .internalServerError]
     group.post(
       "cameras/:camera/:file/whep", offers,
       as: [
         .init(
-          "playWebRTC", "A view by WebRTC (WHEP)", at: path, body: sdp, answers: [created], problems: errors)
+          "playWebRTC", "Streams a view by WebRTC (WHEP)", at: path, body: sdp, answers: [created],
+          problems: errors)
       ]
     ) { request, context in
       try await answer(try target(of: context), request, context)
@@ -32,8 +33,8 @@ package struct WHEPRoutes: OfferAnswering {
       "cameras/:camera/:file/whep", method: .options, offers,
       as: [
         .init(
-          "getWebRTCOptions", "The types of offers, and ICE servers in `Link`", at: path,
-          answers: [.nothing("the header fields have them")])
+          "getWebRTCOptions", "Returns the types of offers, and ICE servers in `Link`", at: path,
+          answers: [.nothing("in header fields")])
       ]
     ) { _, context in
       _ = try target(of: context)
@@ -42,7 +43,9 @@ package struct WHEPRoutes: OfferAnswering {
     group.delete(
       "cameras/:camera/:file/whep/:session", sessions,
       as: [
-        .init("endWebRTC", "Ends a session", at: path + "/:session", answers: [.init(.ok, "it has ended")])
+        .init(
+          "endWebRTC", "Ends a session", at: path + "/:session",
+          answers: [.init(.ok, "the session has ended")])
       ]
     ) { _, context in
       let id = try await session(of: context)
@@ -55,10 +58,10 @@ package struct WHEPRoutes: OfferAnswering {
       "cameras/:camera/:file/whep/:session", sessions,
       as: [
         .init(
-          "addCandidates", "Takes further addresses of a client, which are not needed",
+          "addCandidates", "Accepts and ignores ICE candidates of a client, which are not needed",
           at: path + "/:session",
           body: .init(contents: [Self.fragmentType: .text], isRequired: false),
-          answers: [.nothing("they are taken, whatever they are")])
+          answers: [.nothing("accepted")])
       ]
     ) { _, context in
       _ = try await session(of: context)
@@ -71,7 +74,7 @@ package struct WHEPRoutes: OfferAnswering {
       "api/webrtc", byName,
       as: [
         .init(
-          "playWebRTCByName", "A view by WebRTC, for clients of go2rtc",
+          "playWebRTCByName", "Streams a view by WebRTC, for go2rtc clients",
           query: [CompatibilityRoutes.source],
           body: .init(contents: [Self.type: .text, "application/json": description]),
           answers: [created, .json(description, "the answer to an offer in JSON")], problems: errors)
@@ -124,7 +127,7 @@ package struct WHEPRoutes: OfferAnswering {
 
   private func text(_ request: Request, _ context: ServiceContext) async throws -> String {
     guard request.isSDP else {
-      throw Problem(.unsupportedMediaType, "the request body must be an offer, \(Self.type)")
+      throw Problem(.unsupportedMediaType, "the request body must be an SDP offer (\(Self.type))")
     }
     let body = try await request.body.collect(upTo: context.maxUploadSize)
     return String(buffer: body)

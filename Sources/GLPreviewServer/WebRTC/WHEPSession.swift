@@ -144,7 +144,7 @@ final class WHEPSession {
       self.dtls = dtls
       defer { flush(dtls) }
       try dtls.receive(datagram)
-      if dtls.state == .closed { end = "the client has closed it" }
+      if dtls.state == .closed { end = "closed by the client" }
       if dtls.state == .connected, srtp == nil {
         srtp = try dtls.makeSRTP()
         flush(dtls)
@@ -213,7 +213,7 @@ final class WHEPSession {
       case .keyRequest:
         counters.countKeyRequest()
         needKey(at: now)
-      case .goodbye: end = "the client has said goodbye"
+      case .goodbye: end = "closed by the client (BYE)"
       }
     }
   }
@@ -231,13 +231,13 @@ final class WHEPSession {
   func tick(at now: CaptureInstant) {
     guard end == nil else { return }
     guard now - checkedAt <= consent else {
-      end = isConnected ? "the client has gone" : "the client did not connect"
+      end = isConnected ? "client lost" : "the client did not connect"
       return
     }
     sendChecks(at: now)
     if let dtls, srtp == nil {
       do throws(WebRTCError) { try dtls.tick() } catch { end = error.description }
-      if now - createdAt > consent { end = "the DTLS handshake took too long" }
+      if now - createdAt > consent { end = "the DTLS handshake timed out" }
       flush(dtls)
     }
     report(at: now)

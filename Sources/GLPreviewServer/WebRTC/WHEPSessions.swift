@@ -86,7 +86,7 @@ final class WHEPSessions: Service, CustomStringConvertible {
         },
         pictures: pictures)
     } catch is ChannelError {
-      throw Problem.busy(.serviceUnavailable, "the port of WebRTC has just been closed", retryAfter: 1)
+      throw Problem.busy(.serviceUnavailable, "the WebRTC port has just been closed", retryAfter: 1)
     }
     view.whenRevoked { [weak self, weak view] in
       // A camera that moves is followed. If its view is not found again, the feed ends the session.
@@ -95,10 +95,10 @@ final class WHEPSessions: Service, CustomStringConvertible {
     }
     if own?.isValid == false {
       end(terms.id, Self.revoked)
-      throw Problem(.unauthorized, "these credentials are not valid any more")
+      throw Problem(.unauthorized, "these credentials are no longer valid")
     }
     logger.info(
-      "WebRTC session began", metadata: ["camera": "\(target.camera)", "view": "\(target.name)"])
+      "WebRTC session started", metadata: ["camera": "\(target.camera)", "view": "\(target.name)"])
     let answer = SDPAnswer(
       fragment: terms.fragment, password: terms.password, fingerprint: identity.fingerprint,
       ssrc: terms.ssrc,
@@ -108,7 +108,7 @@ final class WHEPSessions: Service, CustomStringConvertible {
     return Begun(id: terms.id, answer: answer.text(to: offer))
   }
 
-  private static let revoked = "its client's credentials are not valid any more"
+  private static let revoked = "its client's credentials are no longer valid"
 
   /// Throws if nothing here encodes H.264, which the first picture of all shows.
   private func checkEncoder(_ pictures: @escaping WHEPFeed.Pictures) async throws {
@@ -124,7 +124,7 @@ final class WHEPSessions: Service, CustomStringConvertible {
       throw error
     } catch {
       // What fails now may work in a second; the session tries again.
-      logger.warning("WebRTC session has no pictures", metadata: ["reason": "\(error)"])
+      logger.warning("WebRTC session interrupted", metadata: ["reason": "\(error)"])
     }
   }
 
@@ -149,11 +149,11 @@ final class WHEPSessions: Service, CustomStringConvertible {
         session.target.camera == camera && session.target.name == view
           && (role == .control || session.client?.secret == client?.secret)
       } ?? false
-    guard isThere else { throw Problem.notFound("there is no such WebRTC session") }
+    guard isThere else { throw Problem.notFound("no such WebRTC session") }
   }
 
   func end(_ id: String) async {
-    await openedPort?.end { $0.terms.id == id ? "the client has ended it" : nil }
+    await openedPort?.end { $0.terms.id == id ? "ended by the client" : nil }
   }
 
   /// Whether a session is at this node.
@@ -202,8 +202,8 @@ final class WHEPSessions: Service, CustomStringConvertible {
       return task
     }
     do { return try await task.value } catch {
-      logger.error("WebRTC can't listen", metadata: ["reason": "\(error)"])
-      throw Problem.busy(.serviceUnavailable, "the port of WebRTC can't be opened", retryAfter: 5)
+      logger.error("WebRTC port not opened", metadata: ["reason": "\(error)"])
+      throw Problem.busy(.serviceUnavailable, "can't open the WebRTC port", retryAfter: 5)
     }
   }
 
@@ -214,17 +214,18 @@ final class WHEPSessions: Service, CustomStringConvertible {
       try await WHEPPort.open(host: host, port: port, counting: counters, logger: logger)
     }
     switch listen {
-    case .off: throw Problem(.notImplemented, "WebRTC is switched off: webrtc.listen in the configuration")
+    case .off: throw Problem(.notImplemented, "WebRTC is off: set webrtc.listen in the configuration")
     case .at(let host, let port): return Task { try await open(host, port) }
     case .automatic:
       guard case .host(let host, let port) = bind else {
         throw Problem(
-          .notImplemented, "the service listens on a local socket; webrtc.listen gives WebRTC an address")
+          .notImplemented, "the service listens on a Unix socket: set webrtc.listen to an address for WebRTC")
       }
       return Task {
         do { return try await open(host, port) } catch is IOError {
           logger.warning(
-            "WebRTC takes a free port: that of the service is in use by UDP", metadata: ["port": "\(port)"])
+            "WebRTC listens on another port: the service's port is in use by UDP",
+            metadata: ["port": "\(port)"])
           return try await open(host, 0)
         }
       }
@@ -237,7 +238,7 @@ final class WHEPSessions: Service, CustomStringConvertible {
     // A configured port is opened now, so that a mistake shows at the start.
     if case .at = configuration.listen {
       if let missing = WebRTCError.ofLibraries {
-        logger.warning("WebRTC is not available", metadata: ["reason": "\(missing)"])
+        logger.warning("WebRTC unavailable", metadata: ["reason": "\(missing)"])
       } else {
         _ = try? await openPort()
       }

@@ -8,13 +8,13 @@ extension WebRTCConfiguration {
   private static let keys: [ConfigurationKey<WebRTCConfiguration>] = [
     .init(
       "listen", .webRTCListen, \.listen, "the address and port of `bind`",
-      "where clients send their datagrams by UDP; `off` for no WebRTC"),
+      "the UDP address to which clients connect; `off` disables WebRTC"),
     .init(
       "candidates", listOf: .candidate, \.candidates, "none",
-      "further addresses at which clients reach that port: of a router, or of a container's host"),
+      "additional addresses at which clients reach that port: of a router, or of a container's host"),
     .init(
       "ice-servers", listOf: .iceServer, \.iceServers, "none",
-      "servers by which clients find their own addresses, or which relay for them"),
+      "STUN servers, from which clients learn their own addresses, and TURN servers, which relay for them"),
   ]
 }
 
@@ -35,7 +35,7 @@ extension ConfigurationWord<WebRTCConfiguration.Listen> {
     Self("`HOST:PORT`, `[ADDRESS]:PORT`, `off`") { text in
       if text == "off" { return .off }
       guard case .host(let host, let port) = try ListenAddress.parse(text) else {
-        throw WordError("'\(text)': WebRTC has no local sockets; give HOST:PORT or off")
+        throw WordError("'\(text)': WebRTC can't use a Unix socket: use HOST:PORT or off")
       }
       return .at(host: host, port: port)
     }
@@ -48,7 +48,7 @@ extension ConfigurationWord<WebRTCConfiguration.Candidate> {
       if isAddress(text) { return .init(address: text) }
       guard case .host(let host, let port) = try ListenAddress.parse(text), isAddress(host),
         port > 0
-      else { throw WordError("'\(text)' is no numeric address, as 203.0.113.7 or 203.0.113.7:8189") }
+      else { throw WordError("'\(text)' is not a numeric address, such as 203.0.113.7 or 203.0.113.7:8189") }
       return .init(address: host, port: port)
     }
   }
@@ -62,7 +62,7 @@ extension ConfigurationWord<WebRTCConfiguration.Candidate> {
 extension ConfigurationWord<WebRTCConfiguration.ICEServer> {
   static var iceServer: Self {
     Self("`stun:HOST:PORT`, `turn:HOST:PORT`, `turn:USER:PASSWORD@HOST:PORT`", isSecret: true) { text in
-      let form = "a server is stun:HOST:PORT, or turn:USER:PASSWORD@HOST:PORT"
+      let form = "a server must be stun:HOST:PORT or turn:USER:PASSWORD@HOST:PORT"
       let scheme = text.prefix { $0 != ":" }
       guard ["stun", "stuns", "turn", "turns"].contains(scheme), text.count > scheme.count + 1,
         text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !#""<>\"#.utf8.contains($0) })

@@ -38,16 +38,16 @@ final class WebRTCCounters: Sendable {
         "Packets of pictures sent to WebRTC clients."),
       family(
         "glpreview_webrtc_bytes_total", .counter, bytes,
-        "Bytes of these packets, as they were sent."),
+        "Bytes of these packets, as sent."),
       family(
         "glpreview_webrtc_lost_total", .counter, lost,
-        "Packets that WebRTC clients reported as missing, before repetitions."),
+        "Packets that WebRTC clients reported as lost, before retransmissions."),
       family(
         "glpreview_webrtc_repeated_total", .counter, repeated,
         "Packets sent again because a WebRTC client had lost them."),
       family(
         "glpreview_webrtc_key_requests_total", .counter, keyRequests,
-        "Key pictures that WebRTC clients asked for."),
+        "Keyframes that WebRTC clients requested."),
     ]
   }
 }

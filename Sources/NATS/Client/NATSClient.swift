@@ -63,7 +63,7 @@ package final class NATSClient: Sendable {
     sleep: @escaping Sleep = { try await Task.sleep(for: $0) }
   ) throws(NATSError) {
     guard !configuration.servers.isEmpty else {
-      throw .invalidConfiguration("there is no NATS server to connect to")
+      throw .invalidConfiguration("no NATS server is configured")
     }
     self.configuration = configuration
     self.logger = logger

@@ -23,12 +23,12 @@ package enum JetStreamError: Error, Equatable, Sendable, CustomStringConvertible
     switch self {
     case .invalid(let error): "\(error)"
     case .unavailable(let error): "JetStream is not available: \(error)"
-    case .conflict(let revision): "the last revision is another one" + (revision.map { ": \($0)" } ?? "")
-    case .streamNotFound: "there is no such stream or bucket"
-    case .consumerNotFound: "there is no such consumer"
+    case .conflict(let revision): "the last revision differs" + (revision.map { ": \($0)" } ?? "")
+    case .streamNotFound: "no such stream or bucket"
+    case .consumerNotFound: "no such consumer"
     case .nameInUse: "the name is taken by a stream with another configuration"
     case .refused(let status, let code, let text): "JetStream refuses: \(text) (\(status), \(code))"
-    case .malformed(let text): "an answer of JetStream makes no sense: \(text)"
+    case .malformed(let text): "malformed answer of JetStream: \(text)"
     }
   }
 

@@ -140,7 +140,7 @@ package struct KeyValue: Sendable {
         get throws(JetStreamError) {
           guard let payload = Data(base64Encoded: data ?? ""), let bytes = Data(base64Encoded: hdrs ?? ""),
             let headers = bytes.isEmpty ? NATSHeaders() : NATSHeaders(Array(bytes))
-          else { throw .malformed("a stored message that is no base64") }
+          else { throw .malformed("a stored message that is not base64") }
           return NATSMessage(subject, headers: headers, payload: Array(payload))
         }
       }

@@ -59,7 +59,7 @@ package enum NATSError: Error, Equatable, Sendable, CustomStringConvertible {
     case .protocolViolation(let error): "protocol violation: \(error)"
     case .authentication(let text): "authentication refused: \(text)"
     case .permission(let text): "not permitted: \(text)"
-    case .server(let text): "the server says: \(text)"
+    case .server(let text): "error of the server: \(text)"
     case .stale: "stale connection: PING was not answered"
     case .lameDuck: "the server is shutting down"
     }

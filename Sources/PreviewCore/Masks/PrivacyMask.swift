@@ -101,7 +101,7 @@ extension PrivacyMask: CustomStringConvertible {
       do throws(WordError) {
         return .rectangle(try Words.rectangle("mask", text))
       } catch {
-        throw WordError("mask", "\(error.reason), nor a polygon X,Y X,Y X,Y...")
+        throw WordError("mask", "\(error.reason); a polygon is X,Y X,Y X,Y...")
       }
     }
     var points: [SIMD2<Int>] = []
@@ -127,11 +127,13 @@ extension PrivacyMask: CustomStringConvertible {
     switch sides[0] {
     case "fill":
       guard let value else { return .fill(.black) }
-      guard let color = RGBColor(value) else { throw WordError("mask", "fill '\(value)' is not #RRGGBB") }
+      guard let color = RGBColor(value) else {
+        throw WordError("mask", "fill '\(value)' is not a colour: use #RRGGBB, such as #202020")
+      }
       return .fill(color)
     case "pixelate": return .pixelate(cell: try pixels(sides[0], value))
     case "blur": return .blur(radius: try pixels(sides[0], value))
-    default: throw WordError("mask", "'\(text)' is none of fill=#RRGGBB, pixelate=N, blur=N")
+    default: throw WordError("mask", "'\(text)' is not one of fill=#RRGGBB, pixelate=N, blur=N")
     }
   }
 

@@ -57,7 +57,7 @@ extension MotionZone: CustomStringConvertible {
       case "min-size" where minimumSize == nil:
         minimumSize = try Words.number("zone", value, in: MotionSettings.minimumSizes)
       default:
-        throw WordError("zone", "'\(part)' is neither sensitivity=N nor min-size=N, each at most once")
+        throw WordError("zone", "'\(part)' is not sensitivity=N or min-size=N, each given at most once")
       }
     }
   }
@@ -88,7 +88,8 @@ extension MotionZone: CustomStringConvertible {
     let fields = text.split(separator: ",", omittingEmptySubsequences: false)
     guard fields.count == count else {
       throw WordError(
-        "zone", "'\(text)' is neither X,Y,WIDTH,HEIGHT nor X,Y X,Y X,Y..., in fractions of the picture")
+        "zone", "'\(text)' is not a zone: use X,Y,WIDTH,HEIGHT or X,Y X,Y X,Y..., in fractions of the picture"
+      )
     }
     var numbers: [Double] = []
     for field in fields { numbers.append(try Words.number("zone", field, in: 0...1)) }

@@ -140,7 +140,7 @@ package final class Bitmap: Sendable, Hashable {
   package init(size: Size, bytes: [UInt8]) throws(Frame.LayoutError) {
     guard size.width > 0, size.height > 0, size.pixelCount < .max / 4, bytes.count == size.pixelCount * 4
     else {
-      throw Frame.LayoutError("\(bytes.count) bytes are no bitmap of \(size)")
+      throw Frame.LayoutError("\(bytes.count) bytes are not a bitmap of \(size)")
     }
     self.size = size
     self.bytes = bytes

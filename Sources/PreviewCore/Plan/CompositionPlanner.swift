@@ -261,13 +261,13 @@ extension Layer {
     else { throw WordError("frame", "\(frame) is not a valid frame for a layer") }
     guard (0...1).contains(opacity) else { throw WordError("opacity", "\(opacity) is not within 0...1") }
     if let border, !(border.width.isFinite && border.width > 0) {
-      throw WordError("border", "\(border.width) is no width above 0")
+      throw WordError("border", "\(border.width) is not a width above 0")
     }
     if case .rounded(let radius) = shape, !(radius.isFinite && radius >= 0) {
-      throw WordError("shape", "\(radius) is no radius from 0 on")
+      throw WordError("shape", "\(radius) is not a radius of 0 or more")
     }
     if case .gradient(let gradient) = content, !gradient.angle.isFinite {
-      throw WordError("gradient", "\(gradient.angle) is no angle")
+      throw WordError("gradient", "\(gradient.angle) is not a valid angle")
     }
     let largest = 1e6
     let numbers = (0..<3).flatMap { [adjustment.scale[$0], adjustment.offset[$0]] }

@@ -15,7 +15,7 @@ extension Scene {
     for index in tiles.indices.sorted(by: { (tiles[$0].zIndex, $0) < (tiles[$1].zIndex, $1) }) {
       let tile = tiles[index]
       guard let appearance = sources[tile.source] else {
-        throw WordError(tile.key(at: index), "there is no source '\(tile.source)'")
+        throw WordError(tile.key(at: index), "no source '\(tile.source)'")
       }
       let area = LayerArea(
         frame: rectangles[index],
@@ -40,7 +40,7 @@ extension Scene {
     case .gradient(let gradient): stack.fill(area, with: .gradient(gradient))
     case .blur(let source):
       guard let appearance = sources[source] else {
-        throw WordError("background", "there is no source '\(source)'")
+        throw WordError("background", "no source '\(source)'")
       }
       // A camera that is switched off must not be visible, not even blurred.
       guard appearance.hasFrame, appearance.outage?.state != .off else { return }

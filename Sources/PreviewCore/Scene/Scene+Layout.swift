@@ -126,7 +126,8 @@ extension Scene.Layout {
       guard (1...bound).contains(rectangle.width), (1...bound).contains(rectangle.height),
         (-bound...bound).contains(rectangle.x), (-bound...bound).contains(rectangle.y)
       else {
-        throw WordError(tile.key(at: index), "\(rectangle) is not of 1 to \(bound) pixels, or too far away")
+        throw WordError(
+          tile.key(at: index), "\(rectangle) does not have sides of 1 to \(bound) pixels, or is too far away")
       }
       rectangles.append(rectangle)
     }
@@ -193,7 +194,7 @@ private struct Room {
 
   func spotlight(on main: Int, of count: Int, _ strip: Scene.Strip) throws(WordError) -> [Rectangle] {
     guard (0..<count).contains(main) else {
-      throw WordError("main", "\(main) is none of the tiles 0...\(count - 1)")
+      throw WordError("main", "\(main) is not one of the tiles 0...\(count - 1)")
     }
     guard strip.share > 0, strip.share < 1 else {
       throw WordError("strip", "a share of \(strip.share) is not between 0 and 1")

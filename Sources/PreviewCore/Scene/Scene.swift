@@ -89,7 +89,7 @@ extension Scene {
       "grid": .grid, "spotlight": .spotlight(), "inset": .inset(), "free": .free,
     ]
     guard let layout = layouts[parts[0]] else {
-      throw WordError("layout", "'\(parts[0])' is none of grid, spotlight, inset, free")
+      throw WordError("layout", "'\(parts[0])' is not a layout: use grid, spotlight, inset or free")
     }
     self.init(size: Size(width: 1280, height: 720), layout: layout)
     guard parts.count == 2 else { return }
@@ -135,9 +135,9 @@ extension Scene {
     case (.inset(var inset), "margin"):
       inset.margin = try Words.whole(key, value, in: 0...Size.maximumSide)
       layout = .inset(inset)
-    case _ where Scene.keys.contains(key): throw WordError(key, "is not of this layout")
+    case _ where Scene.keys.contains(key): throw WordError(key, "does not apply to this layout")
     default:
-      throw WordError("scene", "unknown key '\(key)' (there are \(Scene.keys.joined(separator: ", ")))")
+      throw WordError("scene", "unknown key '\(key)' (known: \(Scene.keys.joined(separator: ", ")))")
     }
   }
 
@@ -147,7 +147,9 @@ extension Scene {
     return switch (colors.first, colors.dropFirst().first, colors.count) {
     case (let color??, _, 1): .color(color)
     case (let start??, let end??, 2): .gradient(LinearGradient(from: start, to: end))
-    default: throw WordError("background", "'\(value)' is none of #RRGGBB, #RRGGBB-#RRGGBB, blur:SOURCE")
+    default:
+      throw WordError(
+        "background", "'\(value)' is not a background: use #RRGGBB, #RRGGBB-#RRGGBB or blur:SOURCE")
     }
   }
 

@@ -86,7 +86,7 @@ extension Tile {
     case "opacity": opacity = try Words.number(key, value, in: 0...1)
     case _ where Tile.keys.contains(key): try view.set(key, to: value)
     default:
-      throw WordError("tile", "unknown key '\(key)' (there are \(Tile.keys.joined(separator: ", ")))")
+      throw WordError("tile", "unknown key '\(key)' (known: \(Tile.keys.joined(separator: ", ")))")
     }
   }
 }

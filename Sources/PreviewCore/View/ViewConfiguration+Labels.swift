@@ -38,7 +38,7 @@ extension Label.TimeFormat {
     } else {
       let isShown: Bool
       do { isShown = try text == "local" || Words.flag("time", text) } catch {
-        throw WordError("time", "'\(text)' is none of local, utc, no, and no pattern such as %F %T")
+        throw WordError("time", "'\(text)' is not a time: use local, utc, no or a pattern such as %F %T")
       }
       guard isShown else { return nil }
       self = .standard

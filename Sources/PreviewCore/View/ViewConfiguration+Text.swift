@@ -40,7 +40,7 @@ extension ViewConfiguration {
     guard isWord, 1...64 ~= name.utf8.count, name.first != ".", name.first != "-" else {
       throw WordError(
         "view '\(name)'",
-        "a name has 1 to 64 letters, digits, '-', '_' or '.', and begins with none of '-' and '.'")
+        "a name has 1 to 64 letters, digits, '-', '_' or '.', and does not begin with '-' or '.'")
     }
   }
 
@@ -62,7 +62,7 @@ extension ViewConfiguration {
         break
       }
       guard let color = RGBColor(value) else {
-        throw WordError(key, "'\(value)' is neither #RRGGBB nor blur")
+        throw WordError(key, "'\(value)' is not a colour: use #RRGGBB, such as #202020, or blur")
       }
       (background, surround) = (color, .background)
     case "filter": filter = try Words.word(key, value)
@@ -79,13 +79,16 @@ extension ViewConfiguration {
 
   /// Returns the error for an unknown key.
   package static func unknown(_ key: String) -> WordError {
-    WordError("view", "unknown key '\(key)' (there are \(keys.joined(separator: ", ")))")
+    WordError("view", "unknown key '\(key)' (known: \(keys.joined(separator: ", ")))")
   }
 
   private static func rotation(_ value: String) throws(WordError) -> Rotation {
     guard let degrees = Int(value), degrees % 90 == 0, (-270...360).contains(degrees),
       let rotation = Rotation(rawValue: (degrees % 360 + 360) % 360)
-    else { throw WordError("rotate", "'\(value)' is none of 0, 90, 180, 270 (clockwise), -90") }
+    else {
+      throw WordError(
+        "rotate", "'\(value)' is not a rotation: use 0, 90, 180, 270 or -90 (degrees clockwise)")
+    }
     return rotation
   }
 
@@ -93,7 +96,7 @@ extension ViewConfiguration {
   private static func size(_ value: String) throws(WordError) -> (width: Int?, height: Int?) {
     let sides = value.split(separator: "x", omittingEmptySubsequences: false)
     guard sides.count == 2, !(sides[0].isEmpty && sides[1].isEmpty) else {
-      throw WordError("size", "'\(value)' is none of WxH, Wx, xH")
+      throw WordError("size", "'\(value)' is not a size: use 640x360, 640x or x360")
     }
     return (
       sides[0].isEmpty ? nil : try Words.side("size", sides[0]),

@@ -53,7 +53,7 @@ extension Label {
       var isDirective = false
       for character in pattern {
         if isDirective, !"YmdHMSFTz%".contains(character) {
-          throw WordError("time", "unknown '%\(character)' (there are %Y %m %d %H %M %S %F %T %z %%)")
+          throw WordError("time", "unknown '%\(character)' (known: %Y %m %d %H %M %S %F %T %z %%)")
         }
         isDirective = !isDirective && character == "%"
       }

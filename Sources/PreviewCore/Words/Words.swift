@@ -34,7 +34,7 @@ package enum Words {
     switch text.lowercased() {
     case "true", "yes", "on", "1": return true
     case "false", "no", "off", "0": return false
-    default: throw WordError(key, "'\(text)' is neither true nor false")
+    default: throw WordError(key, "'\(text)' is not true or false")
     }
   }
 
@@ -43,7 +43,7 @@ package enum Words {
     _ key: String, _ text: some StringProtocol, as: Word.Type = Word.self
   ) throws(WordError) -> Word where Word.RawValue == String {
     guard let word = Word(rawValue: String(text)) else {
-      throw WordError(key, "'\(text)' is none of \(Word.allCases.map(\.rawValue).joined(separator: ", "))")
+      throw WordError(key, "'\(text)' is not one of \(Word.allCases.map(\.rawValue).joined(separator: ", "))")
     }
     return word
   }
@@ -54,7 +54,10 @@ package enum Words {
   {
     let sides = text.split(separator: separator, omittingEmptySubsequences: false)
     guard sides.count == 2, let width = try? side(key, sides[0]), let height = try? side(key, sides[1]) else {
-      throw WordError(key, "'\(text)' is not W\(separator)H with sides from 1 to \(Size.maximumSide)")
+      throw WordError(
+        key,
+        "'\(text)' is not W\(separator)H, such as 640\(separator)360, with sides from 1 to \(Size.maximumSide)"
+      )
     }
     return Size(width: width, height: height)
   }
@@ -71,7 +74,7 @@ package enum Words {
     let numbers = fields.compactMap { try? whole(key, $0, in: 0...999_999_999) }
     let isGeometry = isList || String(text.filter { $0 == "x" || $0 == "+" }) == "x++"
     guard fields.count == 4, numbers.count == 4, isGeometry else {
-      throw WordError(key, "'\(text)' is neither WxH+X+Y nor X,Y,W,H")
+      throw WordError(key, "'\(text)' is not a rectangle: use WxH+X+Y, such as 640x360+0+0, or X,Y,W,H")
     }
     let rectangle =
       isList

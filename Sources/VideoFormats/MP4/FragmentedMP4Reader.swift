@@ -38,7 +38,7 @@ package struct FragmentedMP4Reader: Sendable {
       let head = MP4Box.Head(held[begin...])
       let limit = head.type == "mdat" ? pictureLimit : Self.boxLimit
       guard head.length >= 8, head.length <= limit else {
-        throw Failure(description: "a box of \(head.length) bytes, where \(limit) are the most")
+        throw Failure(description: "a box of \(head.length) bytes, more than the limit of \(limit)")
       }
       guard head.length <= held.count - begin else { break }
       let content = held[begin + 8..<begin + head.length]
@@ -56,7 +56,7 @@ package struct FragmentedMP4Reader: Sendable {
     case "moof": next = try fragment(content)
     case "mdat":
       guard let picture = next, picture.byteCount == content.count else {
-        throw Failure(description: "a picture is not as its fragment says")
+        throw Failure(description: "a picture does not match its fragment")
       }
       next = nil
       return .picture(Array(content), says: picture.says)
@@ -72,7 +72,7 @@ package struct FragmentedMP4Reader: Sendable {
       // The fields of a visual sample entry (ISO/IEC 14496-12, 12.1.3) are skipped.
       let description = MP4Box.find("avc1", in: entry)?.dropFirst(78),
       let configuration = MP4Box.find("avcC", in: description)
-    else { throw Failure(description: "it is not one track of H.264") }
+    else { throw Failure(description: "it is not a single track of H.264") }
     let shown = MP4Box.find("clap", in: description).map { clean in
       Size(width: Int(clean.bigEndian(at: 0)), height: Int(clean.bigEndian(at: 8)))
     }

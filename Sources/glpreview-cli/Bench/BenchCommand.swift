@@ -18,15 +18,15 @@ struct BenchCommand: AsyncParsableCommand {
       same bytes, or plain libjpeg-turbo with the same settings and reused memory. A GPU with a clock also reports the \
       time of the passes. Then all stages run overlapped, as in `render`.
 
-      Exit status: 64 unknown work, 69 no device works.
+      Exit status: 64 unknown workload, 69 no device works.
       """)
 
-  @Option(help: ArgumentHelp("The works to run, separated by commas.", valueName: "WORKS"))
+  @Option(help: ArgumentHelp("The workloads to run, separated by commas.", valueName: "WORKS"))
   var work = "W1,W2,W3"
 
   @Option(
     help: ArgumentHelp(
-      "Frames per measurement; there are two (default: as --seconds allows).", valueName: "N"))
+      "Frames in each of the two measurements (default: as many as --seconds allows).", valueName: "N"))
   var frames: Int?
 
   @Option(

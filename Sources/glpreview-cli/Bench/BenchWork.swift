@@ -18,7 +18,7 @@ enum BenchWork: String, CaseIterable {
     try text.split(separator: ",", omittingEmptySubsequences: false).map { word in
       guard let work = BenchWork(rawValue: word.uppercased()) else {
         let names = allCases.map(\.rawValue).joined(separator: ", ")
-        throw UsageError("--work \(word) is none of \(names)")
+        throw UsageError("--work \(word) is not one of \(names)")
       }
       return work
     }

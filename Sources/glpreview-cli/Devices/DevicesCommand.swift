@@ -9,7 +9,7 @@ struct DevicesCommand: AsyncParsableCommand {
     discussion: """
       Each device is tested: it draws a pixel and reads it back. The exit status is 69 if none works.
       Cameras are listed with the formats that glpreview can read, their sizes, and their rates in frames per second.
-      Video encoders are those of H.264, in the order in which they are tried; each has encoded a picture, or says why not.
+      Video encoders are those of H.264, in the order in which they are tried. Each is tested by encoding a picture.
       """)
 
   @OptionGroup var deviceOptions: DeviceOptions

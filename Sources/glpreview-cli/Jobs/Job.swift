@@ -37,7 +37,7 @@ struct Job: Codable, Equatable, Sendable {
     do {
       self = try JSONDecoder().decode(Job.self, from: Data(bytes))
     } catch {
-      throw JobFailure("the job is not the JSON that is expected (docs/jobs.md)")
+      throw JobFailure("the job does not have the expected JSON (docs/jobs.md)")
     }
     try check()
   }
@@ -61,7 +61,7 @@ struct Job: Codable, Equatable, Sendable {
       throw JobFailure("the job has version \(version); this worker knows \(Self.version)")
     }
     for (key, name) in [("id", id), ("batch", batch)] where !Self.isName(name) {
-      throw JobFailure("\(key) is not 1 to 100 letters, digits, '-' and '_', the first of them no '_'")
+      throw JobFailure("\(key) is not 1 to 100 letters, digits, '-' and '_', not beginning with '_'")
     }
     guard (1...4096).contains(source.utf8.count), !source.utf8.contains(0) else {
       throw JobFailure("source is empty or longer than 4096 bytes")
@@ -71,7 +71,7 @@ struct Job: Codable, Equatable, Sendable {
     }
     guard (words ?? []).count <= 256, (1...100).contains(attempts ?? 1),
       (0...1_000_000_000).contains(index ?? 0)
-    else { throw JobFailure("words, attempts or index are beyond their limits") }
+    else { throw JobFailure("words, attempts or index are out of range") }
   }
 
   /// Parses the options in `words`.
@@ -93,7 +93,7 @@ struct JobOptions: ParsableArguments {
 
   func validate() throws {
     if let option = encodingOptions.optionOfVideos {
-      throw ValidationError("\(option) applies to videos, and jobs make pictures")
+      throw ValidationError("\(option) applies to videos, but jobs make pictures")
     }
   }
 
@@ -114,7 +114,7 @@ struct JobOptions: ParsableArguments {
     } catch {
       // The message for --help and similar options would be pages long.
       guard exitCode(for: error) != .success else {
-        throw JobFailure("the words ask for help or a script, and jobs make pictures")
+        throw JobFailure("the words request help or a script, but jobs make pictures")
       }
       throw JobFailure(message(for: error))
     }

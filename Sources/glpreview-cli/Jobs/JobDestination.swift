@@ -30,7 +30,7 @@ enum JobDestination: Equatable, Sendable {
       let address = try Self.address(job.to)
       let path = String(job.to.prefix { $0 != "?" })
       guard let named = OutputFormat(fileName: path) ?? format else {
-        throw UsageError("the address does not end in .jpg, .jpeg or .png; --format names the format")
+        throw UsageError("the address does not end in .jpg, .jpeg or .png; use --format")
       }
       guard !address.hasFrame, format == nil || format == named else {
         throw UsageError("\(job.to.redactedAddress): {frame} or --format does not fit the address")
@@ -83,7 +83,7 @@ enum JobDestination: Equatable, Sendable {
     switch self {
     case .files(let pattern, _) where views.count > 1 && !pattern.hasView,
       .objects(let pattern, _) where views.count > 1 && !pattern.hasView:
-      throw UsageError("\(views.count) views would have one name; put {view} into it")
+      throw UsageError("\(views.count) views would get the same name; put {view} into it")
     default: break
     }
   }

@@ -133,7 +133,7 @@ struct JobRenderer: Sendable {
     let most = work.permissions.maximumPixelsOfJob
     guard still.pixelCount <= most else {
       throw JobFailure(
-        "the pictures have \(still.pixelCount) pixels in sum; this worker makes at most \(most) a job (--max-job-megapixels)"
+        "the pictures have \(still.pixelCount) pixels in total; this worker allows at most \(most) per job (--max-job-megapixels)"
       )
     }
     for piece in still.pieces where piece.firstView >= work.delivered {

@@ -73,7 +73,7 @@ final class PictureSender: Sendable {
     }
     guard let status = answer else {
       throw JobFailure(
-        "\(address.redactedAddress): the server did not take it within \(permissions.limit / .seconds(1)) s",
+        "\(address.redactedAddress): the server did not accept it within \(permissions.limit / .seconds(1)) s",
         temporary: ExitStatus.writeFailed)
     }
     guard !(200...299).contains(status) else { return }
@@ -92,7 +92,7 @@ final class PictureSender: Sendable {
       try client.publish(subject, picture.bytes, headers: headers)
     } catch NATSError.payloadTooLarge(let count, let limit) {
       throw JobFailure(
-        "the picture has \(count) bytes, and a reply at most \(limit); use a folder, PUT or --max-bytes",
+        "the picture has \(count) bytes, but a reply has at most \(limit); use a folder, PUT or --max-bytes",
         status: ExitStatus.writeFailed)
     }
   }

@@ -76,7 +76,7 @@ struct Submission: Sendable {
     let watch = try queue.results.watch("\(batch).*")
     for try await element in watch {
       if case .current = element, wanted == nil, tally.total == nil {
-        throw UsageError("there is no batch \(batch) of the last days")
+        throw UsageError("no such batch: \(batch) (batches are kept for 7 days)")
       }
       if case .entry(let entry) = element {
         if entry.key == BatchRecord.key(batch) {

@@ -29,7 +29,7 @@ struct SubmitCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Submit the sources that LIST names, one a line, after the SOURCEs; - is standard input.",
+      "Submit the sources that LIST names, one per line, after the SOURCEs; - is standard input.",
       valueName: "LIST"))
   var list: String?
 
@@ -49,7 +49,7 @@ struct SubmitCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "How often a job is tried if its source or destination can't be reached.", valueName: "N"))
+      "Maximum attempts per job if its source or destination can't be reached.", valueName: "N"))
   var attempts = Job.defaultAttempts
 
   @Flag(help: "Print the batch's name and do not wait.")
@@ -69,7 +69,7 @@ struct SubmitCommand: AsyncParsableCommand {
       throw ValidationError("--batch \(batch) is not 1 to 100 letters, digits, '-' and '_'")
     }
     guard !sources.isEmpty || list != nil || batch != nil else {
-      throw ValidationError("there is no SOURCE")
+      throw ValidationError("SOURCE is missing: give a path, an address or a pattern")
     }
   }
 
@@ -139,7 +139,7 @@ struct SubmitCommand: AsyncParsableCommand {
     let isGenerated = SourceLocator(source).kind.origin == .generated
     if isGenerated || JobDestination.isAddress(source) || RootFolder.isRelative(source) { return }
     throw UsageError(
-      "\(source.redactedAddress) is neither a path below the workers' folder (relative, without '..') nor an http address"
+      "\(source.redactedAddress) is not a source of jobs: use a path below the workers' --sources (relative, without '..') or an http address"
     )
   }
 

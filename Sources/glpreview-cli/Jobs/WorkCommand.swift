@@ -10,18 +10,18 @@ struct WorkCommand: AsyncParsableCommand {
     abstract: "Render the jobs that `glpreview submit` puts into a queue in NATS.",
     discussion: """
       Any number of workers share a queue. Each job is done at least once, and its pictures are complete or absent. A worker \
-      that dies leaves its jobs to others.
+      that dies leaves its jobs to other workers.
 
       Jobs come from the network, so a worker does nothing that these options do not permit: it reads files below --sources \
       and from the hosts of --get-from, and writes below --folder and to the hosts of --put-to.
 
-      SIGTERM and SIGINT stop it: jobs that have begun are finished. A lost server is waited for.
+      SIGTERM and SIGINT stop it: jobs that have begun are finished. If the NATS server is lost, it reconnects.
 
       Examples:
         glpreview work --nats nats://queue:4222 --sources /srv/photos --folder /srv/thumbnails
         glpreview work --nats nats://queue:4222 --get-from cams.local --put-to objects.local:9000
 
-      Exit status: 0 stopped by a signal, 64 wrong usage, 69 no usable device, or NATS refuses the credentials.
+      Exit status: 0 stopped by a signal, 64 wrong usage, 69 no usable device, or NATS rejects the credentials.
       """)
 
   @OptionGroup(title: "NATS") var natsOptions: NATSOptions
@@ -43,7 +43,7 @@ struct WorkCommand: AsyncParsableCommand {
   )
   var putTo: [String] = []
 
-  @Option(help: ArgumentHelp("How many jobs to do at a time (default: one a core).", valueName: "N"))
+  @Option(help: ArgumentHelp("Maximum number of concurrent jobs (default: one per core).", valueName: "N"))
   var concurrency: Int?
 
   @Option(
@@ -59,12 +59,12 @@ struct WorkCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The most memory for frames and pictures, in MiB. A job that needs more fails.", valueName: "N"))
+      "Maximum memory for frames and pictures, in MiB. A job that needs more fails.", valueName: "N"))
   var memory = 1024
 
   @Option(
     help: ArgumentHelp(
-      "How long rendering a job may take, and each PUT of a picture, in seconds.", valueName: "SECONDS"))
+      "Timeout of rendering a job, and of each PUT of a picture, in seconds.", valueName: "SECONDS"))
   var timeout = 60.0
 
   @Option(help: ArgumentHelp("This worker's name in results (default: the host's name).", valueName: "NAME"))
@@ -88,7 +88,7 @@ struct WorkCommand: AsyncParsableCommand {
       (0.001...86400).contains(timeout)
     else {
       throw ValidationError(
-        "--max-megapixels, --max-job-megapixels, --memory or --timeout is beyond its limits")
+        "--max-megapixels, --max-job-megapixels, --memory or --timeout is out of range")
     }
     guard !putTo.contains("any") else { throw ValidationError("--put-to names hosts; it does not take any") }
     if folder == nil, putTo.isEmpty, sources == nil, getFrom.isEmpty {

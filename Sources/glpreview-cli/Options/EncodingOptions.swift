@@ -3,7 +3,7 @@ public import ArgumentParser
 public import GLPreview
 
 struct EncodingOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("JPEG quality, and that of .mp4 and .h264, 1...100.", valueName: "N"))
+  @Option(help: ArgumentHelp("Quality of JPEG, .mp4 and .h264, 1...100.", valueName: "N"))
   var quality = 80
 
   @Option(help: ArgumentHelp("JPEG chroma subsampling: 420, 422 or 444.", valueName: "CHROMA"))
@@ -11,11 +11,11 @@ struct EncodingOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Size limit of a picture, in bytes. A JPEG gets the highest quality from 30 that fits, or else a smaller size at quality 50.",
+      "Size limit of a picture, in bytes. A JPEG gets the highest quality of 30 or more that fits, otherwise a smaller size at quality 50.",
       valueName: "N"))
   var maxBytes: Int?
 
-  @Flag(help: "Write the time of capture into JPEGs of live sources and scenes, as EXIF.")
+  @Flag(help: "Write the capture time into JPEGs of live sources and scenes, as EXIF.")
   var exif = false
 
   @Option(
@@ -26,17 +26,18 @@ struct EncodingOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Pictures a second of a video, whatever their own times: with --every or --interval a time-lapse.",
+      "Frame rate of a video, whatever the capture times; with --every or --interval, this makes a time-lapse.",
       valueName: "N"))
   var fps: Double?
 
   @Option(
-    help: ArgumentHelp("The most bits a second of .mp4 and .h264 (default: four a pixel).", valueName: "N"))
+    help: ArgumentHelp("Maximum bit rate of .mp4 and .h264, in bit/s (default: 4 per pixel).", valueName: "N")
+  )
   var bitrate: Int?
 
   @Option(
     help: ArgumentHelp(
-      "Who encodes .mp4 and .h264: \(VideoConfiguration.Encoder.allCases.map(\.rawValue).joined(separator: ", ")).",
+      "The encoder of .mp4 and .h264: \(VideoConfiguration.Encoder.allCases.map(\.rawValue).joined(separator: ", ")).",
       valueName: "ENCODER"))
   var encoder = VideoConfiguration.Encoder.automatic
 

@@ -58,8 +58,8 @@ struct LiveInputOptions: ParsableArguments {
     help: ArgumentHelp(
       """
       Which certificate of an https:// or rtsps:// camera to accept: system (signed by an authority of this machine), \
-      any, the one with this SHA-256 fingerprint, or one of a PEM file or signed by one of it (default: system; \
-      for rtsps:// any, until version 0.3). In a scene: of all such cameras, or NAME=CERTIFICATE of one, repeatable.
+      any, a SHA-256 fingerprint, or a PEM file with the certificate or its authority (default: system; \
+      for rtsps:// any, until version 0.3). In a scene, this applies to all such cameras, and NAME=CERTIFICATE to one. Repeatable.
       """, valueName: "CERTIFICATE"))
   var certificate: [String] = []
 

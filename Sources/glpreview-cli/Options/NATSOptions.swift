@@ -7,7 +7,7 @@ import NATS
 struct NATSOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "A NATS server with JetStream: nats://HOST:PORT, or tls://HOST:PORT. Repeatable; the others of a cluster are learned.",
+      "A NATS server with JetStream: nats://HOST:PORT, or tls://HOST:PORT. Repeatable; the other servers of a cluster are discovered.",
       valueName: "URL"))
   var nats: [String] = []
 
@@ -25,7 +25,7 @@ struct NATSOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Certificates that are trusted in place of the system's, in PEM format. Servers without TLS are refused.",
+      "Certificates to trust instead of the system's, in PEM format. Servers without TLS are rejected.",
       valueName: "FILE"))
   var caFile: String?
 
@@ -39,12 +39,12 @@ struct NATSOptions: ParsableArguments {
   var keyFile: String?
 
   @Option(
-    help: ArgumentHelp("The first word of all subjects and names that are used in NATS.", valueName: "WORD"))
+    help: ArgumentHelp("The prefix of all subjects and names in NATS.", valueName: "WORD"))
   var prefix = "glp"
 
   @Option(
     help: ArgumentHelp(
-      "How many servers of a cluster store the jobs, 1, 3 or 5; taken when the queue is first made.",
+      "How many servers of a cluster store the jobs: 1, 3 or 5. Applies when the queue is created.",
       valueName: "N"))
   var replicas = 1
 
@@ -56,14 +56,14 @@ struct NATSOptions: ParsableArguments {
       throw ValidationError("--replicas \(replicas) is not 1, 3 or 5")
     }
     guard (user == nil) == (passwordFile == nil) else {
-      throw ValidationError("--user and --password-file go together")
+      throw ValidationError("--user and --password-file must be given together")
     }
     guard (certFile == nil) == (keyFile == nil) else {
-      throw ValidationError("--cert-file and --key-file go together")
+      throw ValidationError("--cert-file and --key-file must be given together")
     }
     let ways = [tokenFile, user, nkeyFile].compactMap(\.self)
     guard ways.count < 2 else {
-      throw ValidationError("--token-file, --user and --nkey-file exclude one another")
+      throw ValidationError("--token-file, --user and --nkey-file can't be combined")
     }
   }
 

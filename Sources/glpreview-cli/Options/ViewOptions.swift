@@ -58,12 +58,12 @@ struct ViewOptions: ParsableArguments {
       "Resample in linear light; the value may be omitted (default: false).", valueName: "true|false"))
   var linear: String?
 
-  @Option(help: ArgumentHelp("Write this over the picture, at the bottom left.", valueName: "text"))
+  @Option(help: ArgumentHelp("Draw this text over the picture, at the bottom left.", valueName: "text"))
   var label: String?
 
   @Option(
     help: ArgumentHelp(
-      "Write the time of capture over the picture, at the top right: local, utc, no, or a pattern of strftime, such as %H:%M (default: no).",
+      "Draw the capture time over the picture, at the top right: local, utc, no, or a strftime pattern such as %H:%M (default: no).",
       valueName: "time"))
   var time: String?
 

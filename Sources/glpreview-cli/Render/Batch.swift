@@ -34,7 +34,8 @@ struct Batch {
     let locator = SourceLocator(source)
     guard locator.kind.origin != .path || locator.isLive else { return }
     throw UsageError(
-      "\(locator): only picture files go together; render it alone, or put all into one picture with --scene")
+      "\(locator): several SOURCEs must be picture files; render it alone, or put all into one picture with --scene"
+    )
   }
 
   private func checkNames(_ views: [ViewConfiguration]) throws {

@@ -49,7 +49,7 @@ struct RenderCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Render the picture files that LIST names, one path a line, after the SOURCEs; - is standard input.",
+      "Render the picture files that LIST names, one path per line, after the SOURCEs; - is standard input.",
       valueName: "LIST"))
   var fromFile: String?
 
@@ -95,7 +95,9 @@ struct RenderCommand: AsyncParsableCommand {
   var quiet = false
 
   func validate() throws {
-    guard !sources.isEmpty || fromFile != nil else { throw ValidationError("there is no SOURCE") }
+    guard !sources.isEmpty || fromFile != nil else {
+      throw ValidationError("SOURCE is missing: give a file, camera, URL, command or pattern")
+    }
     for (name, value) in [("frames", frames ?? 1), ("every", every), ("loop", loop)] where value < 1 {
       throw ValidationError("--\(name) \(value) is not at least 1")
     }
@@ -159,7 +161,7 @@ extension RenderCommand {
 
   private func source(_ views: [ViewConfiguration]) throws -> Input {
     guard let source = sources.first.map({ SourceLocator($0).text }) else {
-      throw UsageError("there is no SOURCE")
+      throw UsageError("SOURCE is missing: give a file, camera, URL, command or pattern")
     }
     let output = try RenderOutput(self.output, source: source, format: encodingOptions.format)
     try output.check(views)
@@ -172,7 +174,9 @@ extension RenderCommand {
   private func batch(_ views: [ViewConfiguration]) throws -> Input {
     let sources = try sources + (fromFile.map { try SourceList.read($0) } ?? [])
     let batch = try Batch(sources, output: output, format: encodingOptions.format, views)
-    guard let output = batch.items.first?.output else { throw UsageError("there is no SOURCE") }
+    guard let output = batch.items.first?.output else {
+      throw UsageError("SOURCE is missing: give a file, camera, URL, command or pattern")
+    }
     return (.batch(batch), output, schedule(limit: frames))
   }
 
@@ -186,7 +190,7 @@ extension RenderCommand {
       ("--certificate", !liveOptions.certificate.isEmpty),
     ]
     if let option = given.first(where: \.1)?.0 {
-      throw UsageError("\(option) does not go with several SOURCEs")
+      throw UsageError("\(option) can't be used with several SOURCEs")
     }
   }
 }
@@ -240,7 +244,7 @@ extension RenderCommand {
       ("--control", !liveOptions.control.isEmpty), ("--header", !liveOptions.header.isEmpty),
       ("--renderer reference", renderer != .gpu), ("--from-file", fromFile != nil),
     ]
-    if let option = given.first(where: \.1)?.0 { throw UsageError("\(option) does not go with --scene") }
+    if let option = given.first(where: \.1)?.0 { throw UsageError("\(option) can't be used with --scene") }
   }
 
   /// Returns the schedule: one picture by default; more with a number, a duration, an interval, or a video,
@@ -251,7 +255,7 @@ extension RenderCommand {
     let limit = frames ?? (isOne ? 1 : nil)
     guard limit == 1 || !output.keepsOneFrame else {
       throw UsageError(
-        "several pictures of the scene would get one name; add {frame} to it, or use --frames 1")
+        "several pictures of the scene would get the same name; add {frame} to it, or use --frames 1")
     }
     return schedule(limit: limit)
   }

@@ -47,7 +47,7 @@ struct RenderJob {
     let (schedule, output) = (settings.schedule, settings.output)
     if output.keepsOneFrame {
       pipeline.severalFrames = {
-        UsageError("\($0) has several frames for one name; put {frame} into it, or say --frames 1")
+        UsageError("\($0) has several frames for one name; put {frame} into it, or use --frames 1")
       }
     }
     let progress = Mutex(Progress(isQuiet: settings.isQuiet, expectsManyFrames: schedule.limit != 1))

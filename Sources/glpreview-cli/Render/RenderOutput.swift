@@ -29,9 +29,9 @@ enum RenderOutput: Equatable {
     case "null:png": self = .nowhere(.png)
     case let text?:
       guard !text.hasPrefix("null:") else {
-        throw UsageError("-o \(text) is none of null:, null:jpg, null:png")
+        throw UsageError("-o \(text) is not one of null:, null:jpg, null:png")
       }
-      guard !text.isEmpty else { throw UsageError("-o '' names no file") }
+      guard !text.isEmpty else { throw UsageError("-o '' is not a file name") }
       let named = OutputFormat(fileName: text)
       if let format, let named, named != format {
         throw UsageError("-o \(text) means \(named), but --format is \(format)")
@@ -173,6 +173,6 @@ struct RenderSettings {
 
   private func complain(ofText hasText: Bool) {
     guard hasText, !isQuiet, let failure = PangoTextRenderer.shared.failure else { return }
-    StandardError.print("glpreview: labels are left out: \(failure)")
+    StandardError.print("glpreview: labels are not drawn: \(failure)")
   }
 }

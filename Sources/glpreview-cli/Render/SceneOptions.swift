@@ -39,7 +39,7 @@ struct SceneOptions: ParsableArguments {
       ("--tile", !tile.isEmpty), ("--labels", labels != .none), ("--speaking", !speaking.isEmpty),
       ("--off", !off.isEmpty), ("--avatar", !avatar.isEmpty),
     ]
-    if let option = given.first(where: \.1)?.0 { throw UsageError("\(option) goes with --scene") }
+    if let option = given.first(where: \.1)?.0 { throw UsageError("\(option) requires --scene") }
   }
 
   /// Returns the scene described by `text`, checked before anything is opened.
@@ -154,6 +154,6 @@ struct NamedSource: Equatable {
   static func check(_ name: String, _ option: String, _ sources: [NamedSource]) throws {
     guard !sources.contains(where: { $0.name == name }) else { return }
     let names = sources.map(\.name).joined(separator: ", ")
-    throw UsageError("\(option): there is no source '\(name)' (there are: \(names))")
+    throw UsageError("\(option): no source '\(name)' (known: \(names))")
   }
 }

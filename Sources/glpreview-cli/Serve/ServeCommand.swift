@@ -18,7 +18,7 @@ struct ServeCommand: AsyncParsableCommand {
         http://127.0.0.1:8080/                          the dashboard
         http://127.0.0.1:8080/cameras/camera/main.mjpeg a live preview
         http://127.0.0.1:8080/cameras/camera/main.jpg   a snapshot; also .png
-        http://127.0.0.1:8080/cameras/camera/main.m3u8  a live preview for players of HLS
+        http://127.0.0.1:8080/cameras/camera/main.m3u8  a live preview for HLS players
 
       An address that other machines can reach requires a token, users, or --insecure. Command-line options are visible \
       in `ps`, so put secrets in GLPREVIEW_TOKEN and GLPREVIEW_USER, or in files named by the configuration (token-file, \
@@ -125,7 +125,7 @@ struct ServedCameraOptions: ParsableArguments {
   @Option(
     name: [.short, .long],
     help: ArgumentHelp(
-      "JPEG quality, 1...100 (default: 80; an MJPEG camera's own pictures, where a view shows just those).",
+      "JPEG quality, 1...100 (default: 80, or an MJPEG camera's original JPEGs where a view does not change them).",
       valueName: "N"))
   var quality: String?
 
@@ -242,10 +242,10 @@ extension ServerConfiguration {
     lines += keeping.map { camera in
       let seconds = ((camera.replayDuration ?? .zero) / .seconds(1)).shortText
       return
-        "  \(camera.name): keeps its last \(seconds) s of pictures, up to \(megabytes(camera.replayBytes)) of memory, and stays open"
+        "  \(camera.name): buffers its last \(seconds) s of pictures for replay, up to \(megabytes(camera.replayBytes)) of memory, and stays open"
     }
     if keeping.count > 1 {
-      lines.append("  in sum up to \(megabytes(keeping.map(\.replayBytes).reduce(0, +))) of kept pictures")
+      lines.append("  in total up to \(megabytes(keeping.map(\.replayBytes).reduce(0, +))) for replay")
     }
     if !cluster.peers.isEmpty { lines.append("  and the cameras of \(count(cluster.peers.count, "peer"))") }
     lines += scenes.map { "  \($0.name): a scene of \($0.scene.tiles.map(\.source).joined(separator: ", "))" }

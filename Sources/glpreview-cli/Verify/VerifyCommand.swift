@@ -11,7 +11,7 @@ struct VerifyCommand: AsyncParsableCommand {
       Renders several hundred small pictures, of every format, filter, mode and orientation, on the GPU and, in double \
       precision, on the CPU. Copies must be identical; other results may differ by 1 of 255 in any channel.
 
-      Exit status: 0 all bounds are kept, 1 a bound is exceeded, 69 no device works.
+      Exit status: 0 all results are within the bounds, 1 a bound is exceeded, 69 no device works.
       """)
 
   @OptionGroup var deviceOptions: DeviceOptions

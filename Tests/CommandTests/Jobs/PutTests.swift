@@ -141,7 +141,7 @@ extension WorkTests {
       try await withWorker(http, "--timeout", "5") { submit in
         let (result, jobs) = try await submit(["a.jpg", "--to", http.url("/{name}.jpg"), "--attempts", "1"])
         #expect(result.status == 65)
-        #expect(jobs.first?.reason?.contains("did not take it within 5") == true, "\(jobs)")
+        #expect(jobs.first?.reason?.contains("did not accept it within 5") == true, "\(jobs)")
         // The connection is given up.
         await until { http.openCount == 0 }
       }

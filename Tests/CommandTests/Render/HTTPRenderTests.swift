@@ -102,10 +102,13 @@
         (["--certificate", String(shown)], [:], 0, ""),
         (["--certificate", certificateFile("authority")], [:], 0, ""),
         ([], ["SSL_CERT_FILE": certificateFile("authority")], 0, ""),
-        ([], ["SSL_CERT_FILE": certificateFile("own")], 69, "no authority that this machine trusts"),
+        (
+          [], ["SSL_CERT_FILE": certificateFile("own")], 69,
+          "not signed by an authority that this machine trusts"
+        ),
         ([], ["SSL_CERT_FILE": "/nonexistent.pem"], 69, "'/nonexistent.pem', which SSL_CERT_FILE names"),
         (["--certificate", String(shown.dropLast())], [:], 64, "--certificate: a fingerprint has 64"),
-        (["--certificate", "gone.pem"], [:], 64, "--certificate: 'gone.pem' is not there"),
+        (["--certificate", "gone.pem"], [:], 64, "--certificate: 'gone.pem': no such file"),
         (["--certificate", "shot.jpg"], [:], 64, "--certificate: 'shot.jpg' has no certificate"),
       ] as [([String], [String: String], Int32, String)] {
         let result = try await folder.run(words + options, environment: environment)
@@ -118,7 +121,7 @@
       for (certificates, status, reason) in [
         ([], 0, "fingerprint: \(shown) (shown as lost)"), ([String(shown)], 0, ""),
         (["a=\(shown)"], 0, ""), (["system", "a=any"], 0, ""), (["a=\(certificateFile("authority"))"], 0, ""),
-        (["b=any"], 64, "--certificate of 'b': only https://"), (["c=any"], 64, "there is no source 'c'"),
+        (["b=any"], 64, "--certificate of 'b': only https://"), (["c=any"], 64, "no source 'c'"),
         (["a=\(short)"], 64, "--certificate: a fingerprint has 64"), ([short], 64, "a fingerprint has 64"),
         (["any", "any"], 64, "given twice"), (["a=any", "a=system"], 64, "given twice for 'a'"),
       ] as [([String], Int32, String)] {

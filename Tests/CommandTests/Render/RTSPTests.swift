@@ -111,8 +111,8 @@
     @Test(
       "what a server refuses is said in one line, without the password",
       arguments: [
-        ("bars", "", "requires a user and password"),
-        ("bars", "user:wrong-secret@", "requires a user and password"),
+        ("bars", "", "requires a user and a password"),
+        ("bars", "user:wrong-secret@", "requires a user and a password"),
         ("nothing", "user:secret@", "no such stream (404)"), ("sound", "", "no video"),
         ("udp#transport=tcp", "", "does not send over this transport"),
       ])
@@ -257,10 +257,10 @@
       for (policy, reason, connections) in [
         (
           SourceOptions.RedirectPolicy.sameHost,
-          "redirects to another host (localhost), which only redirects: any allows",
+          "redirects to another host (localhost); only redirects: any allows this",
           0
         ),
-        (.none, "redirects, which redirects: none does not allow", 0),
+        (.none, "redirects; redirects: none does not allow this", 0),
         (.any, "the server has no such stream (404)", 1),
       ] {
         var options = SourceOptions()

@@ -58,9 +58,9 @@ struct ServeTests {
     #expect(
       lines(result).dropFirst() == [
         "  door: main", "  yard: main",
-        "  door: keeps its last 10 s of pictures, up to 32 MB of memory, and stays open",
-        "  yard: keeps its last 60 s of pictures, up to 64 MB of memory, and stays open",
-        "  in sum up to 96 MB of kept pictures",
+        "  door: buffers its last 10 s of pictures for replay, up to 32 MB of memory, and stays open",
+        "  yard: buffers its last 60 s of pictures for replay, up to 64 MB of memory, and stays open",
+        "  in total up to 96 MB for replay",
       ])
 
     try folder.write(Array("cameras: {a: {source: x, replay: 1s, trigger-delay: 1500ms}}".utf8), to: "d.yaml")
@@ -109,7 +109,7 @@ struct ServeTests {
       (["--gpu", "fast"], "--gpu"),
       (["--tls-key", "x"], "tls.certificate"), (["--view", "a:b=c"], "unknown key 'b'"),
       (["--fps", "0"], "--fps"),
-      (["-r", "big"], "--resolution"), (["--config", "gone.yaml"], "gone.yaml: is not there"),
+      (["-r", "big"], "--resolution"), (["--config", "gone.yaml"], "gone.yaml: no such file"),
       (["a", "b"], "b"),
     ])
   func usage(options: [String], word: String) async throws {

@@ -42,7 +42,10 @@ struct FewDescriptorsTests {
     let folder = try TestFolder()
     let service = try await ServedCommand(
       "pattern:counter,size=64x36,fps=20", in: folder, preparing: "ulimit -n 100")
-    #expect(service.log.contains { $0.contains("allows fewer connections") && $0.contains("connections=50") })
+    #expect(
+      service.log.contains {
+        $0.contains("connections limited by the system") && $0.contains("connections=50")
+      })
 
     let held = try (0..<120).map { _ in try LoopbackSocket(port: service.port) }
 

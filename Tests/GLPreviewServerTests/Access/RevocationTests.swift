@@ -346,7 +346,7 @@ struct RevocationTests {
         }
         await until { grants.count == stays }
         for open in going { try await open.more() }
-        #expect(records.messages.contains("clients cut off"))
+        #expect(records.messages.contains("clients disconnected"))
       }
     }
   }

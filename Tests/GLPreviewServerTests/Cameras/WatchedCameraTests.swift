@@ -95,9 +95,9 @@ struct WatchedCameraTests {
   @Test("what is wrong is named before any state says so")
   func untold() {
     var camera = WatchedCamera()
-    #expect(camera.failure == "has not given a picture yet")
+    #expect(camera.failure == "has not delivered a frame yet")
     camera.update(SourceStatus(.opening, since: Self.start), nil, 0, at: Self.start)
-    #expect(camera.failure == "is being opened")
+    #expect(camera.failure == "is opening")
     camera.proved(
       SourceError(.unavailable, path: "camera", reason: "gave no picture within 5 s"), at: Self.start)
     #expect(camera.failure == "gave no picture within 5 s")
@@ -128,7 +128,7 @@ struct WatchedCameraTests {
     #expect(watch.failing.map(\.camera) == ["gone"])
     // Which of its troubles was seen last, nobody knows: that its output was empty, its status, that no picture came in time.
     for (_, reason) in watch.failing {
-      #expect(reason != WatchedCamera.notTried && reason != "is being opened")
+      #expect(reason != WatchedCamera.notTried && reason != "is opening")
       #expect(!reason.contains("Cancellation"))
     }
 

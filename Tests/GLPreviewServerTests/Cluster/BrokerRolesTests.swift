@@ -118,7 +118,7 @@ struct BrokerRolesTests {
     configuration.cluster.broker?.authorities = files.authority
     let records = LogRecords()
     try await withService(configuration, logger: records.logger) { edge in
-      await until { records.messages.contains("broker lost") }
+      await until { records.messages.contains("NATS server lost") }
       #expect(edge.inside.broker?.isConnected == false)
     }
     configuration.cluster.broker?.certificate = files.client

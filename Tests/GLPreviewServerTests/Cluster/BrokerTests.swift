@@ -126,8 +126,8 @@ struct BrokerTests {
 
       let again = try await NATSServer(port: server.port)
       for service in [owner, edge] { await until { service.inside.broker?.isConnected == true } }
-      await until { records.messages.count { $0 == "broker connected" } == 2 }
-      #expect(records.messages.count { $0 == "broker lost" } == 1)
+      await until { records.messages.count { $0 == "NATS server connected" } == 2 }
+      #expect(records.messages.count { $0 == "NATS server lost" } == 1)
       #expect(try await owner.answered("done") == 0)
       withExtendedLifetime(again) {}
     }

@@ -216,7 +216,7 @@ extension RunningService {
         }
         // It was not the silence of the watch by which they knew.
         for node in records {
-          #expect(node.messages.contains { $0.hasPrefix("the lease store was reset") })
+          #expect(node.messages.contains { $0.hasPrefix("lease store reset") })
         }
         for service in [one, two] { await until { service.inside.node?.isStoreHeard == true } }
         #expect(one.own == before && two.own == all.subtracting(before))

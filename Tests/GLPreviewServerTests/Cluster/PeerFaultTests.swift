@@ -41,7 +41,7 @@ struct PeerFaultTests {
         isAway.store(true, ordering: .relaxed)
         await until { state() == .lost }
         let camera = try #require(try await edge.nodes().cameras.first)
-        #expect(camera.state == "lost" && camera.reason == "node 'fake' answers 500")
+        #expect(camera.state == "lost" && camera.reason == "node 'fake' answered 500")
         let answer = try await edge.get("/cameras/door/main.jpg")
         #expect(answer.status == 502 && answer.text.contains("node 'fake'") && !answer.text.contains(address))
         // One of a list of views is shown as lost, also alone.
@@ -107,17 +107,18 @@ struct PeerFaultTests {
     try await withService(edgeConfiguration(of: "http://127.0.0.1:1")) { edge in
       await until { edge.inside.peers.cluster.peers.first?.state == .lost }
       let peer = try #require(try await edge.nodes().peers?.first)
-      #expect(peer.name == "peer-1" && peer.reason == "can't be connected to" && peer.cameras == 0)
+      #expect(peer.name == "peer-1" && peer.reason == "can't be reached" && peer.cameras == 0)
     }
   }
 
   @Test(
     "what is no list of cameras loses the peer, with the reason",
     arguments: [
-      ("nonsense", "sends no list of cameras: is it a GLPreview service?"),
-      ("redirect", "redirects to another address"),
-      ("endless", "sends too much"), ("slow", "does not answer in time"), ("half", "does not answer in time"),
-      ("broken", "answers 500"), ("host", "does not know itself by this host name (access.hosts there)"),
+      ("nonsense", "sent no list of cameras: is it a GLPreview service?"),
+      ("redirect", "redirected to another address"),
+      ("endless", "sent too much data"), ("slow", "did not answer in time"),
+      ("half", "did not answer in time"),
+      ("broken", "answered 500"), ("host", "rejected this host name (see access.hosts there)"),
     ])
   func hostile(kind: String, reason: String) async throws {
     try await withFakePeer { peer, request in
@@ -186,7 +187,7 @@ struct PeerFaultTests {
           #expect(try await edge.get("/cameras/door/main.jpg?kind=\(kind)").status == 502, "\(kind)")
         }
         let refused = { records.lines.filter { $0.hasPrefix("request not forwarded: reason=") } }
-        #expect(refused().count == 1 && refused()[0].contains("data of another kind"))
+        #expect(refused().count == 1 && refused()[0].contains("unexpected content type"))
         _ = try await edge.get("/cameras/door/main.jpg")
         _ = try await edge.get("/cameras/door/main.jpg?kind=text/html")
         #expect(refused().count == 2)

@@ -204,7 +204,7 @@ struct PeerTests {
       await until { a.inside.peers.cluster.peers.first?.state == .itself }
       #expect(try await a.nodes().cameras.map(\.name) == ["a"])
       #expect(try await a.get("/cameras/a/main.jpg").status == 200)
-      #expect(records.messages.filter { $0.hasPrefix("peer is this node") }.count == 1)
+      #expect(records.messages.filter { $0.hasPrefix("peer ignored: it is this node") }.count == 1)
     }
   }
 
@@ -220,7 +220,8 @@ struct PeerTests {
         let listed = try await a.nodes()
         #expect(listed.cameras.map(\.node) == ["A"] && listed.peers?.first?.conflicts == ["door"])
         #expect(try await a.get("/cameras/door/main.jpg").headers["X-View-Size"] == ["32x18"])
-        #expect(records.messages.filter { $0.hasPrefix("two nodes have a camera of one name") }.count == 1)
+        #expect(
+          records.messages.filter { $0.hasPrefix("two nodes have a camera with the same name") }.count == 1)
       }
     }
   }

@@ -268,7 +268,7 @@ struct ConfigurationKeyTests {
         rows.append(([key], rest))
       }
     }
-    return "| key | what it is | words | default |\n|---|---|---|---|\n"
+    return "| key | what it is | accepted values | default |\n|---|---|---|---|\n"
       + rows.map { "| \($0.keys.joined(separator: ", "))\($0.rest)" }.joined()
   }
 }

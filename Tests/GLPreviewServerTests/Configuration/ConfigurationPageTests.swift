@@ -44,7 +44,7 @@ struct ConfigurationPageTests {
     where name.hasSuffix(".md") {
       let page = try String(contentsOf: docs.appending(path: name), encoding: .utf8)
       for text in Self.configurations(in: page) {
-        let unknown = try folder.problems(text).filter { $0.contains("is not known") }
+        let unknown = try folder.problems(text).filter { $0.contains("unknown key") }
         #expect(unknown == [], "docs/\(name):\n\(text)")
         count += 1
       }

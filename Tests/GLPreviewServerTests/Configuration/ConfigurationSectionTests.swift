@@ -64,6 +64,6 @@ struct ConfigurationSectionTests {
     let core = ConfigurationSchema(ConfigurationKeys.access)
     let loader = ConfigurationLoader(core, files: ["\(folder.path)/a.yaml"], environment: [:])
     let error = #expect(throws: ConfigurationError.self) { try loader.load() }
-    #expect(error?.problems.first?.description.contains("rtsp: is not known") == true)
+    #expect(error?.problems.first?.description.contains("rtsp: unknown key") == true)
   }
 }

@@ -70,7 +70,7 @@ struct RendererWatchTests {
 
     let told = records.messages.filter { $0.contains("renderer") }
     #expect(told.count == 2)
-    #expect(told.first?.hasPrefix("renderer failed") == true && told.last == "the renderer works again")
+    #expect(told.first?.hasPrefix("renderer failed") == true && told.last == "renderer available again")
   }
 
   @Test("it is opened before anybody asks for a picture, and it is not ready before that")
@@ -80,7 +80,7 @@ struct RendererWatchTests {
       await until { service.inside.renderer.state.failure == nil }
       #expect(machine.tries.load(ordering: .relaxed) == 1)
     }
-    #expect(RendererWatch.State.opening.failure == "the renderer is being opened")
+    #expect(RendererWatch.State.opening.failure == "the renderer is opening")
   }
 
   @Test("a software renderer that comes later is none where hardware is required")

@@ -80,7 +80,7 @@ struct RecordingPrivacyTests {
 
         let mask = try PrivacyMask(parsing: "40x40+0+0")
         try await service.inside.apply(Self.configuration(folder) { $0.options.masks = [mask] })
-        #expect(log.messages.contains("recordings from before a change of masks remain"))
+        #expect(log.messages.contains("recordings from before a change of masks kept"))
         #expect(try await Self.seen(old, by: "look", at: service) == "200 listed")
 
         try await service.inside.apply(Self.configuration(folder, Self.lock(80)))

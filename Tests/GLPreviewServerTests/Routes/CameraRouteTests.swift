@@ -71,7 +71,7 @@ struct CameraRouteTests {
     try await withService(configuration) { service in
       let path = "/api/cameras/wall/views/main"
       let answer = try await service.send("PATCH", path, body: #"{"rotate": 90}"#)
-      #expect(answer.status == 409 && answer.text.contains("a scene can only be changed"), "\(answer.text)")
+      #expect(answer.status == 409 && answer.text.contains("a scene can be changed only"), "\(answer.text)")
     }
   }
 

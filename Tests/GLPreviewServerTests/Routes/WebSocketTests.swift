@@ -105,10 +105,10 @@ struct WebSocketTests {
   @Test(
     "what can't be played is told by its name, and the rest goes on",
     arguments: [
-      (#"{"type":"mse","value":"hvc1.1.6.L153.B0"}"#, "mse: the client takes no H.264"),
+      (#"{"type":"mse","value":"hvc1.1.6.L153.B0"}"#, "mse: the client does not accept H.264"),
       (#"{"type":"hls"}"#, "hls: is not offered"),
       (#"{"type":"webrtc/offer","value":"v=0"}"#, "webrtc/offer: "),
-      (#"{"type":"webrtc"}"#, "webrtc: the value is no offer"),
+      (#"{"type":"webrtc"}"#, "webrtc: the value is not an offer"),
     ])
   func refusals(message: String, reason: String) async throws {
     try await withService(Self.configuration()) { service in

@@ -157,7 +157,7 @@
         for _ in 0..<3 { #expect(try await stream.next()?.format.encoder != nil) }
         #expect(service.inside.videos.counters.passed.load(ordering: .relaxed) == 0)
         #expect(try await Self.watch(service).next() != nil)
-        #expect(log.messages.count { $0.contains("not passed on") } == 1)
+        #expect(log.messages.count { $0.contains("not passed through") } == 1)
         #expect(try await service.get("/api/cameras").text.contains("\"not_passed\":\"\(reason)\""))
       }
     }

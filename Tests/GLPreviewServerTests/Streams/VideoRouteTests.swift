@@ -107,7 +107,7 @@ struct VideoRouteTests {
       #expect(
         cameras.contains(
           "\"current_bitrate\":90000,\"encoder\":\"\(name)\",\"keyframe\":2,"
-            + "\"not_passed\":\"the video settings ask for an encoding\",\"quality\":50,"))
+            + "\"not_passed\":\"the video settings require encoding\",\"quality\":50,"))
       #expect(cameras.contains("\"reduced_clients\":0,\"running\":\"\(name)\""))
       let metrics = try await service.get("/metrics").text
       #expect(metrics.contains("glpreview_video_encoders{encoder=\"\(name)\"} 1\n"))

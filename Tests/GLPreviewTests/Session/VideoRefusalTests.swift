@@ -55,11 +55,11 @@
         return preview.preview.videoRefusal(video, from: mode)
       }
       #expect(try reason() == nil)
-      #expect(try reason(VideoConfiguration(quality: 70)) == "the video settings ask for an encoding")
+      #expect(try reason(VideoConfiguration(quality: 70)) == "the video settings require encoding")
       #expect(try reason(format: "MJPEG") == "the camera sends MJPEG, not H.264 over a network stream")
       #expect(
         try reason(refusal: "it has B pictures")
-          == "the camera's H.264 can't be passed on: it has B pictures")
+          == "the camera's H.264 can't be passed through: it has B pictures")
       #expect(try reason(view: { $0.updateEvery = .seconds(1) }) == "the view limits the frame rate")
       let turned = try reason(view: { preview in
         preview.rotation = .half

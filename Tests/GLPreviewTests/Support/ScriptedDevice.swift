@@ -167,7 +167,7 @@ final class ScriptedConnection: CaptureConnection {
       let verdict = passing.withLock { $0.take(packet, timestamp: CaptureClock.now) }
       if case .capture(let capture) = verdict { return capture }
     #endif
-    guard let decoded else { throw DamagedCapture("a picture rests on one that is missing") }
+    guard let decoded else { throw DamagedCapture("a picture depends on one that is missing") }
     return Capture(
       try Frame(
         tight: Frame.Format(.grey, Size(width: 16, height: 16), color: .jfif),

@@ -111,12 +111,12 @@ func backgrounds() throws {
 
   let lost = SourceAppearance(hasFrame: true, outage: Outage(.lost, since: 0))
   #expect(try background(.blur(source: "a"), lost).inputs == [.source("a")])
-  #expect(throws: WordError("background", "there is no source 'z'")) { try background(.blur(source: "z")) }
+  #expect(throws: WordError("background", "no source 'z'")) { try background(.blur(source: "z")) }
 }
 
 @Test("a scene of a source that is not there is refused")
 func unknownSources() {
-  #expect(throws: WordError("tile 2 (z)", "there is no source 'z'")) {
+  #expect(throws: WordError("tile 2 (z)", "no source 'z'")) {
     try composed(Scene(size: wide, tiles: [Tile("a"), Tile("z")]))
   }
   #expect(throws: WordError("tiles", "there are 0, not 1 to 49")) { try composed(Scene(size: wide)) }

@@ -37,7 +37,7 @@ struct WordsTests {
   func flag() throws {
     for text in ["true", "yes", "ON", "1"] { #expect(try Words.flag("linear", text)) }
     for text in ["false", "No", "off", "0"] { #expect(try !Words.flag("linear", text)) }
-    #expect(throws: WordError("linear", "'maybe' is neither true nor false")) {
+    #expect(throws: WordError("linear", "'maybe' is not true or false")) {
       try Words.flag("linear", "maybe")
     }
   }
@@ -60,7 +60,10 @@ struct WordsTests {
     #expect(try Words.rectangle("crop", "10x20+3+4") == rectangle)
     #expect(try Words.rectangle("crop", "3,4,10,20") == rectangle)
     for text in ["", "10x20", "10+20x3+4", "10x20+3,4", "1,2,3", "1,2,3,4,5", "10x20+3+-4"] {
-      #expect(throws: WordError("crop", "'\(text)' is neither WxH+X+Y nor X,Y,W,H")) {
+      #expect(
+        throws: WordError(
+          "crop", "'\(text)' is not a rectangle: use WxH+X+Y, such as 640x360+0+0, or X,Y,W,H")
+      ) {
         try Words.rectangle("crop", text)
       }
     }

@@ -13,7 +13,7 @@ extension SourceKind {
     origin: .path, isNamed: { $0.prefix(6).lowercased() == "file:/" }, name: { path(ofURL: $0) ?? $0 },
     isLive: { _ in false }
   ) { text, _ in
-    let reason = "names no file of this machine; a file URL is file:///PATH"
+    let reason = "is not a file of this machine: use file:///PATH"
     throw SourceError(.badRequest, path: text, reason: reason)
   }
 

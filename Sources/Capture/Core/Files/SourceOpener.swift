@@ -65,7 +65,8 @@ package actor SourceOpener {
     do throws(SourceError) {
       guard isFile else { throw refusal("is not a JPEG, PNG or Y4M, and videos are read from files only") }
       guard let open = openVideo else {
-        throw refusal("is not a JPEG, PNG or Y4M, and this build has no videos: it was made without FFmpeg")
+        throw refusal(
+          "is not a JPEG, PNG or Y4M, and this build can't read videos: it was built without FFmpeg")
       }
       return try open(path == "-" ? "/dev/stdin" : path, options, path)
     } catch {

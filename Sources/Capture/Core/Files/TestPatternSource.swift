@@ -34,7 +34,7 @@ actor TestPatternSource: FrameSource {
           throw badRequest("fps=\(value) is not within 0.001...1000")
         }
         rate = asked
-      default: throw badRequest("\"\(word)\" is neither size=WxH nor fps=N")
+      default: throw badRequest("\"\(word)\" is not a setting: use size=WxH or fps=N")
       }
     }
     if let refusal = size.refusal(maximumPixels: options.maximumPixels) { throw badRequest(refusal) }

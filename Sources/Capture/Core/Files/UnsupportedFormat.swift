@@ -15,7 +15,7 @@ struct UnsupportedFormat: Sendable, Hashable {
 
   /// The error message for a file of this format.
   var refusal: String {
-    "is \(name), which is not supported; supported are JPEG, PNG, Y4M and videos"
+    "is \(name), which is not supported: use JPEG, PNG, Y4M or a video"
   }
 
   /// Returns the major brand of an ISO base media file (ISO/IEC 14496-12, 4.3).
@@ -52,8 +52,8 @@ struct UnsupportedFormat: Sendable, Hashable {
 
   private static let signatures = [
     Signature("a WebP picture", "RIFF", then: (8, Array("WEBP".utf8))),
-    Signature("a TIFF picture, or a camera's raw one", [0x49, 0x49, 0x2A, 0]),
-    Signature("a TIFF picture, or a camera's raw one", [0x4D, 0x4D, 0, 0x2A]),
+    Signature("a TIFF picture, or a camera's raw picture", [0x49, 0x49, 0x2A, 0]),
+    Signature("a TIFF picture, or a camera's raw picture", [0x4D, 0x4D, 0, 0x2A]),
     Signature("a TIFF picture", [0x49, 0x49, 0x2B, 0]),
     Signature("a TIFF picture", [0x4D, 0x4D, 0, 0x2B]),
     // Including the reserved bytes.

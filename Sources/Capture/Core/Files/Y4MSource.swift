@@ -106,7 +106,7 @@ struct Y4MHeader: Sendable, Hashable {
       return (format, bits, .left)
     }
     throw WordError(
-      "Y4M of \"\(chroma)\" is not supported: 420, 420jpeg, 420mpeg2, 420paldv, 422, 411, 444, mono and those of up to 16 bits, such as 420p10 and mono10, are"
+      "Y4M of \"\(chroma)\" is not supported: use 420, 420jpeg, 420mpeg2, 420paldv, 422, 411, 444, mono, or these with up to 16 bits, such as 420p10"
     )
   }
 }

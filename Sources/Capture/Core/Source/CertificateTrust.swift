@@ -28,7 +28,7 @@ public enum CertificateTrust: Sendable, Hashable, CustomStringConvertible {
     switch text {
     case "system": self = .system
     case "any": self = .any
-    case "": throw WordError("is empty; there are system, any, a fingerprint and a file")
+    case "": throw WordError("is empty: use system, any, a SHA-256 fingerprint or a file")
     default:
       self =
         CertificateFingerprint.isMeant(by: text) ? .fingerprint(try .init(parsing: text)) : .file(text)

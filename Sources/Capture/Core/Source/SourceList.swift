@@ -17,7 +17,7 @@ package enum SourceList {
       let path = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
       return path.isEmpty ? nil : String(decoding: path, as: UTF8.self)
     }
-    guard !lines.isEmpty else { throw SourceError(.notFound, path: path, reason: "is a list of no files") }
+    guard !lines.isEmpty else { throw SourceError(.notFound, path: path, reason: "lists no files") }
     return lines
   }
 

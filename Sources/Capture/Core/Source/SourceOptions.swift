@@ -146,8 +146,8 @@ extension SourceOptions {
       switch self {
       case .any: nil
       case .sameHost where host.lowercased() == other.lowercased(): nil
-      case .sameHost: "redirects to another host (\(other)), which only redirects: any allows"
-      case .none: "redirects, which redirects: none does not allow"
+      case .sameHost: "redirects to another host (\(other)); only redirects: any allows this"
+      case .none: "redirects; redirects: none does not allow this"
       }
     }
   }

@@ -17,7 +17,7 @@ public enum Warmup: Sendable, Hashable {
     } else if let count = Int(text), count >= 0 {
       self = .frames(count)
     } else {
-      throw WordError("'\(text)' is no number of frames (10) or seconds (0.5s)")
+      throw WordError("'\(text)' is not a number of frames (10) or seconds (0.5s)")
     }
   }
 

@@ -52,10 +52,11 @@ final class ClusterBroker: Service, CustomStringConvertible {
     case .connected(let server): connected(to: server)
     case .disconnected(let reason), .attemptFailed(_, let reason): lost(reason)
     case .permissionViolation(let text): refused(text)
-    case .serverError(let text): logger.warning("broker refuses", metadata: ["reason": "\(text)"])
+    case .serverError(let text):
+      logger.warning("NATS server refused a message", metadata: ["reason": "\(text)"])
     case .slowConsumer(let pattern, let dropped):
       logger.warning(
-        "messages of the broker dropped: this node is too slow",
+        "NATS messages dropped: this node is too slow",
         metadata: ["subject": "\(pattern)", "count": "\(dropped)"])
     case .reconnecting, .lameDuck, .unreadableMessage, .closed: break
     }
@@ -66,7 +67,7 @@ final class ClusterBroker: Service, CustomStringConvertible {
       defer { (state.isConnected, state.refused) = (true, []) }
       return state.isConnected != true
     }
-    if isNews { logger.notice("broker connected", metadata: ["server": "\(server)"]) }
+    if isNews { logger.notice("NATS server connected", metadata: ["server": "\(server)"]) }
   }
 
   /// Logs a warning once. Further failed attempts are not logged.
@@ -75,7 +76,9 @@ final class ClusterBroker: Service, CustomStringConvertible {
       defer { state.isConnected = false }
       return state.isConnected != false
     }
-    if isNews { logger.warning("broker lost", metadata: ["reason": "\(Redaction.message("\(reason)"))"]) }
+    if isNews {
+      logger.warning("NATS server lost", metadata: ["reason": "\(Redaction.message("\(reason)"))"])
+    }
   }
 
   /// Logs a refusal, such as `Permissions Violation for Publish to "glp.cmd.door"`, once for each subject.
@@ -85,7 +88,7 @@ final class ClusterBroker: Service, CustomStringConvertible {
       guard words.count == 3, words[0].lowercased().contains("publish") else { return true }
       return state.refused.count < Self.mostRefused && state.refused.insert(String(words[1])).inserted
     }
-    if isNews { logger.warning("broker refuses", metadata: ["reason": "\(text)"]) }
+    if isNews { logger.warning("NATS server refused a message", metadata: ["reason": "\(text)"]) }
   }
 
   /// Reports 1 while a server is connected.

@@ -50,10 +50,10 @@ struct BrokerRequest: Sendable {
     let headers = message.headers
     guard let method = HTTPRequest.Method(rawValue: headers[Field.method] ?? "GET"),
       let target = headers[Field.target]
-    else { throw Problem(.badRequest, "a request has a Method, and the Target that it is about") }
+    else { throw Problem(.badRequest, "a request must have a Method and a Target") }
     guard let needed = Self.kind(of: method, target, about: camera), kind == .command || needed == .look
     else {
-      throw Problem(.badRequest, "the target is not one that can be asked for by this subject")
+      throw Problem(.badRequest, "this subject does not accept requests for this target")
     }
     guard message.payload.count <= mostBytes else {
       throw Problem(.contentTooLarge, "the request body may have at most \(mostBytes) bytes")
@@ -84,7 +84,7 @@ struct BrokerRequest: Sendable {
   private static func number(_ text: String?) throws(Problem) -> UInt64? {
     guard let text else { return nil }
     guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt64(text) else {
-      throw Problem(.badRequest, "an epoch and a deadline are whole numbers")
+      throw Problem(.badRequest, "the epoch and the deadline must be whole numbers")
     }
     return number
   }

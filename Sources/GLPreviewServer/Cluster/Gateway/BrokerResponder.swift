@@ -111,7 +111,7 @@ final class BrokerResponder: Service, CustomStringConvertible {
       }
     } catch {
       guard case .permission = error else { return }
-      logger.warning("broker refuses a subscription", metadata: ["subject": "\(subscription.pattern)"])
+      logger.warning("NATS subscription refused", metadata: ["subject": "\(subscription.pattern)"])
     }
   }
 
@@ -156,7 +156,7 @@ final class BrokerResponder: Service, CustomStringConvertible {
       guard rest > .zero else { return metrics.count(.answered(.dropped)) }
       guard let routes, let epoch, asked.epoch == nil || epoch == nil || asked.epoch == epoch else {
         throw Problem(
-          .conflict, "this node has camera '\(camera)' no more, or again: ask anew",
+          .conflict, "the lease of camera '\(camera)' has changed: retry",
           headers: ["Retry-After": "1", PeerField.elsewhere: "1"])
       }
       let permit = try gate.enter()
@@ -170,15 +170,15 @@ final class BrokerResponder: Service, CustomStringConvertible {
       // A sender that has set a deadline does not wait any longer.
       guard !asked.saysLimit else { return metrics.count(.answered(.dropped)) }
       throw Problem(
-        .gatewayTimeout, "camera '\(camera)' gave no answer within \(asked.limit.components.seconds) s")
+        .gatewayTimeout, "camera '\(camera)' did not answer within \(asked.limit.components.seconds) s")
     } catch let error as Problem {
       send(await BrokerAnswer(error, to: answered, context), to: message, by: client)
     } catch is CancellationError {
       let problem = Problem.busy(.serviceUnavailable, "the node is shutting down", retryAfter: 1)
       send(await BrokerAnswer(problem, to: answered, context), to: message, by: client)
     } catch {
-      logger.error("request by the broker failed", metadata: ["error": "\(Redaction.message("\(error)"))"])
-      let problem = Problem(.internalServerError, "internal error; the log of the node gives the reason")
+      logger.error("request by NATS failed", metadata: ["error": "\(Redaction.message("\(error)"))"])
+      let problem = Problem(.internalServerError, "internal error: see the log of the node")
       send(await BrokerAnswer(problem, to: answered, context), to: message, by: client)
     }
   }

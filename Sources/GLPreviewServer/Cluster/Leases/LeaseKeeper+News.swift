@@ -16,14 +16,15 @@ extension LeaseKeeper {
     case .lost(let node): logger.warning("node lost", metadata: ["node": "\(node)"])
     case .nameTaken:
       logger.error(
-        "another process has this node's name: set cluster.name; it takes no cameras until that one has ended",
+        "another process has this node's name: set cluster.name (no cameras are taken until it has ended)",
         metadata: ["node": "\(identity.node)"])
     case .conflict(let camera, let node):
       logger.warning(
-        "two nodes have a camera of one name: rename one of them",
+        "two nodes have a camera with the same name: rename one of them",
         metadata: ["camera": "\(camera)", "other": "\(node)"])
     case .ownerless(let camera):
-      logger.warning("no node has room for a camera: raise cluster.slots", metadata: ["camera": "\(camera)"])
+      logger.warning(
+        "no node has a free slot for a camera: raise cluster.slots", metadata: ["camera": "\(camera)"])
     case .store(let isThere):
       if isThere { logger.notice("lease store reached") } else { logger.warning("lease store lost") }
     }

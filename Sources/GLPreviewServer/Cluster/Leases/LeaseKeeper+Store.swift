@@ -43,7 +43,7 @@ extension LeaseKeeper {
     } catch {
       guard error == .streamNotFound else { return }
     }
-    logger.warning("the lease store was reset: all keys are read again")
+    logger.warning("lease store reset: reading all keys again")
     change { state in
       state.forget()
       state.turns += 1
@@ -59,7 +59,7 @@ extension LeaseKeeper {
       return try await stream.createBucket(bucket)
     } catch .nameInUse {
       logger.warning(
-        "the bucket has another configuration than this node's: it is used as it is",
+        "the NATS bucket's configuration differs from this node's; using it unchanged",
         metadata: ["bucket": "\(bucket.bucket)"])
       return try stream.bucket(bucket.bucket)
     }

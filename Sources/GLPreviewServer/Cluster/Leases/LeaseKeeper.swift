@@ -179,7 +179,7 @@ package final class LeaseKeeper: Sendable {
       } catch {
         // Each reason is logged once: a server without JetStream, or without free space, stays so.
         let reason = "\(error)"
-        if told != reason { logger.warning("lease store not reached", metadata: ["reason": "\(reason)"]) }
+        if told != reason { logger.warning("lease store unreachable", metadata: ["reason": "\(reason)"]) }
         told = reason
         change { state in
           if error == .streamNotFound { state.forget() } else { state.leases.lostStore() }
@@ -298,7 +298,9 @@ package final class LeaseKeeper: Sendable {
       revision = try await bucket.update(key, write.record.jsonBytes, revision: write.revision)
     } catch {
       revision = nil
-      logger.debug("camera not written", metadata: ["camera": "\(write.camera)", "reason": "\(error)"])
+      logger.debug(
+        "camera not written to the lease store",
+        metadata: ["camera": "\(write.camera)", "reason": "\(error)"])
       // Not retried at once: the store's newer value is on its way.
       try? await Task.sleep(for: Self.step)
     }
@@ -320,7 +322,7 @@ package final class LeaseKeeper: Sendable {
             _ = try await bucket.put(LeaseKey.listing(identity.node).text, members.json)
             state.withLock { $0.written = content }
           } catch {
-            logger.debug("list of cameras not written", metadata: ["reason": "\(error)"])
+            logger.debug("list of cameras not written to the lease store", metadata: ["reason": "\(error)"])
           }
         }
       }

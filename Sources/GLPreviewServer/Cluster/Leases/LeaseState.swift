@@ -202,7 +202,7 @@ package struct LeaseState: Sendable {
     (told, looksAtAll) = ([], true)
     for (camera, epoch) in held where !new.movable.contains(camera) {
       held[camera] = nil
-      news.append(.released(camera: camera, epoch: epoch, reason: "it is not in the configuration any more"))
+      news.append(.released(camera: camera, epoch: epoch, reason: "removed from the configuration"))
     }
     for camera in lingering.keys where !new.movable.contains(camera) { lingering[camera] = nil }
   }

@@ -86,7 +86,7 @@ package final class AccessControl: Service, CustomStringConvertible {
       return right.loss(hasRole: role?.includes(right.role) == true)
     }
     for (reason, count) in Dictionary(reasons.map { ($0, 1) }, uniquingKeysWith: +) {
-      logger.notice("clients cut off", metadata: ["reason": "\(reason)", "answers": "\(count)"])
+      logger.notice("clients disconnected", metadata: ["reason": "\(reason)", "answers": "\(count)"])
     }
   }
 

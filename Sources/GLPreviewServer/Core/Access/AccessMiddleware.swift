@@ -85,7 +85,7 @@ struct AccessMiddleware: ServiceMiddleware {
   private func unauthorized(_ request: Request, _ context: ServiceContext) throws -> Response {
     let problem = Problem(
       .unauthorized,
-      "this requires a token (Authorization: Bearer ..., or ?token= for pictures) or a user name and password"
+      "a token (Authorization: Bearer ..., or ?token= for pictures) or a user name and password is required"
     )
     var response = try problem.response(from: request, context: context)
     // One header field per scheme, because browsers read only the first scheme in a field.

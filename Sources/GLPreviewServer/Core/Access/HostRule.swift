@@ -156,7 +156,7 @@ struct HostMiddleware: ServiceMiddleware {
     } else if site.isChange {
       throw Problem(
         .forbidden,
-        "pages of other origins may not change anything or open a WebSocket: add the origin to access.origins in the configuration"
+        "other origins may not change anything or open a WebSocket: add the origin to access.origins in the configuration"
       )
     }
   }

@@ -33,8 +33,8 @@ struct LoginRoutes: Sendable {
       "api/login", .open,
       as: [
         .init(
-          "logIn", "Gives a cookie for a token, or for a user and a password", body: .json(secret),
-          answers: [.nothing("the cookie, unless no credentials are needed")], problems: [.unauthorized])
+          "logIn", "Exchanges a token, or a user name and password, for a cookie", body: .json(secret),
+          answers: [.nothing("the cookie, if credentials are required")], problems: [.unauthorized])
       ]
     ) { request, context in try await logIn(request, context) }
     group.post(

@@ -23,7 +23,7 @@ struct ProblemMiddleware: ServiceMiddleware {
       context.logger.error(
         "request failed", metadata: metadata(of: request, Redaction.message("\(error)")))
       return try answer(
-        Problem(.internalServerError, "internal error; the log of the service gives the reason"), request,
+        Problem(.internalServerError, "internal error: see the log of the service"), request,
         context)
     }
   }

@@ -86,7 +86,7 @@ package final class CameraRegistry: Sendable {
       let picture = try await SourceLocator(file).open(SourceOptions())
       defer { Task { await picture.close() } }
       guard let frame = try await picture.nextFrame() else {
-        throw SourceError(.badData, path: file, reason: "has no picture")
+        throw SourceError(.badData, path: file, reason: "delivered no frame")
       }
       source.fallback = Fallback(avatar: StillImage(frame))
     }

@@ -87,7 +87,7 @@ extension ServedState {
     if let scene = scenes.first(where: { $0.configuration.name == name }) { return [scene.view] }
     let names = (cameras.map(\.configuration.name) + scenes.map(\.configuration.name))
       .joined(separator: ", ")
-    throw .notFound("there is no camera '\(name)' (there are: \(names))")
+    throw .notFound("no camera '\(name)' (known: \(names))")
   }
 
   /// Returns a view of a camera or scene. A nil name means the first one.
@@ -98,7 +98,7 @@ extension ServedState {
     let views = try views(of: camera)
     guard let found = views.first(where: { view == nil || $0.name == view }) else {
       let names = views.map(\.name).joined(separator: ", ")
-      throw .notFound("camera '\(camera)' has no view '\(view ?? "")' (it has: \(names))")
+      throw .notFound("camera '\(camera)' has no view '\(view ?? "")' (known: \(names))")
     }
     return found
   }
@@ -113,7 +113,7 @@ extension ServedState {
     guard case .view(let preview) = entry.content,
       let index = cameras.firstIndex(where: { $0.configuration.name == camera }),
       let place = cameras[index].views.firstIndex(where: { $0.name == view })
-    else { throw Problem(.conflict, "a scene can only be changed in the configuration") }
+    else { throw Problem(.conflict, "a scene can be changed only in the configuration") }
     try change(&entry.served)
     preview.show(entry.served)
     cameras[index].views[place] = entry
@@ -130,7 +130,7 @@ extension Problem {
 
   /// 400 for a snapshot of a scene at an earlier time.
   static func momentOfScene() -> Problem {
-    .badParameter("at", "a scene keeps no pictures: its cameras do")
+    .badParameter("at", "a scene has no replay buffer: use its cameras")
   }
 
   /// 503 for a view that was replaced or locked since it was looked up.

@@ -146,12 +146,12 @@ package struct WatchedCamera: Sendable {
     case .live: nil
     case .idle where report.isProven, .off: nil
     case .lost, .stalled: report.reason ?? proofFailure ?? "is \(report.state.rawValue)"
-    case .idle, .opening: proofFailure ?? (report.state == .opening ? "is being opened" : Self.notTried)
+    case .idle, .opening: proofFailure ?? (report.state == .opening ? "is opening" : Self.notTried)
     }
   }
 
   /// The failure of a camera that has not been tested yet.
-  static let notTried = "has not given a picture yet"
+  static let notTried = "has not delivered a frame yet"
 
   private static func reason(_ error: any Error) -> String {
     (error as? SourceError)?.reason ?? Redaction.message("\(error)")

@@ -28,11 +28,12 @@ extension MotionEvent {
 
 extension JSONMember {
   package static let motionEvent: [JSONMember] = [
-    .init("event", .integer, "its number"), .init("since", .time), .init("last", .time, "the last movement"),
-    .optional("label", .text, "of whoever says that something moves"), .optional("picture", .path),
-    .optional("zones", .list(of: .text)), .optional("score", .number, "the part of the picture that moved"),
-    .optional("box", .list(of: .number), "where: x, y, width and height as parts of the picture"),
-    .optional("best", .time, "when it moved most"),
+    .init("event", .integer, "its number"), .init("since", .time), .init("last", .time, "the last motion"),
+    .optional("label", .text, "the label that the trigger gave"), .optional("picture", .path),
+    .optional("zones", .list(of: .text)),
+    .optional("score", .number, "the fraction of the picture that moved"),
+    .optional("box", .list(of: .number), "where: x, y, width and height as fractions of the picture"),
+    .optional("best", .time, "the time of the most motion"),
   ]
 }
 

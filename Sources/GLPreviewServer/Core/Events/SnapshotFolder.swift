@@ -113,7 +113,7 @@ final class SnapshotFolder: Service {
         let result = Result { try work(&store) }
         state.store = consume store
         try result.get()
-        if state.trouble != nil { logger.notice("snapshots are saved again") }
+        if state.trouble != nil { logger.notice("saving of snapshots resumed") }
         state.trouble = nil
         return true
       } catch {

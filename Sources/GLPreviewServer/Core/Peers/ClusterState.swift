@@ -180,7 +180,7 @@ package struct ClusterState: Sendable {
       peer.listing = node.listing ?? PeerListing()
       (peer.listing.name, peer.listing.instance) = (node.name, node.instance)
       peer.state = node.isAlive ? .up : .lost
-      peer.reason = node.isAlive ? nil : "has stopped renewing its lease"
+      peer.reason = node.isAlive ? nil : "stopped renewing its lease"
       if let before = known[node.name], before.state == peer.state { peer.since = before.since }
       peers.append(peer)
     }

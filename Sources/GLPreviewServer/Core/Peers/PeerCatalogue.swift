@@ -13,7 +13,7 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
   let localNames: @Sendable () -> Set<String>
   private let logger: Logger
   private let state: Watched<State>
-  private let waiting = AdmissionLimit(capacity: 256, subject: "requests that wait for a camera's next node")
+  private let waiting = AdmissionLimit(capacity: 256, subject: "requests that wait for a camera to move")
 
   private struct State {
     var cluster: ClusterState
@@ -261,7 +261,7 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
         try Self.check(response.status)
         return try await response.body.collect(upTo: PeerListing.largestAnswer)
       }
-      guard let answer, let answer else { throw PeerFailure("does not answer in time") }
+      guard let answer, let answer else { throw PeerFailure("did not answer in time") }
       bytes = answer
     } catch {
       logger.debug("peer not reached", metadata: ["url": "\(url)", "error": "\(error)"])
@@ -274,11 +274,11 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
     switch status.code {
     case 200: return
     case 401, 403:
-      throw PeerFailure("does not accept the token (cluster.token-file)", .unauthorized)
-    case 429: throw PeerFailure("is asked too often", .refused)
-    case 421: throw PeerFailure("does not know itself by this host name (access.hosts there)")
-    case 300..<400: throw PeerFailure("redirects to another address")
-    default: throw PeerFailure("answers \(status.code)")
+      throw PeerFailure("rejected the token (see cluster.token-file)", .unauthorized)
+    case 429: throw PeerFailure("rejected too many requests", .refused)
+    case 421: throw PeerFailure("rejected this host name (see access.hosts there)")
+    case 300..<400: throw PeerFailure("redirected to another address")
+    default: throw PeerFailure("answered \(status.code)")
     }
   }
 
@@ -290,19 +290,19 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
     case .lost(let node, let url, let reason):
       logger.warning("peer lost", metadata: ["node": "\(node)", "url": "\(url)", "reason": "\(reason)"])
     case .isItself(let url):
-      logger.notice("peer is this node: ignored", metadata: ["url": "\(url)"])
+      logger.notice("peer ignored: it is this node", metadata: ["url": "\(url)"])
     case .isDuplicate(let url, let node):
-      logger.notice("peer is listed twice: ignored", metadata: ["url": "\(url)", "node": "\(node)"])
+      logger.notice("peer ignored: it is listed twice", metadata: ["url": "\(url)", "node": "\(node)"])
     case .conflict(let camera, let node, let owner):
       logger.warning(
-        "two nodes have a camera of one name: rename one of them",
+        "two nodes have a camera with the same name: rename one of them",
         metadata: ["camera": "\(camera)", "served-by": "\(owner)", "hidden-at": "\(node)"])
     case .sameName(let node, let url):
       logger.warning(
-        "two nodes have one name: set cluster.name", metadata: ["node": "\(node)", "url": "\(url)"])
+        "two nodes have the same name: set cluster.name", metadata: ["node": "\(node)", "url": "\(url)"])
     case .refused(let count, let node):
       logger.warning(
-        "a peer lists cameras that can't be served here: their names are not valid, or there are too many",
+        "cameras of a peer ignored: their names are invalid, or there are too many",
         metadata: ["node": "\(node)", "count": "\(count)"])
     }
   }

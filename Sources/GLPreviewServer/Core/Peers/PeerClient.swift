@@ -91,7 +91,7 @@ package final class PeerClient: Sendable {
   /// - Returns: the answer; nil if it does not come within `limit`.
   /// - Throws: the errors of the connection.
   package func send(_ call: Call, within limit: Duration) async throws -> HTTPClientResponse? {
-    guard let client = client.withLock({ $0 }) else { throw PeerFailure("is not asked any more") }
+    guard let client = client.withLock({ $0 }) else { throw PeerFailure("is no longer a peer") }
     var request = HTTPClientRequest(url: call.peer + call.target)
     request.method = call.method
     request.headers = call.headers
@@ -115,14 +115,14 @@ extension PeerFailure {
   package init(_ error: any Error) {
     switch error {
     case let failure as PeerFailure: self = failure
-    case is NIOConnectionError, is IOError: self.init("can't be connected to")
+    case is NIOConnectionError, is IOError: self.init("can't be reached")
     case let error as HTTPClientError where error == .connectTimeout:
-      self.init("can't be connected to in time")
+      self.init("did not accept a connection in time")
     case is NIOSSLError, is BoringSSLError:
-      self.init("fails in TLS: its certificate may be none that is trusted here (cluster.ca-file)")
-    case let error as HTTPClientError: self.init("breaks the connection (\(error.shortDescription))")
-    case is NIOTooManyBytesError: self.init("sends too much")
-    default: self.init("breaks the connection")
+      self.init("failed the TLS handshake: its certificate may not be trusted (see cluster.ca-file)")
+    case let error as HTTPClientError: self.init("broke the connection (\(error.shortDescription))")
+    case is NIOTooManyBytesError: self.init("sent too much data")
+    default: self.init("broke the connection")
     }
   }
 }

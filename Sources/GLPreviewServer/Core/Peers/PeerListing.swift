@@ -41,7 +41,7 @@ package struct PeerListing: Sendable, Hashable {
   init(json bytes: [UInt8]) throws(PeerFailure) {
     guard let decoded = try? JSONDecoder().decode(ListedMembers.self, from: Data(bytes)),
       let listing = PeerListing(decoded)
-    else { throw PeerFailure("sends no list of cameras: is it a GLPreview service?") }
+    else { throw PeerFailure("sent no list of cameras: is it a GLPreview service?") }
     self = listing
   }
 

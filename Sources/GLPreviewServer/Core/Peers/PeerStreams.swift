@@ -79,7 +79,7 @@ package final class PeerStreams: Service, CustomStringConvertible {
     let view = address.view ?? route.camera.views.first?.name ?? ""
     guard let known = route.camera.views.first(where: { $0.name == view }) else {
       let names = route.camera.views.map(\.name).joined(separator: ", ")
-      throw Problem.notFound("camera '\(camera)' has no view '\(view)' (it has: \(names))")
+      throw Problem.notFound("camera '\(camera)' has no view '\(view)' (known: \(names))")
     }
     guard known.isEnabled else {
       throw Problem(.conflict, "view '\(view)' of '\(camera)' is switched off")

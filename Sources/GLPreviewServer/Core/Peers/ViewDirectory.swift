@@ -51,7 +51,8 @@ package struct ViewDirectory: Sendable {
     if !address.isFromPeer, let camera = address.camera {
       if let guest = try peers.view(address) { return guest }
       if catalogue.isExpected(camera) {
-        throw Problem.busy(.serviceUnavailable, "no node has camera '\(camera)' now", retryAfter: 2)
+        throw Problem.busy(
+          .serviceUnavailable, "no node serves camera '\(camera)' at the moment", retryAfter: 2)
       }
     }
     return try registry.view(address.view, of: address.camera)

@@ -16,7 +16,7 @@ struct APIRoutes: Sendable {
   func add(to group: ServiceRoutes) {
     let entry = RouteEntry(
       "getDescription", "This description",
-      answers: [.json(.names(.keywords([:])), "a document of OpenAPI 3.1")])
+      answers: [.json(.names(.keywords([:])), "an OpenAPI 3.1 document")])
     let rules = group.rules
     group.get("api/openapi.json", as: [entry]) { _, _ in
       let bytes = written.bytes.withLock { bytes in

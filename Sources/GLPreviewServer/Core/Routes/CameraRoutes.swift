@@ -16,22 +16,24 @@ struct CameraRoutes: Sendable {
       "api/cameras",
       as: [
         .init(
-          "listCameras", "All cameras and scenes with their views",
+          "listCameras", "Lists all cameras and scenes with their views",
           answers: [.json(schema.listing, "their state")])
       ]
     ) { request, context in all(request, context) }
     group.get(
       "api/cameras/:camera",
       as: [
-        .init("getCamera", "One camera or scene with its views", answers: [.json(schema.camera, "its state")])
+        .init(
+          "getCamera", "Returns a camera or scene with its views",
+          answers: [.json(schema.camera, "its state")])
       ]
     ) { _, context in try Response(json: camera(context.parameters.require("camera"), context.role)) }
     group.patch(
       "api/cameras/:camera/views/:view",
       as: [
         .init(
-          "changeView", "Changes a view until the service ends", body: .json(CameraSchema.change),
-          answers: [.json(schema.view, "the view as it is now")])
+          "changeView", "Changes a view until the service is restarted", body: .json(CameraSchema.change),
+          answers: [.json(schema.view, "the changed view")])
       ]
     ) { request, context in try await patch(request, context) }
   }

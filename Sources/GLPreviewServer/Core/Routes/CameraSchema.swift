@@ -30,23 +30,23 @@ struct CameraSchema {
   private static let camera: [JSONMember] = [
     .init("name", .text), .init("kind", .choice(["camera", "scene"])),
     .init("state", .choice(SourceState.self)),
-    .optional("since", .time, "the beginning of this state"),
-    .optional("fps", .number, "the frames a second that come; not told of some cameras of other nodes"),
-    .init("required", .boolean, "whether the service is ready only with it"),
+    .optional("since", .time, "the time at which this state began"),
+    .optional("fps", .number, "the frames per second that arrive; missing for some cameras of other nodes"),
+    .init("required", .boolean, "whether the service is ready only if it works"),
     .optional(
       "counters",
       .object(
         ["received", "dropped", "missed", "damaged", "reconnections"].map { .init($0, .integer) }),
-      "counters of its frames; a scene has none"),
-    .optional("reason", .text, "why it is not live"),
-    .optional("source", .text, "its source; only the role `control` sees it"),
+      "its frame counters; missing for a scene"),
+    .optional("reason", .text, "the reason why it is not live"),
+    .optional("source", .text, "its source; only for the role `control`"),
     .optional(
       "format",
       .object([
         .init("format", .text), .init("transport", .text), .optional("width", .integer),
         .optional("height", .integer), .optional("fps", .number),
-      ]), "the format that it sends"),
-    .optional("width", .integer, "the width of its upright picture, whose pixels crops count"),
+      ]), "the format that the camera sends"),
+    .optional("width", .integer, "the width of its upright picture, in whose pixels crops are given"),
     .optional("height", .integer),
     .optional(
       "replay",
@@ -54,17 +54,18 @@ struct CameraSchema {
         ["from", "to", "seconds"].map { .init($0, .number) } + [
           .init("bytes", .integer), .init("pictures", .integer),
         ]),
-      "the pictures that are kept"),
+      "the replay buffer"),
   ]
 
   private static let view: [JSONMember] = [
     .init("name", .text), .init("rotate", .integer), .init("mirror", .choice(Mirroring.self)),
     .init("mode", .choice(ContentMode.self)), .init("background", .text),
     .init("filter", .choice(Filter.self)),
-    .optional("fps", .number, "the pictures a second that are made; not told of some cameras of other nodes"),
+    .optional(
+      "fps", .number, "the pictures per second that are made; missing for some cameras of other nodes"),
     .init("enabled", .boolean),
-    .init("locked", .boolean, "whether only the configuration changes it"), .init("quality", .integer),
-    .optional("clients", .integer, "the number of its watchers"), .optional("width", .integer),
+    .init("locked", .boolean, "whether only the configuration can change it"), .init("quality", .integer),
+    .optional("clients", .integer, "the number of its viewers"), .optional("width", .integer),
     .optional("height", .integer),
     .optional("crop", .text), .optional("label", .text), .optional("time", .text),
     .optional("fps_limit", .number),
@@ -72,20 +73,21 @@ struct CameraSchema {
       "video",
       .object([
         .init("quality", .integer), .init("keyframe", .number, "in seconds"), .init("encoder", .text),
-        .optional("bitrate", .integer, "the most bits a second"), .optional("current_bitrate", .integer),
-        .optional("running", .text, "the encoder at work, or `passed` for the camera's own H.264"),
+        .optional("bitrate", .integer, "the maximum bits per second"), .optional("current_bitrate", .integer),
+        .optional(
+          "running", .text, "the running encoder, or `passed` if the camera's H.264 is passed through"),
         .optional("codec", .text),
-        .optional("not_passed", .text, "why the camera's own H.264 is not passed on"),
+        .optional("not_passed", .text, "the reason why the camera's H.264 is not passed through"),
         .init(
           "reduced_clients", .integer,
-          "the number of clients that get a smaller picture, because they are slow"),
+          "the number of slow clients, which get a smaller picture"),
       ]), "its H.264"),
     .optional(
       "watchers",
       .list(
         of: .object([
           .init("address", .text), .init("since", .time), .init("fps", .integer), .optional("key", .text),
-        ])), "its watchers of MJPEG; only the role `control` sees them"),
+        ])), "its MJPEG viewers; only for the role `control`"),
   ]
 
   /// The request body that changes a view.
@@ -93,7 +95,7 @@ struct CameraSchema {
     QueryEntry.view.map { entry in
       .optional(entry.name, nullable.contains(entry.name) ? entry.schema.orNull : entry.schema, entry.purpose)
     } + [
-      .optional("fps", .number(in: 0.01...1000).orNull, "the most pictures a second"),
+      .optional("fps", .number(in: 0.01...1000).orNull, "the maximum pictures per second"),
       .optional("enabled", .boolean), .optional("quality", .integer(in: 1...100).orNull),
     ], isClosed: true)
 

@@ -15,7 +15,7 @@ struct CaptureRoutes: Sendable {
       "api/cameras/:camera/snapshots",
       as: [
         .init(
-          "takeSnapshots", "Takes one picture of each view of the same frame, and publishes them",
+          "takeSnapshots", "Takes a snapshot of each view from the same frame, and publishes the snapshots",
           body: .json(SnapshotOptions.schema, isRequired: false),
           answers: [
             .init(

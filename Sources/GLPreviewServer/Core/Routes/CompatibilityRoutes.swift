@@ -57,13 +57,13 @@ package struct CompatibilityRoutes: Sendable {
       "state", RouteRule(parameters: ["src"]),
       as: [
         .init(
-          "getState", "The state of a camera, for clients of ustreamer", query: [Self.source],
-          answers: [.json(.object([]), "the state as ustreamer writes it")])
+          "getState", "Returns the state of a camera, for ustreamer clients", query: [Self.source],
+          answers: [.json(.object([]), "the state in ustreamer's format")])
       ]
     ) { request, _ in
       try Response(json: state(of: registry.source(request).0))
     }
-    let video = RouteAnswer.bytes("video/mp4", purpose: "fragments of MP4, or a clip")
+    let video = RouteAnswer.bytes("video/mp4", purpose: "fragmented MP4, or a clip")
     group.get(
       "api/stream.mp4", Self.files,
       as: [entry("getMP4", at: "/api/stream.mp4", VideoRoutes.fileAndClipQuery, video)]
@@ -82,7 +82,7 @@ package struct CompatibilityRoutes: Sendable {
   ) -> RouteEntry {
     let words = path.split { "/.".contains($0) }.map { $0.prefix(1).uppercased() + $0.dropFirst() }
     return RouteEntry(
-      "\(name)At\(words.joined())", "For clients of other programs; further parameters are left out",
+      "\(name)At\(words.joined())", "For clients of other programs; other parameters are ignored",
       query: [Self.source] + query, answers: answers, problems: [.notImplemented])
   }
 
@@ -129,7 +129,7 @@ package struct CompatibilityRoutes: Sendable {
     }
 
     func namesNoCamera(of count: Int) -> Problem {
-      .badParameter("action", "'\(word)' names no camera: there are \(count), counted from 0")
+      .badParameter("action", "no camera '\(word)': there are \(count), counted from 0")
     }
   }
 

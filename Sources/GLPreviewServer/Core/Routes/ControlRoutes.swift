@@ -15,7 +15,7 @@ struct ControlRoutes: Sendable {
       .object([.init("controls", .list(of: Self.control))]), "the controls of the camera")
     group.get(
       "api/cameras/:camera/controls",
-      as: [.init("getControls", "The controls of a camera, such as its exposure", answers: [answer])]
+      as: [.init("getControls", "Returns the controls of a camera, such as its exposure", answers: [answer])]
     ) { _, context in try await self.answer(V4L2Camera.controls(of: camera(context).source)) }
     group.patch(
       "api/cameras/:camera/controls",
@@ -33,17 +33,18 @@ struct ControlRoutes: Sendable {
       .init("name", .text), .init("title", .text), .init("kind", .text),
       .init("minimum", .integer), .init("maximum", .integer), .init("step", .integer),
       .init("default", .integer), .optional("value", .integer, "missing if it can't be read"),
-      .init("items", .list(of: .object([.init("value", .integer), .init("name", .text)])), "of a menu"),
+      .init(
+        "items", .list(of: .object([.init("value", .integer), .init("name", .text)])), "the items of a menu"),
       .init("flags", .list(of: .text)),
     ]))
 
   private func camera(_ context: ServiceContext) throws -> CameraConfiguration {
     let name = try context.parameters.require("camera")
     guard let camera = registry.served[camera: name]?.configuration else {
-      throw Problem.notFound("there is no camera '\(name)'")
+      throw Problem.notFound("no camera '\(name)'")
     }
     guard V4L2Camera.isNamed(by: camera.source) else {
-      throw Problem(.conflict, "'\(name)' is not a camera of this machine, so it has no controls")
+      throw Problem(.conflict, "'\(name)' is not a local camera, so it has no controls")
     }
     return camera
   }

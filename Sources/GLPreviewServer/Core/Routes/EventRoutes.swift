@@ -18,13 +18,13 @@ struct EventRoutes: Sendable {
       "api/events",
       as: [
         .init(
-          "readEvents", "What happens, as server-sent events",
+          "readEvents", "Sends events as server-sent events",
           query: [
             .init(
               "types", .text(pattern: "^((\(types))(,(\(types)))*)?$"),
-              "the types of events, joined by commas"),
-            .init("last_event_id", .text, "the last event that the client has, as in `Last-Event-ID`"),
-          ], answers: [.bytes("text/event-stream", purpose: "events until the client leaves")])
+              "the types of events, separated by commas"),
+            .init("last_event_id", .text, "the last event that the client received, as in `Last-Event-ID`"),
+          ], answers: [.bytes("text/event-stream", purpose: "events until the client disconnects")])
       ]
     ) { request, _ in try events(request) }
   }

@@ -16,16 +16,18 @@ struct HealthRoutes: Sendable {
 
   func add(to group: ServiceRoutes) {
     for (path, name) in [("healthz", "getHealth"), ("health", "getHealthAtHealth")] {
-      let entry = RouteEntry(name, "Whether the process responds", answers: [.json(Self.health, "it does")])
+      let entry = RouteEntry(
+        name, "Says whether the process responds", answers: [.json(Self.health, "the process responds")])
       group.get(RouterPath(path), .open, as: [entry]) { _, _ in Self.healthy("ok") }
     }
     group.get(
       "readyz", .open,
       as: [
         .init(
-          "getReadiness", "Whether a renderer works and every required camera gives pictures",
+          "getReadiness", "Says whether a renderer works and every required camera delivers frames",
           answers: [
-            .json(Self.health, "both"), .json(Self.health, status: .serviceUnavailable, "what fails"),
+            .json(Self.health, "the service is ready"),
+            .json(Self.health, status: .serviceUnavailable, "the service is not ready"),
           ])
       ]
     ) { _, _ in readiness() }
@@ -36,7 +38,7 @@ struct HealthRoutes: Sendable {
     .object([
       .init("status", .choice(["ok", "ready", "not ready"])),
       .init("failing", .list(of: .object([.init("camera", .text), .init("reason", .text)]))),
-      .optional("renderer", .text, "why the renderer fails"),
+      .optional("renderer", .text, "the reason why the renderer fails"),
     ]))
 
   private func readiness() -> Response {
@@ -60,8 +62,8 @@ struct MetricsRoutes: Sendable {
       "metrics",
       as: [
         .init(
-          "getMetrics", "The metrics, for Prometheus",
-          answers: [.bytes("text/plain", purpose: "its text format")])
+          "getMetrics", "Returns the metrics, for Prometheus",
+          answers: [.bytes("text/plain", purpose: "the text format of Prometheus")])
       ]
     ) { _, _ in
       Response(

@@ -25,7 +25,7 @@ struct SnapshotRoutes: Sendable {
       case ".webp": return try await videos.webP(target, request, context)
       case ".jpg", ".jpeg": return try await snapshot(target, .jpeg, request, context)
       case ".png": return try await snapshot(target, .png, request, context)
-      default: throw Problem.notFound("'\(file)' is none of .mp4, .mjpeg, .jpg, .png, .webp")
+      default: throw Problem.notFound("'\(file)' does not end in .mp4, .mjpeg, .jpg, .png or .webp")
       }
     }
   }
@@ -34,23 +34,24 @@ struct SnapshotRoutes: Sendable {
 
   private static let entries: [RouteEntry] = [
     .init(
-      "getJPEG", "A snapshot of a view as JPEG", at: path + ".jpg", query: SnapshotQuery.query,
+      "getJPEG", "Returns a snapshot of a view as JPEG", at: path + ".jpg", query: SnapshotQuery.query,
       answers: [jpeg, .notModified], problems: [.notImplemented]),
     .init(
-      "getPNG", "A snapshot of a view as PNG", at: path + ".png", query: SnapshotQuery.query,
+      "getPNG", "Returns a snapshot of a view as PNG", at: path + ".png", query: SnapshotQuery.query,
       answers: [
         .bytes("image/png", "text/plain", purpose: "the picture, or its text (`encoding`)"), .notModified,
       ], problems: [.notImplemented]),
     .init(
-      "streamMJPEG", "A view as MJPEG", at: path + ".mjpeg", query: StreamRoutes.query,
+      "streamMJPEG", "Streams a view as MJPEG", at: path + ".mjpeg", query: StreamRoutes.query,
       answers: [StreamRoutes.parts]),
     .init(
-      "getMP4", "A view as H.264, or with `before` or `after` the kept pictures of a time", at: path + ".mp4",
+      "getMP4", "Streams a view as H.264, or with `before` or `after` returns a clip from the replay buffer",
+      at: path + ".mp4",
       query: VideoRoutes.fileAndClipQuery,
-      answers: [.bytes("video/mp4", purpose: "fragments of MP4 while they come, or a whole file")],
+      answers: [.bytes("video/mp4", purpose: "fragmented MP4 as it is encoded, or a complete file")],
       problems: [.notImplemented]),
     .init(
-      "getWebP", "The kept pictures of a time as an animation", at: path + ".webp",
+      "getWebP", "Returns a clip from the replay buffer as an animation", at: path + ".webp",
       query: VideoRoutes.webPQuery,
       answers: [.bytes("image/webp", purpose: "the animation")], problems: [.notImplemented]),
   ]

@@ -9,13 +9,13 @@ package struct StreamRoutes: Sendable {
   let directory: ViewDirectory
 
   private static let rate = QueryKey<Double>.number(
-    "fps", in: 0.01...1000, "the most pictures a second")
+    "fps", in: 0.01...1000, "the maximum pictures per second")
   private static let key = QueryKey<String>.text(
-    "key", "a name that the client gives itself; `/state` and `/api/cameras` show it")
+    "key", "a name for the client, which `/state` and `/api/cameras` show")
   /// ustreamer's parameters. They are accepted, because parts already behave that way, or nothing is lost
   /// without them.
   private static let ignored = ["extra_headers", "advance_headers", "dual_final_frames", "zero_data"].map {
-    QueryKey<String>.text($0, "accepted for clients of ustreamer; changes nothing")
+    QueryKey<String>.text($0, "accepted for ustreamer clients; has no effect")
   }
   private static let views = QueryKey<String>.text(
     "view", "a view as `CAMERA/VIEW`; it may be given up to 64 times"
@@ -23,7 +23,7 @@ package struct StreamRoutes: Sendable {
 
   static let parts = RouteAnswer.bytes(
     "multipart/x-mixed-replace",
-    purpose: "JPEGs, each with its time in `X-Timestamp`, until the client leaves")
+    purpose: "JPEGs, each with its time in `X-Timestamp`, until the client disconnects")
 
   static let query = QueryEntry.view + .of(QueryEntry.quality, rate, key) + ignored.map(\.entry)
 
@@ -101,7 +101,7 @@ package struct StreamRoutes: Sendable {
     } catch is StreamEnded {
       throw Problem.switchedOff(target)
     } catch is StreamTimeout {
-      throw Problem(.gatewayTimeout, "no picture came within \(limit.components.seconds) s")
+      throw Problem(.gatewayTimeout, "no picture within \(limit.components.seconds) s")
     }
     return try response([joined], context)
   }
@@ -115,7 +115,8 @@ package struct StreamRoutes: Sendable {
       throw Problem.badParameter("view", "give at least one view=CAMERA/VIEW")
     }
     guard names.count <= Self.mostViews else {
-      throw Problem.badParameter("view", "\(names.count) views; one stream has at most \(Self.mostViews)")
+      throw Problem.badParameter(
+        "view", "\(names.count) views; one stream may have at most \(Self.mostViews)")
     }
     // All views share the parameters; locked views and scenes ignore them.
     let parameters = words

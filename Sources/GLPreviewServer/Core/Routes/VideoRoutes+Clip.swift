@@ -16,11 +16,11 @@ extension QueryKey<Duration> {
 
 extension VideoRoutes {
   private static let before = QueryKey<Duration>.time(
-    "before", "begins a clip of kept pictures so long before the moment, as `5s`")
+    "before", "the start of a clip from the replay buffer: this time before `at`, such as `5s`")
   private static let after = QueryKey<Duration>.time(
-    "after", "ends a clip of kept pictures so long after the moment, as `5s`")
+    "after", "the end of a clip from the replay buffer: this time after `at`, such as `5s`")
   private static let rate = QueryKey<Double>.number(
-    "fps", in: 0.1...60, usual: 5, "the pictures a second of the animation")
+    "fps", in: 0.1...60, usual: 5, "the pictures per second of the animation")
   private static let times = [QueryEntry].of(SnapshotQuery.moments, before, after, SnapshotQuery.download)
   static let clipQuery = query + times
   static let fileAndClipQuery = fileQuery + times.filter { !fileQuery.contains($0) }
@@ -46,7 +46,7 @@ extension VideoRoutes {
     let last = after.map { middle + $0 } ?? middle
     guard last - now <= Self.longestWait else {
       throw Problem.badParameter(
-        "after", "a clip ends at most \(Self.longestWait.components.seconds) s from now")
+        "after", "a clip may end at most \(Self.longestWait.components.seconds) s from now")
     }
     return (first ?? middle)...last
   }
@@ -69,7 +69,7 @@ extension VideoRoutes {
         return (try await samples.next(), samples)
       }
       guard let (sample, samples) = found else {
-        throw Problem(.gatewayTimeout, "no picture came within \(limit.components.seconds) s")
+        throw Problem(.gatewayTimeout, "no picture within \(limit.components.seconds) s")
       }
       guard let sample else { throw clip.notKept }
       return (sample, samples)
@@ -121,7 +121,7 @@ extension VideoRoutes {
     let wanted = try words.takeView(over: base)
     guard let times = try clipTime(from: &words, of: target) else {
       throw Problem.badParameter(
-        "before", "a WebP shows the pictures of a time: give before or after, as before=3s")
+        "before", "an animation needs before or after, such as before=3s")
     }
     try words.finish(known: Self.webPQuery)
     let count = (times.upperBound - times.lowerBound) / .seconds(1) * rate

@@ -12,11 +12,11 @@ package struct VideoRoutes: Sendable {
   let directory: ViewDirectory
 
   private static let bitrate = QueryKey<Int>.integer(
-    "bitrate", in: 16_000...100_000_000, "the most bits a second; by default as the view has it")
+    "bitrate", in: 16_000...100_000_000, "the maximum bits per second; by default as configured for the view")
   private static let keyframe = QueryKey<Double>.number(
-    "keyframe", in: 0.1...60, "the longest time between keyframes in seconds")
+    "keyframe", in: 0.1...60, "the maximum time between keyframes in seconds")
   private static let duration = QueryKey<Double>.number(
-    "duration", in: 0.1...86_400, "the length of the file in seconds; without it the file has no end")
+    "duration", in: 0.1...86_400, "the duration of the file in seconds; without it the file has no end")
 
   /// The parameters of a view as video.
   package static let query = QueryEntry.view + .of(QueryEntry.quality, bitrate, keyframe)
@@ -140,7 +140,7 @@ package struct VideoRoutes: Sendable {
     let limit = context.rest(of: registry.patience.firstPicture)
     let first = try await beforeShutdown { try await withDeadline(limit) { try await stream.next() } }
     guard let first else {
-      throw Problem(.gatewayTimeout, "no picture came within \(limit.components.seconds) s")
+      throw Problem(.gatewayTimeout, "no picture within \(limit.components.seconds) s")
     }
     guard let sample = first else { throw Problem.switchedOff(target) }
     return sample

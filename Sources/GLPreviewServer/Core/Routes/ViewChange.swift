@@ -16,7 +16,7 @@ struct ViewChange {
       throw Problem(.badRequest, "the body must be a JSON object of strings, numbers, true, false and null")
     }
     guard !members.isEmpty else {
-      throw Problem(.badRequest, "the body is empty (there are: \(Self.keys.joined(separator: ", ")))")
+      throw Problem(.badRequest, "the body is empty (known keys: \(Self.keys.joined(separator: ", ")))")
     }
   }
 
@@ -54,7 +54,7 @@ struct ViewChange {
         throw .badParameter(
           isUnknown ? key : error.key,
           isUnknown
-            ? "unknown key '\(key)' (there are: \(Self.keys.joined(separator: ", ")))"
+            ? "unknown key '\(key)' (known: \(Self.keys.joined(separator: ", ")))"
             : error.reason)
       }
     }

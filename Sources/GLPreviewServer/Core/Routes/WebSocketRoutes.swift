@@ -28,9 +28,10 @@ package struct WebSocketRoutes: Sendable {
       takesURLToken: true, parameters: CompatibilityRoutes.known(VideoRoutes.query),
       ofOtherNodes: .socket)
     let entry = RouteEntry(
-      "openWebSocket", "A view by WebSocket, for clients of go2rtc: MSE, MJPEG or WebRTC",
+      "openWebSocket", "Streams a view by WebSocket, for go2rtc clients: MSE, MJPEG or WebRTC",
       query: [CompatibilityRoutes.source] + VideoRoutes.query,
-      answers: [.init(.switchingProtocols, "the connection is a WebSocket")], problems: [.upgradeRequired])
+      answers: [.init(.switchingProtocols, "the connection becomes a WebSocket")],
+      problems: [.upgradeRequired])
     group.get("api/ws", rule, as: [entry]) { request, context in
       let (target, request) = try registry.source(request)
       var words = try QueryWords(request)
@@ -160,7 +161,7 @@ private struct Player: Sendable {
           refusals += 1
           group.addTask {
             await told(message.type, socket) {
-              throw Problem(.badRequest, "is not offered, or plays already")
+              throw Problem(.badRequest, "not supported, or already playing")
             }
           }
         }
@@ -176,7 +177,7 @@ private struct Player: Sendable {
     } catch is CancellationError {
       return
     } catch {
-      let reason = Problem(error)?.detail ?? "the service has an error"
+      let reason = Problem(error)?.detail ?? "internal error: see the log of the service"
       try? await send(
         Message(type: "error", value: .text("\(type.prefix(Self.longestQuote)): \(reason)")), on: socket)
     }
@@ -188,7 +189,7 @@ private struct Player: Sendable {
 
   private func playMSE(_ codecs: Value?, on socket: WebSocket) async throws {
     if case .text(let codecs) = codecs, !codecs.isEmpty, !codecs.contains("avc1") {
-      throw Problem(.notAcceptable, "the client takes no H.264")
+      throw Problem(.notAcceptable, "the client does not accept H.264")
     }
     var stream = try show.video(true)
     var (mp4, isFirst, askedAt) = (FragmentedMP4(), true, CaptureInstant?.none)
@@ -237,7 +238,7 @@ private struct Player: Sendable {
     case .description(let offer) where offer.type == "offer":
       let answer = OfferDescription(type: "answer", sdp: try await show.answer(offer.sdp))
       try await send(Message(type: "webrtc", value: .description(answer)), on: socket)
-    case .description, nil: throw Problem(.badRequest, "the value is no offer")
+    case .description, nil: throw Problem(.badRequest, "the value is not an offer")
     }
   }
 }

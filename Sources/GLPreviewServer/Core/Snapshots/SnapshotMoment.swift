@@ -18,14 +18,15 @@ package enum SnapshotMoment: Sendable, Hashable {
     } else if let seconds = Double(text), (0...1e11).contains(seconds), text.first != "-" {
       self = .at(WallTime(sinceEpoch: .seconds(seconds)))
     } else {
-      throw WordError(key, "'\(text)' is neither a time before now, as -2s, nor one in seconds since 1970")
+      throw WordError(
+        key, "'\(text)' is neither a time before now, such as -2s, nor a time in seconds since 1970")
     }
   }
 
   /// Parses `3s`, `500ms`.
   package static func duration(_ text: String, key: String) throws(WordError) -> Duration {
     do { return try ConfigurationWord<Duration>.time.read(text, "") } catch {
-      throw WordError(key, "'\(text)' is not a time above 0, as 500ms or 3s")
+      throw WordError(key, "'\(text)' is not a time above 0, such as 500ms or 3s")
     }
   }
 
@@ -48,7 +49,7 @@ package enum SnapshotMoment: Sendable, Hashable {
   ) throws(WordError) -> Duration? {
     let span = try text.map { text throws(WordError) in try duration(text, key: "within") }
     guard best != nil || span == nil else {
-      throw WordError("within", "a time to choose from needs best=sharpest")
+      throw WordError("within", "within needs best=sharpest")
     }
     return best.map { _ in span ?? .seconds(2) }
   }

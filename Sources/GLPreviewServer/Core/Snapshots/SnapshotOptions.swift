@@ -79,11 +79,11 @@ package struct SnapshotOptions: Sendable {
       let known = Body.CodingKeys.allCases.map(\.rawValue)
       if let unknown = keys.sorted().first(where: { !known.contains($0) }) {
         throw Problem.badParameter(
-          unknown, "unknown key '\(unknown)' (there are: \(known.joined(separator: ", ")))")
+          unknown, "unknown key '\(unknown)' (known: \(known.joined(separator: ", ")))")
       }
       body = try JSONDecoder().decode(Body.self, from: Data(json))
     } catch let error as DecodingError {
-      throw Problem(.badRequest, "the body can't be read: \(error.place)")
+      throw Problem(.badRequest, "the body is invalid: \(error.place)")
     }
     views = body.views
     quality = try Self.checked("quality", body.quality, 1...100)
@@ -99,18 +99,19 @@ package struct SnapshotOptions: Sendable {
     let count = try Self.checked("count", body.count, 1...Self.mostOfBurst)
     burst = try body.before.map { (try SnapshotMoment.duration($0.text, key: "before"), count ?? 6) }
     if count != nil, burst == nil {
-      throw Problem.badParameter("count", "a count of pictures needs 'before', the time that they are of")
+      throw Problem.badParameter("count", "'count' needs 'before', the time that the pictures are from")
     }
     let best = try body.best.map { try Words.word("best", $0, as: SnapshotBest.self) }
     span = try SnapshotMoment.span(best, within: body.within?.text)
     guard span == nil || burst == nil else {
-      throw Problem.badParameter("best", "'before' asks for several pictures, not for the best one")
+      throw Problem.badParameter(
+        "best", "'before' requests several pictures: it can't be combined with 'best'")
     }
     isPlain = body.still == nil && age == nil
     guard isPlain || moment == nil && burst == nil && span == nil else {
       throw Problem.badParameter(
         moment != nil ? "at" : burst != nil ? "before" : "best",
-        "max_age and still ask for a picture of the present")
+        "max_age and still can't be combined with an earlier time")
     }
     request.mode =
       switch (body.still ?? false, age) {
@@ -131,22 +132,23 @@ package struct SnapshotOptions: Sendable {
           "views", .keywords(["type": ["array", "null"], "items": ["type": "string"]]),
           "the names of views; all enabled views by default"),
         .optional("quality", .integer(in: 1...100).orNull),
-        .optional("max_bytes", .integer(in: 1...1_000_000_000).orNull, "the most bytes of each JPEG"),
+        .optional(
+          "max_bytes", .integer(in: 1...1_000_000_000).orNull, "the maximum size of each JPEG in bytes"),
         .optional(
           "max_age", .integer(in: 0...86_400_000).orNull,
-          "the greatest age of the frame in ms; 1000 by default"),
-        .optional("timeout", .integer(in: 1...60_000).orNull, "the longest wait for a frame in ms"),
-        .optional("still", .boolean.orNull, "whether the frame has the largest size of the camera"),
+          "the maximum age of the frame in ms; 1000 by default"),
+        .optional("timeout", .integer(in: 1...60_000).orNull, "the maximum wait for a frame in ms"),
+        .optional("still", .boolean.orNull, "whether the frame is captured in the camera's largest size"),
         .optional(
           "settle", .integer(in: 0...100).orNull,
           "the frames to skip after the change to that size; 2 by default"),
         .optional("offline", .choice(SnapshotRequest.FallbackPolicy.self).orNull),
-        .optional("at", time, "the moment: a time before now, as `-2s`, or seconds since 1970"),
-        .optional("before", time, "takes several pictures, of so long before the moment, as `3s`"),
+        .optional("at", time, "the capture time: a time before now, such as `-2s`, or seconds since 1970"),
+        .optional("before", time, "takes several pictures, from this time before `at`, such as `3s`"),
         .optional(
           "count", .integer(in: 1...mostOfBurst).orNull, "the number of these pictures; 6 by default"),
-        .optional("best", .choice(SnapshotBest.self).orNull, "chooses the best picture of the time `within`"),
-        .optional("within", time, "the time before the moment that `best` chooses from; `2s` by default"),
+        .optional("best", .choice(SnapshotBest.self).orNull, "selects the best picture of the time `within`"),
+        .optional("within", time, "the time before `at` from which `best` selects; `2s` by default"),
       ], isClosed: true)
   }()
 

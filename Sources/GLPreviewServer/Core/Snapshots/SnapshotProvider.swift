@@ -81,10 +81,10 @@ final class SnapshotProvider: Sendable {
   /// Limits the pictures that are drawn only for one request.
   private let gate: AdmissionLimit
   /// Limits the snapshots of served views that are being drawn or encoded.
-  private let servedGate = AdmissionLimit(capacity: servedAtATime, subject: "snapshots being drawn")
+  private let servedGate = AdmissionLimit(capacity: servedAtATime, subject: "snapshots being rendered")
 
   /// Limits the buffered frames that are being decoded, drawn or encoded. Further requests wait.
-  let keptGate = AdmissionLimit(capacity: servedAtATime, subject: "kept pictures being drawn")
+  let keptGate = AdmissionLimit(capacity: servedAtATime, subject: "buffered pictures being rendered")
   /// Buffered frames that are being decoded, each once for all concurrent requests. None is cached.
   private let keptMoments = SingleFlightCache<KeptKey, SourceMoment>(capacity: 0) { _ in 0 }
 
@@ -167,7 +167,7 @@ final class SnapshotProvider: Sendable {
       throw problem(error, isLate: CaptureClock.now - start >= wanted.timeout, target.camera)
     }
     guard wanted.fallback == .error, moment.isFallback else { return moment }
-    let error = SourceError(.unavailable, path: target.camera, reason: moment.reason ?? "gives none")
+    let error = SourceError(.unavailable, path: target.camera, reason: moment.reason ?? "no frame")
     throw problem(error, isLate: false, target.camera)
   }
 
@@ -207,7 +207,7 @@ final class SnapshotProvider: Sendable {
   private func problem(_ error: SourceError, isLate: Bool, _ camera: String) -> Problem {
     isLate
       ? Problem(.gatewayTimeout, "camera '\(camera)' \(error.reason)")
-      : .busy(.serviceUnavailable, "camera '\(camera)' gives no picture: \(error.reason)", retryAfter: 1)
+      : .busy(.serviceUnavailable, "camera '\(camera)' delivers no frames: \(error.reason)", retryAfter: 1)
   }
 
   /// Returns the metadata and the key of the picture that `query` requests of a frame.
@@ -265,7 +265,7 @@ final class SnapshotProvider: Sendable {
       return frame
     }
     guard let frame = try await moment.draw([view], as: format).first else {
-      throw SourceError(.unavailable, path: moment.source, reason: "gave no picture")
+      throw SourceError(.unavailable, path: moment.source, reason: "no frame")
     }
     return frame
   }

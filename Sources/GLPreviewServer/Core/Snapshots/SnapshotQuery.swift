@@ -49,34 +49,34 @@ struct SnapshotQuery: Sendable, Hashable {
     "encoding", usual: .binary, "the form of the picture: its bytes, base64, or a `data:` URL")
   private static let maximumBytesKey = QueryKey<Int>.integer(
     "max_bytes", in: 1...1_000_000_000,
-    "the most bytes of the answer: the best quality that fits, below quality 30 a smaller picture; not for PNG"
+    "the maximum size of the answer in bytes: the best quality that fits, below quality 30 a smaller picture; not for PNG"
   )
   private static let maximumAge = QueryKey<Int>.integer(
     "max_age", in: 0...86_400_000,
-    "the greatest age of the frame in ms; 0 means a frame that is captured after the request")
+    "the maximum age of the frame in ms; 0 means a frame that is captured after the request")
   static let moments = QueryKey<SnapshotMoment>(
     "at", .text,
-    "the moment of the frame, of a camera with `replay`: a time before now, as `-2s`, or seconds since 1970"
+    "the capture time, for a camera with `replay`: a time before now, such as `-2s`, or seconds since 1970"
   ) { name, text throws(WordError) in try SnapshotMoment(parsing: text, key: name) }
   private static let best = QueryKey<SnapshotBest>.choice(
-    "best", "chooses the best frame of the time `within`, in place of the frame of the moment")
+    "best", "selects the best frame of the time `within`, instead of the frame at `at`")
   private static let within = QueryKey<String>.text(
-    "within", "the time before the moment that `best` chooses from, as `500ms`; 2s by default")
+    "within", "the time before `at` from which `best` selects, such as `500ms`; 2s by default")
   private static let timeouts = QueryKey<Int>.integer(
-    "timeout", in: 1...60_000, "the longest wait for a frame in ms")
+    "timeout", in: 1...60_000, "the maximum wait for a frame in ms")
   private static let offline = QueryKey<SnapshotRequest.FallbackPolicy>.choice(
     "offline",
-    "the answer while the camera gives no picture: its placeholder, its last frame or an error; by default as it is configured"
+    "the answer while the camera delivers no frames: its placeholder, its last frame or an error; by default as configured"
   )
   private static let warmups = QueryKey<Warmup>(
     "warmup", .text,
-    "how much of an idle camera's beginning is skipped: a number of frames, or a time as `0.5s`"
+    "what to discard after an idle camera opens: a number of frames, or a time such as `0.5s`"
   ) { name, text throws(WordError) in
     do throws(WordError) { return try Warmup(parsing: text) } catch { throw WordError(name, error.reason) }
   }
   private static let exif = QueryKey<Bool>.flag(
     "exif", usual: true,
-    "whether a JPEG has its time of capture; `1` has a camera's own JPEG encoded anew for it")
+    "whether a JPEG contains its capture time; for `1`, a camera's own JPEG is encoded again")
   static let download = QueryKey<Bool>.flag("download", "whether browsers save the answer as a file")
 
   /// The parameters of a snapshot's URL.
@@ -106,7 +106,7 @@ struct SnapshotQuery: Sendable, Hashable {
     let span = try SnapshotMoment.span(words.take(Self.best), within: words.take(Self.within))
     if at != nil || span != nil {
       guard request.mode == .newest else {
-        throw Problem.badParameter("at", "max_age contradicts at and best")
+        throw Problem.badParameter("at", "max_age can't be combined with at or best")
       }
       let now = CaptureClock.now
       let end = at?.instant(at: now, delay: delay) ?? now
@@ -125,7 +125,7 @@ struct SnapshotQuery: Sendable, Hashable {
     isDownload = try words.take(Self.download) ?? false
     try words.finish(known: Self.query)
     if format == .png, maximumBytes != nil {
-      throw Problem.badParameter("max_bytes", "a PNG has no quality to lower; ask for .jpg")
+      throw Problem.badParameter("max_bytes", "max_bytes is not for PNG: use .jpg")
     }
     // The camera's original JPEG is passed through unless a parameter concerns the encoding.
     request.passes =

@@ -112,7 +112,7 @@ package struct Snapshots: Sendable {
     let served = registry.served
     let views = try served.views(of: camera)
     guard let names = options.views else { return views.filter(\.served.isEnabled) }
-    guard !names.isEmpty else { throw .badParameter("views", "name at least one view, or leave 'views' out") }
+    guard !names.isEmpty else { throw .badParameter("views", "give at least one view, or omit 'views'") }
     var wanted: [ServedPreview] = []
     for name in names {
       let view = try served.view(name, of: camera)
@@ -137,7 +137,7 @@ package struct Snapshots: Sendable {
     since start: CaptureInstant
   ) async throws -> [Snapshot] {
     guard let first = views.first else {
-      throw Problem(.conflict, "'\(camera)' has no view that is switched on")
+      throw Problem(.conflict, "all views of '\(camera)' are switched off")
     }
     var request = options.request(offline: first.offline)
     request.timeout = max(request.timeout - (CaptureClock.now - start), .milliseconds(1))

@@ -9,7 +9,7 @@ struct ClipGates: Sendable {
   let making = AdmissionLimit(capacity: 4, subject: "clips being made")
   /// The clips whose time span has not ended.
   let following = AdmissionLimit(
-    capacity: 16, sharing: .ofFreePlaces, subject: "clips that wait for pictures")
+    capacity: 16, sharing: .ofFreePlaces, subject: "clips that wait for frames")
 }
 
 /// The places that a clip holds.

@@ -304,7 +304,7 @@ final class StreamHub: Sendable {
     }
     if isNew {
       logger.warning(
-        "stream has no pictures",
+        "stream interrupted",
         metadata: ["camera": "\(camera)", "view": "\(view)", "reason": "\(error)"])
     }
   }

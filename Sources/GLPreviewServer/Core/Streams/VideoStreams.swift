@@ -185,7 +185,7 @@ package final class VideoStreams: Service, CustomStringConvertible {
     let known = state.withLock { $0.reasons.updateValue(reason, forKey: "\(target.camera)/\(target.name)") }
     guard known != reason else { return }
     logger.info(
-      "H.264 is encoded, not passed on",
+      "H.264 encoded, not passed through",
       metadata: ["camera": "\(target.camera)", "view": "\(target.name)", "reason": "\(reason)"])
   }
 

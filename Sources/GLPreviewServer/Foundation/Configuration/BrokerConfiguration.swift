@@ -49,11 +49,11 @@ package struct BrokerConfiguration: Sendable, Hashable, CustomStringConvertible 
   var problems: [String] {
     var problems: [String] = []
     let credentials = [token, user, seed].count { $0 != nil }
-    if credentials > 1 { problems.append("has several of token, user and nkey; one is enough") }
-    if (user == nil) != (password == nil) { problems.append("user and password belong together") }
-    if (certificate == nil) != (key == nil) { problems.append("certificate and key belong together") }
-    if Set(servers).count != servers.count { problems.append("has a server twice") }
-    if ![1, 3, 5].contains(replicas) { problems.append("replicas are 1, 3 or 5") }
+    if credentials > 1 { problems.append("has several of token, user and nkey: set only one of them") }
+    if (user == nil) != (password == nil) { problems.append("user and password must be set together") }
+    if (certificate == nil) != (key == nil) { problems.append("certificate and key must be set together") }
+    if Set(servers).count != servers.count { problems.append("lists a server twice") }
+    if ![1, 3, 5].contains(replicas) { problems.append("replicas must be 1, 3 or 5") }
     return problems
   }
 }
@@ -63,27 +63,28 @@ extension ConfigurationKeys {
     [
       .init(
         "servers", listOf: .broker, \.servers, "required",
-        "NATS servers of one cluster, with JetStream; cameras then move between nodes ([cluster.md](cluster.md))"
+        "NATS servers of one cluster, with JetStream; cameras can then move between nodes ([cluster.md](cluster.md))"
       )
     ]
     + ConfigurationKey<BrokerConfiguration>.secret(
       "token", .token, \.token, "none", "a token that the servers accept")
-    + [.init("user", .userName, \.user, "none", "a user of the servers")]
+    + [.init("user", .userName, \.user, "none", "the user name at the servers")]
     + ConfigurationKey<BrokerConfiguration>.secret(
-      "password", .password, \.password, "none", "its password")
+      "password", .password, \.password, "none", "the user's password")
     + ConfigurationKey<BrokerConfiguration>.secret(
       "nkey", .seed, \.seed, "none", "the seed of an nkey, `SU...`")
     + [
       .init(
         "ca-file", .file, \.authorities, "the system's",
-        "certificates that servers at `tls://` are checked against, PEM"),
+        "trusted certificates for `tls://` servers, PEM"),
       .init("certificate", .file, \.certificate, "none", "this node's certificate, PEM"),
       .init("key", .file, \.key, "none", "the key of the certificate, PEM"),
       .init(
         "prefix", .prefix, \.prefix, "`glp`",
-        "the name of the cluster: of the bucket, and the first word of all subjects"),
+        "the name of the cluster: the name of the bucket, and the first token of all subjects"),
       .init(
-        "replicas", .whole(1...5), \.replicas, "`1`", "the number of servers that keep the leases: 1, 3 or 5"),
+        "replicas", .whole(1...5), \.replicas, "`1`", "the number of servers that store the leases: 1, 3 or 5"
+      ),
     ]
 }
 
@@ -105,7 +106,7 @@ extension ConfigurationWord<String> {
   fileprivate static var prefix: Self {
     Self("letters, digits, `-`, `_`") { text in
       guard NATSSubject.isToken(text), text.utf8.count <= 32 else {
-        throw WordError("is 1 to 32 letters, digits, '-' and '_'")
+        throw WordError("must be 1 to 32 letters, digits, '-' and '_'")
       }
       return text
     }

@@ -30,28 +30,28 @@ package struct ClusterConfiguration: Sendable, Hashable, CustomStringConvertible
 extension ConfigurationKeys {
   static let cluster: [ConfigurationKey<ClusterConfiguration>] =
     [
-      .init("name", .nodeName, \.name, "the machine's name", "what other nodes call this one"),
+      .init("name", .nodeName, \.name, "the machine's name", "this node's name in the cluster"),
       .init(
         "peers", listOf: .peer, \.peers, "none",
-        "other services whose cameras are served here too, at most 64 ([cluster.md](cluster.md))"),
+        "other services whose cameras this node serves too, at most 64 ([cluster.md](cluster.md))"),
     ]
     + [
       .init(
         "slots", .whole(0...ClusterConfiguration.mostSlots), \.slots, "`16`",
-        "how many cameras that move this node takes, with `cluster.nats`"),
+        "the maximum number of moving cameras on this node, with `cluster.nats`"),
       .init(
         "url", .peer, \.url, "that of `bind`",
-        "the address at which other nodes reach this one, with `cluster.nats`"
+        "the URL at which other nodes reach this node, with `cluster.nats`"
       ).atStart,
       .init("nats", broker, \.broker, new: BrokerConfiguration()) { isThere("servers", &$0, $1) }.atStart,
     ]
     + ConfigurationKey<ClusterConfiguration>.secret(
       "token", .token, \.token, "none",
-      "a token that the peers accept; its role there limits what can be changed from here")
+      "a token that the peers accept; its role at a peer limits what can be changed there")
     + [
       .init(
         "ca-file", .file, \.certificates, "the system's",
-        "certificates that peers at `https://` are checked against, besides the system's, PEM"
+        "additional trusted certificates for `https://` peers, PEM"
       ).atStart
     ]
 }
@@ -62,11 +62,11 @@ extension ServerConfiguration {
     guard peers.count <= ClusterConfiguration.mostPeers else {
       return [
         ConfigurationProblem(
-          path: path, "\(peers.count) peers; there are at most \(ClusterConfiguration.mostPeers)")
+          path: path, "\(peers.count) peers; at most \(ClusterConfiguration.mostPeers) are allowed")
       ]
     }
     guard Set(peers).count == peers.count else {
-      return [ConfigurationProblem(path: path, "has a peer twice")]
+      return [ConfigurationProblem(path: path, "lists a peer twice")]
     }
     return homeProblems + brokerProblems
   }
@@ -76,14 +76,14 @@ extension ServerConfiguration {
     for camera in cameras where camera.home == .any && camera.isDevice {
       problems.append(
         ConfigurationProblem(
-          path: ["cameras", camera.name, "node"], "a camera of this machine can't move: name its node"))
+          path: ["cameras", camera.name, "node"], "a local camera can't move between nodes: set its node"))
     }
     guard cluster.broker != nil else { return problems }
     let movable = movableCameras
     for name in movable.sorted() where name.contains("..") || name.hasSuffix(".") {
       problems.append(
         ConfigurationProblem(
-          path: ["cameras", name], "the name of a camera that moves neither ends in '.' nor has two in a row")
+          path: ["cameras", name], "the name of a camera that moves must not end in '.' or contain '..'")
       )
     }
     for scene in scenes {
@@ -91,7 +91,7 @@ extension ServerConfiguration {
         problems.append(
           ConfigurationProblem(
             path: ["scenes", scene.name, "tiles"],
-            "camera '\(tile)' moves, and scenes show cameras of one node: give it a node"))
+            "camera '\(tile)' moves between nodes, but a scene needs cameras of its own node: set its node"))
       }
     }
     return problems
@@ -104,13 +104,13 @@ extension ServerConfiguration {
       problems.append(
         ConfigurationProblem(
           path: ["cluster", "url"],
-          "other nodes can't reach \(bind): give the address at which they reach this one, as http://10.0.0.7:8080"
+          "other nodes can't reach \(bind): set the URL at which they reach this node, such as http://10.0.0.7:8080"
         ))
     }
     if let name = cluster.name, name.contains("..") || name.hasSuffix(".") {
       problems.append(
         ConfigurationProblem(
-          path: ["cluster", "name"], "neither ends in '.' nor has two in a row, with cluster.nats"))
+          path: ["cluster", "name"], "must not end in '.' or contain '..' with cluster.nats"))
     }
     return problems
   }
@@ -140,7 +140,7 @@ extension ConfigurationWord<String> {
     Self("`http://HOST:PORT`, `https://HOST`", isSecret: true) { text, folder in
       var address = try ConfigurationWord.webAddress.read(text, folder)
       guard !address.contains(where: { "@?#".contains($0) }) else {
-        throw WordError("is an address without credentials, '?' and '#', as https://shed.local:8080")
+        throw WordError("must be a URL without credentials, '?' and '#', such as https://shed.local:8080")
       }
       while address.hasSuffix("/") { address.removeLast() }
       return address

@@ -49,7 +49,7 @@ struct ConfigurationEnvironment: Sendable {
         continue
       }
       guard let end = rest.firstIndex(of: "}") else {
-        throw WordError("'${' has no '}'; where no variable is meant it is written '$${'")
+        throw WordError("'${' has no '}'; write '$${' for a literal '${'")
       }
       expanded += before
       expanded += try value(of: rest[..<end])
@@ -62,7 +62,8 @@ struct ConfigurationEnvironment: Sendable {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     if let value = variables[String(parts[0])] { return value }
     guard parts.count == 2 else {
-      throw WordError("the environment has no \(parts[0]), and '${\(parts[0]):...}' gives no default")
+      throw WordError(
+        "the environment variable \(parts[0]) is not set; '${\(parts[0]):DEFAULT}' gives a default")
     }
     return String(parts[1])
   }

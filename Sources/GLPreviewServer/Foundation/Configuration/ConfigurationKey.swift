@@ -103,10 +103,10 @@ package struct ConfigurationKey<Target>: Sendable {
         guard !areBoth(reading, above) else { return }
         if let secret = reading.value(of: above[name], word) { store(&target, secret) }
       },
-      ConfigurationKey(file, form: word.inFile.form, usual, "a file with it in one line") {
+      ConfigurationKey(file, form: word.inFile.form, usual, "a file that contains it in one line") {
         reading, above, target in
         guard !areBoth(reading, above) else {
-          return reading.refuse(above[file], "\(name) and \(file) say the same; one of them is enough")
+          return reading.refuse(above[file], "\(name) and \(file) are both set: set only one of them")
         }
         if let secret = reading.value(of: above[file], word.inFile) { store(&target, secret) }
       },

@@ -16,11 +16,11 @@ extension ConfigurationKeys {
     .init(
       "source", .source, \.source, "required",
       """
-      the camera, as for `glpreview render`: `/dev/video0`, `rtsp://...`, `http://...`, `exec:COMMAND`, a file, `pattern:NAME`
+      the source, as for `glpreview render`: `/dev/video0`, `rtsp://...`, `http://...`, `exec:COMMAND`, a file, `pattern:NAME`
       """),
     .init(
       "node", .home, \.home, "any for network cameras with `cluster.nats`, else this one",
-      "the node that serves the camera ([cluster.md](cluster.md)); a camera of another node is served from there"
+      "the node that serves the camera ([cluster.md](cluster.md)); requests for a camera of another node are forwarded"
     ),
     .init(
       "size", .size, \.options.demand.minimumSize, "as the views need",
@@ -39,7 +39,7 @@ extension ConfigurationKeys {
     ) { $0.options.color = ColorDescription.Override(matrix: $1, range: $0.options.color.range) },
     .init(
       "range", ConfigurationWord<ColorDescription.QuantizationRange>.choice, "as the source declares",
-      "the range of the codes, for a source that declares a wrong one"
+      "the quantization range, for a source that declares a wrong one"
     ) { $0.options.color = ColorDescription.Override(matrix: $0.options.color.matrix, range: $1) },
     .init(
       "controls", listOf: .pair("NAME=VALUE", at: "=") { .init(name: $0, value: $1) }, joinedBy: "=",
@@ -53,55 +53,56 @@ extension ConfigurationKeys {
     .init("transport", .choice, \.options.streamTransport, "`automatic`", "the transport of RTSP"),
     .init(
       "redirects", .choice, \.options.redirects, "`same-host`",
-      "the redirects of HTTP and RTSP servers to follow"
+      "which redirects of HTTP and RTSP servers are followed"
     ),
     .init(
       "certificate", .certificate, \.options.certificate,
       "`system` for `https://`; for `rtsps://` `any`, until version 0.3",
-      "the certificate that an `https://` or `rtsps://` camera may show ([http.md](http.md#certificates))"),
+      "the certificate that is accepted from an `https://` or `rtsps://` camera ([http.md](http.md#certificates))"
+    ),
     .init(
       "masks", listOf: .init("`WxH+X+Y`, `X,Y X,Y X,Y`") { try PrivacyMask(parsing: $0) },
       \.options.masks, "none",
       "privacy masks in every frame; each may end in `:fill=#RRGGBB`, `:pixelate=N` or `:blur=N`"),
     .init(
       "reference", .size, \.options.referenceSize,
-      "`size`, else the largest; of a network camera the size of its first frame",
+      "`size`, else the largest; for a network camera the size of its first frame",
       "the size of the upright source in whose pixels masks and crops are given ([below](#the-reference-size))"
     ),
     .init(
       "timeout", .time, "`10s`",
-      "the time limit for a connection, for the next picture, and for decoding it"
+      "the time limit for connecting, for the next frame, and for decoding it"
     ) {
       ($0.options.live.connectsWithin, $0.options.live.reconnectsAfter) = ($1, $1)
       $0.options.live.stallsAfter = min($0.options.live.stallsAfter, $1)
     },
     .init(
       "max-megapixels", .number(0.001...1000), "`50`",
-      "the largest picture; larger ones are refused before memory is allocated"
+      "the maximum size of a picture; larger ones are refused before memory is allocated"
     ) { $0.options.maximumPixels = Int($1 * 1_000_000) },
     .init(
       "max-picture-bytes", .bytes(1024...1 << 30), \.options.maximumPictureBytes, "`32MiB`",
-      "the largest compressed picture of a stream; larger ones count as damaged"),
+      "the maximum size of a compressed picture of a stream; larger ones count as damaged"),
     .init(
       "stalls-after", .time, \.options.live.stallsAfter, "`2s`",
-      "the time without a picture after which the camera is stalled"),
+      "the time without a frame after which the camera is stalled"),
     .init("keep-warm", .flag, \.keepsWarm, "`false`", "keep the camera open without viewers"),
     .init(
-      "replay", .time, \.replayDuration, "nothing",
-      "how long the camera's last pictures are kept, for snapshots of an earlier moment ([replay.md](replay.md)); the camera stays open"
+      "replay", .time, \.replayDuration, "none",
+      "the length of the replay buffer, for snapshots of earlier frames ([replay.md](replay.md)); it keeps the camera open"
     ),
     .init(
       "replay-bytes", .bytes(1_000_000...1 << 40), \.replayBytes, "`64MB`",
-      "the most memory of those pictures"),
+      "the maximum memory of the replay buffer"),
     .init(
       "trigger-delay", .time, \.triggerDelay, "none",
-      "how late triggers of snapshots are: they get the picture of that much earlier"),
+      "how late triggers of snapshots arrive: snapshots by POST use the frame from that much earlier"),
     .init(
-      "warmup", .init("frames (`10`) or seconds (`0.5s`)") { try Warmup(parsing: $0) }, \.warmup, "nothing",
-      "what is left out each time that the camera was opened, until its exposure has settled"),
+      "warmup", .init("frames (`10`) or seconds (`0.5s`)") { try Warmup(parsing: $0) }, \.warmup, "none",
+      "the frames or time to discard after the camera opens, until its exposure has settled"),
     .init(
       "motion", switching: motion, \.motion, new: MotionSettings(),
-      "watch the camera for motion, which keeps it open; or keys as below ([motion.md](motion.md))"),
+      "detect motion, which keeps the camera open; or set the keys below ([motion.md](motion.md))"),
     .init("required", .flag, \.isRequired, "`true`", "whether `/readyz` waits for this camera"),
     .init("avatar", .file, \.avatar, "NO SIGNAL", "a picture to show while the camera delivers none"),
     .init(
@@ -115,8 +116,9 @@ extension ConfigurationKeys {
   /// The keys of a view, in the order in which they are set: a width overrides a size from another layer.
   static let view: [ConfigurationKey<ServedView>] =
     ViewConfiguration.keys.map { key in
-      let form = "as of `glpreview render --view`"
-      return ConfigurationKey<ServedView>(key, form: form, "", "the view ([render.md](render.md))") {
+      let form = "as for `glpreview render --view`"
+      return ConfigurationKey<ServedView>(key, form: form, "", "what the view shows ([render.md](render.md))")
+      {
         reading, above, served in
         let word = ConfigurationWord<ViewConfiguration>(form) { [view = served.view] text in
           var view = view
@@ -129,11 +131,11 @@ extension ConfigurationKeys {
       .init("fps", rate, \.framesPerSecond, "every frame", "the maximum frame rate"),
       .init(
         "quality", .whole(1...100), \.quality, "the camera's, or 80",
-        "the quality of JPEGs; if set, an MJPEG camera's own are never sent"),
+        "the JPEG quality; if set, an MJPEG camera's own JPEGs are never passed through"),
       .init("enabled", .flag, \.isEnabled, "`true`", "whether the view delivers pictures"),
       .init(
         "locked", .flag, \.isLocked, "`false`",
-        "whether the view ignores queries that would show another part of the camera"),
+        "whether requests that would show another part of the camera are refused"),
       .init("video", video, \.video),
     ]
 
@@ -143,7 +145,7 @@ extension ConfigurationKeys {
   ) {
     guard let layer = reading.valueOrigin(of: place["size"])?.layer else { return }
     for key in ["width", "height"] where reading.valueOrigin(of: place[key])?.layer == layer {
-      reading.refuse(place[key], "says the same as size; one of them is enough")
+      reading.refuse(place[key], "conflicts with size: set only one of them")
     }
   }
 
@@ -152,7 +154,7 @@ extension ConfigurationKeys {
   static let scene: [ConfigurationKey<SceneConfiguration>] = [
     .init(
       "layout", ConfigurationWord("a layout") { try Scene(parsing: $0) }, "`grid`",
-      "as of `glpreview render --scene`, such as `grid:size=1280x720,gap=8`"
+      "as for `glpreview render --scene`, such as `grid:size=1280x720,gap=8`"
     ) {
       let tiles = $0.scene.tiles
       $0.scene = $1
@@ -160,12 +162,12 @@ extension ConfigurationKeys {
     },
     .init(
       "tiles", listOf: .init("tiles") { try Tile(parsing: $0) }, joinedBy: ":", \.scene.tiles, "all cameras",
-      "cameras, each alone or with the words of `--tile`: `[door, yard: \"mode=fit\"]`"),
+      "cameras, each alone or with the parameters of `--tile`: `[door, yard: \"mode=fit\"]`"),
     .init("labels", ConfigurationWord<SceneLabels>.choice, "`none`", "text in the scene") {
       $1.add(to: &$0.scene)
     },
     .init("fps", rate, \.framesPerSecond, "30", "the maximum frame rate"),
-    .init("quality", .whole(1...100), \.quality, "`80`", "the quality of JPEGs"),
+    .init("quality", .whole(1...100), \.quality, "`80`", "the JPEG quality"),
     .init("video", video, \.video),
   ]
 }

@@ -5,14 +5,14 @@ package enum ConfigurationKeys {
   /// The keys of the listen address, of access and of limits.
   package static let access: [ConfigurationKey<ServerConfiguration>] = [
     .init(
-      "bind", .address, \.bind, "`127.0.0.1:8080`", "the address to listen on; port 0 takes a free one"
+      "bind", .address, \.bind, "`127.0.0.1:8080`", "the address to listen on; port 0 selects a free port"
     ).atStart,
     .init("tls", tls, \.tls, new: TLSFiles(certificateChain: "", privateKey: "")) { reading, place in
       let keys = ["certificate", "key"]
       let missing = keys.filter { !reading.isSet(place[$0]) }
       guard place.isNamed || missing.count < keys.count else { return false }
       for key in missing {
-        reading.refuse(place[key], "is missing: TLS takes a certificate and its key")
+        reading.refuse(place[key], "is missing: TLS needs a certificate and its key")
       }
       return missing.isEmpty
     }.atStart,
@@ -32,7 +32,7 @@ package enum ConfigurationKeys {
     -> [ConfigurationKey<ServerConfiguration>]
   {
     [
-      .init("gpu", .gpu, \.gpu, "`auto`", "the GPU to draw with").atStart,
+      .init("gpu", .gpu, \.gpu, "`auto`", "the GPU to render with").atStart,
       .init("require-hardware", .flag, \.requiresHardware, "`false`", "refuse to render in software").atStart,
       .init("cameras", .named, camera(features), \.cameras, new: { name, _ in .init(name: name, source: "") })
       {
@@ -52,7 +52,7 @@ package enum ConfigurationKeys {
 
   private static let tls: [ConfigurationKey<TLSFiles>] = [
     .init("certificate", .file, \.certificateChain, "", "the certificate chain for HTTPS, PEM"),
-    .init("key", .file, \.privateKey, "", "its private key, PEM"),
+    .init("key", .file, \.privateKey, "", "the certificate's private key, PEM"),
   ]
 
   // MARK: Access
@@ -70,10 +70,10 @@ package enum ConfigurationKeys {
     },
     .init(
       "origins", listOf: .origin, \.allowedOrigins, "none",
-      "web origins whose scripts may read answers; listed ones may also send changes"),
+      "web origins whose scripts may read answers; listed origins may also make changes"),
     .init(
       "hosts", listOf: .hostName, \.allowedHosts, "none",
-      "further host names of the service, besides addresses, `localhost` and its own; `*` allows all"),
+      "additional host names of the service, besides IP addresses, `localhost` and its own; `*` allows all"),
   ]
 
   private typealias TokenKey = ConfigurationKey<AccessConfiguration.Token>
@@ -88,7 +88,7 @@ package enum ConfigurationKeys {
     + UserKey.secret("password", .password, "", "the password in plain text") { $0.password = $1 }
     + [.init("role", .choice, \.role, "`read`", roles)]
 
-  private static let roles = "`read` may look, `control` may also change everything"
+  private static let roles = "`read` may view everything, `control` may also change everything"
 
   private static let user = ConfigurationWord<AccessConfiguration.User>("`NAME:PASSWORD`", isSecret: true) {
     guard let colon = $0.firstIndex(of: ":") else { throw WordError("is not NAME:PASSWORD") }
@@ -109,37 +109,38 @@ package enum ConfigurationKeys {
   private static let limits: [ConfigurationKey<ServiceLimits>] = [
     .init(
       "connections", .whole(1...1_000_000), \.connections, "`2000`",
-      "connections at a time; further ones wait"),
+      "the maximum number of connections; further ones wait"),
     .init(
       "connections-per-client", .whole(1...1_000_000), \.connectionsPerClient, "`1000`",
-      "connections from one address; further ones are closed"),
+      "the maximum number of connections from one address; further ones are closed"),
     .init(
       "requests-per-second", .number(0.01...1_000_000), \.requestsPerSecond, "`200`",
-      "requests a second from one address on average, by HTTP and RTSP; bursts may have twice as many; `/healthz` and `/readyz` are counted by themselves"
+      "the average number of requests per second from one address, by HTTP and RTSP; bursts may have twice as many; `/healthz` and `/readyz` are counted separately"
     ),
     .init(
-      "request-bytes", .bytes(1024...64 << 20), \.requestBytes, "`64KiB`", "the largest body of a request"),
+      "request-bytes", .bytes(1024...64 << 20), \.requestBytes, "`64KiB`",
+      "the maximum size of a request body"),
     .init(
       "pixels", .whole(1...1_000_000_000), \.pixels, "`8294400`",
-      "the most pixels of a picture that a client requests"),
+      "the maximum number of pixels of a picture that a client requests"),
     .init(
       "ad-hoc-views", .whole(0...10_000), \.adHocViews, "`16`",
       """
-      views requested by URL that are drawn at a time, for streams and for snapshots each; one client gets at most half \
+      the maximum number of views by URL that are rendered at a time, for streams and for snapshots each; one client gets at most half \
       of them, or a quarter if there are more than 32
       """),
     .init(
       "webrtc-sessions", .whole(0...100_000), \.webRTCSessions, "`100`",
-      "clients that watch by WebRTC at a time; one client gets at most half of them, or a quarter if there are more than 32"
+      "the maximum number of WebRTC sessions; one client gets at most half of them, or a quarter if there are more than 32"
     ),
     .init(
       "memory", .bytes(16 << 20...1 << 50), \.memory, "a quarter of the machine's, or of the control group's",
       """
-      the memory of all pictures: decoded, drawn, encoded, cached, or waiting for clients; requests beyond it get 503
+      the memory for all pictures: decoded, rendered, encoded, cached, or waiting for clients; requests beyond it get 503
       """),
     .init(
       "stalled-client", .time, \.stalledClient, "`30s`",
-      "the time after which a client that takes nothing of its answer is disconnected"),
+      "the time after which a client that reads nothing of its answer is disconnected"),
     .init(
       "idle-connection", .time, \.idleConnection, "`75s`", "the time after which an idle connection is closed"
     ),
@@ -158,28 +159,28 @@ package enum ConfigurationKeys {
       .init("max-age", .time, \.maximumAge, "no limit", "the age at which \(files) are removed"),
       .init(
         "max-count", .whole(1...1_000_000_000), \.maximumCount, "no limit",
-        "the most \(files) to keep; the oldest are removed first"),
+        "the maximum number of \(files); the oldest are removed first"),
       .init(
         "max-bytes", .bytes(1...1 << 50), \.maximumBytes, "no limit",
-        "the most bytes to keep; the oldest are removed first"
+        "the maximum total size; the oldest are removed first"
       ),
     ]
   }
 
   private static let webhook: [ConfigurationKey<WebhookConfiguration>] =
-    [.init("url", .webAddress, \.url, "none", "a server that receives each snapshot")]
+    [.init("url", .webAddress, \.url, "none", "the URL to which each snapshot is sent")]
     + ConfigurationKey<WebhookConfiguration>.secret(
       "secret", .password, \.secret, "no signature",
       "the key of the HMAC-SHA256 in `X-GLPreview-Signature`")
     + [
       .init(
         "max-event-bytes", .bytes(1000...1 << 30), \.maximumEventBytes, "`100kB`",
-        "the largest event, picture included"),
+        "the maximum size of an event, picture included"),
       .init(
-        "attempts", .whole(1...100), \.attempts, "`5`", "how often an event is sent before it is dropped"),
+        "attempts", .whole(1...100), \.attempts, "`5`", "the number of attempts before an event is dropped"),
       .init(
         "capacity", .whole(1...10_000), \.capacity, "`64`",
-        "the most waiting events; the oldest are dropped"),
+        "the maximum number of waiting events; the oldest are dropped"),
     ]
 
   /// Whether a part is configured, even without a value. In that case `key` is required, and reported if it

@@ -54,10 +54,10 @@ struct ConfigurationNode: Sendable, Hashable {
   /// The kind of content, for error messages.
   var kind: String {
     switch content {
-    case .word: "one word"
+    case .word: "a single value"
     case .nothing: "nothing"
     case .list: "a list"
-    case .members: "keys with values"
+    case .members: "a mapping"
     }
   }
 
@@ -149,7 +149,7 @@ struct YAMLDocument {
       content = .members(
         try mapping.map { key, value throws(ConfigurationError) in
           guard case .scalar(let scalar) = key else {
-            throw refusal(key.mark, "a key is a word, not a list or a mapping")
+            throw refusal(key.mark, "a key must be a scalar, not a list or a mapping")
           }
           return .init(key: scalar.string, origin: origin(key.mark), value: try self.node(value))
         })
@@ -161,7 +161,7 @@ struct YAMLDocument {
   /// Throws for an explicit tag. The tag of untagged nodes is implicit until Yams resolves it.
   private func checkTag(_ tag: Tag, _ mark: Mark?) throws(ConfigurationError) {
     guard tag != .implicit else { return }
-    throw refusal(mark, "the tag \(tag) is not known; no tags are")
+    throw refusal(mark, "the tag \(tag) is not supported; tags are not allowed")
   }
 
   private func origin(_ mark: Mark?) -> ConfigurationOrigin {
@@ -171,7 +171,7 @@ struct YAMLDocument {
   // MARK: Errors
 
   private static let noAliases =
-    "anchors and aliases (&name, *name) are not taken; say it again, or quote what is a word"
+    "anchors and aliases (&name, *name) are not supported: repeat the value, or quote a plain text"
 
   /// The most possible aliases of a file with an anchor. Yams expands aliases to compare keys before it
   /// returns any node, so a few lines of aliases could keep it busy for years. 16 aliases expand to at most
@@ -212,16 +212,16 @@ struct YAMLDocument {
       let hasTab = line?.prefix { $0 == " " || $0 == "\t" }.contains("\t") == true
       let within = context.map { " (\($0.text), line \($0.mark.line))" } ?? ""
       return refusal(
-        mark, "is not YAML: \(problem)\(within)\(hasTab ? "; a tab can't indent, spaces can" : "")")
+        mark, "invalid YAML: \(problem)\(within)\(hasTab ? "; indent with spaces, not with tabs" : "")")
     case .duplicatedKeysInMapping(let keys, let context):
       let names = keys.sorted().map { "'\($0)'" }.joined(separator: ", ")
-      return refusal(context.mark, "\(names): said twice; the first time here")
+      return refusal(context.mark, "duplicate key \(names), first set here")
     case .reader(let problem, let offset, _, _):
       let lines = text.prefix(offset ?? 0).split(
         omittingEmptySubsequences: false, whereSeparator: \.isNewline)
       let place = "\(file):\(lines.count):\((lines.last?.count ?? 0) + 1)"
-      return ConfigurationError(at: place, "is not YAML: \(problem)")
-    default: return ConfigurationError(at: file, "is not YAML: \(error)")
+      return ConfigurationError(at: place, "invalid YAML: \(problem)")
+    default: return ConfigurationError(at: file, "invalid YAML: \(error)")
     }
   }
 }

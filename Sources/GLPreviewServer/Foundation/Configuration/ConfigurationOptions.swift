@@ -32,7 +32,7 @@ package struct ConfigurationOptions: Sendable {
     let name = String(parts[0])
     let path = Self.views + [name]
     do throws(WordError) {
-      guard !viewNames.contains(name) else { throw WordError("there are two views named '\(name)'") }
+      guard !viewNames.contains(name) else { throw WordError("two views are named '\(name)'") }
       try ViewConfiguration.check(name: name)
       root.put(ConfigurationNode(content: .members([]), origin: .option(option)), at: path[...])
       guard parts.count == 2 else { return }

@@ -7,8 +7,8 @@ enum ConfigurationPaths {
   /// Resolves `.`, `..` and links in `path` as far as it exists, and appends the rest unchanged. Relative
   /// paths refer to `folder`, which is absolute.
   static func resolved(_ path: String, in folder: String) throws(WordError) -> String {
-    guard !path.isEmpty else { throw WordError("is an empty path") }
-    guard !path.utf8.contains(0) else { throw WordError("a path has no zero bytes") }
+    guard !path.isEmpty else { throw WordError("the path is empty") }
+    guard !path.utf8.contains(0) else { throw WordError("a path must not contain zero bytes") }
     var resolved = ""
     for part in (path.hasPrefix("/") ? path : folder + "/" + path).split(separator: "/") where part != "." {
       let next = "\(resolved)/\(part)"
@@ -16,7 +16,7 @@ enum ConfigurationPaths {
         resolved = real == "/" ? "" : real
       } else if part == ".." {
         // A `..` after a missing folder only removes that component. After an existing file it is an error.
-        guard SystemFiles.resolved(resolved) == nil else { throw WordError("'\(path)' leads nowhere") }
+        guard SystemFiles.resolved(resolved) == nil else { throw WordError("'\(path)': '..' follows a file") }
         resolved = String(resolved[..<(resolved.lastIndex(of: "/") ?? resolved.startIndex)])
       } else {
         resolved = next
@@ -28,8 +28,8 @@ enum ConfigurationPaths {
   /// Returns the resolved path of a readable file.
   static func file(_ path: String, in folder: String) throws(WordError) -> String {
     let resolved = try resolved(path, in: folder)
-    guard unsafe access(resolved, R_OK) == 0 else { throw WordError("'\(path)' \(reason(errno))") }
-    guard !isFolder(resolved) else { throw WordError("'\(path)' is a folder") }
+    guard unsafe access(resolved, R_OK) == 0 else { throw WordError("'\(path)': \(reason(errno))") }
+    guard !isFolder(resolved) else { throw WordError("'\(path)': is a folder") }
     return resolved
   }
 
@@ -43,7 +43,7 @@ enum ConfigurationPaths {
       guard let end = text.lastIndex(where: { !$0.isNewline }) else { throw WordError("is empty") }
       return String(text[...end])
     } catch {
-      throw WordError("the file \(error.description.replacing("'\(path)' ", with: ""))")
+      throw WordError("\(error.description.replacing("'\(path)': ", with: ""))")
     }
   }
 
@@ -76,8 +76,8 @@ enum ConfigurationPaths {
 
   private static func reason(_ number: Int32) -> String {
     switch number {
-    case ENOENT: "is not there"
-    case EACCES, EPERM: "may not be read"
+    case ENOENT: "no such file"
+    case EACCES, EPERM: "permission denied"
     case EISDIR: "is a folder"
     case let other: "can't be read: " + String(errno: other)
     }

@@ -50,10 +50,10 @@ package struct ConfigurationReader {
     if isGroup(place.file, place.path), let file = place.file {
       let names = keys.filter { !$0.entries.isEmpty }.map(\.name)
       for member in file.members where !names.contains(member.key) {
-        let nearest = names.nearest(to: member.key).map { "; is '\($0)' meant?" } ?? ""
+        let nearest = names.nearest(to: member.key).map { "; did you mean '\($0)'?" } ?? ""
         refuse(
           place.path + [member.key], at: member.origin,
-          "is not known\(nearest) (there are \(names.joined(separator: ", ")))")
+          "unknown key\(nearest) (known: \(names.joined(separator: ", ")))")
       }
     }
     note(place.path, (place.option ?? place.file)?.origin)
@@ -84,7 +84,7 @@ package struct ConfigurationReader {
     case (_, .named): return isGroup(file, place.path) ? file.members : []
     case (.nothing, .listed): return []
     case (_, .listed):
-      refuse(place.path, at: file.origin, "is a list, not \(file.kind)")
+      refuse(place.path, at: file.origin, "must be a list, not \(file.kind)")
       return []
     }
   }
@@ -94,8 +94,8 @@ package struct ConfigurationReader {
     switch file?.content {
     case .members, .nothing, nil: return true
     case .word, .list:
-      let subject = path.isEmpty ? "a configuration has" : "has"
-      refuse(path, at: file?.origin, "\(subject) keys, as 'key: value', and is not \(file?.kind ?? "")")
+      let subject = path.isEmpty ? "a configuration must be" : "must be"
+      refuse(path, at: file?.origin, "\(subject) a mapping ('key: value'), not \(file?.kind ?? "")")
       return false
     }
   }
@@ -161,8 +161,8 @@ package struct ConfigurationReader {
     switch file.content {
     case .word(let text): return expanded(text, file.origin, path)
     case .nothing:
-      refuse(path, at: file.origin, "has no value; one that begins with '#' is quoted: '#...'")
-    case .list, .members: refuse(path, at: file.origin, "is one value, not \(file.kind)")
+      refuse(path, at: file.origin, "has no value; quote a value that begins with '#'")
+    case .list, .members: refuse(path, at: file.origin, "must be a single value, not \(file.kind)")
     }
     return nil
   }
@@ -180,7 +180,8 @@ package struct ConfigurationReader {
     case .members(let members) where sign != nil:
       return members.compactMap { pair($0, path, joinedBy: sign ?? "") }
     default:
-      refuse(path, at: file.origin, "is a list of words\(isItem ? "; this one is" : ", not") \(file.kind)")
+      refuse(
+        path, at: file.origin, "must be a list of values\(isItem ? "; this item is" : ", not") \(file.kind)")
       return nil
     }
   }
@@ -192,7 +193,7 @@ package struct ConfigurationReader {
     case .word(let text): return expanded(member.key + sign + text, member.origin, path)
     case .nothing: return expanded(member.key, member.origin, path)
     case .list, .members:
-      refuse(path + [member.key], at: member.value.origin, "is one value, not \(member.value.kind)")
+      refuse(path + [member.key], at: member.value.origin, "must be a single value, not \(member.value.kind)")
       return nil
     }
   }
@@ -243,7 +244,7 @@ package struct ConfigurationReader {
     guard !keys.contains(where: { isSet($0.path.reduce(place) { $0[$1] }) }) else { return }
     refuse(
       place,
-      "is empty, which does nothing; there are \(keys.map { $0.path.joined(separator: ".") }.joined(separator: ", "))"
+      "is empty, which has no effect; set one of \(keys.map { $0.path.joined(separator: ".") }.joined(separator: ", "))"
     )
   }
 

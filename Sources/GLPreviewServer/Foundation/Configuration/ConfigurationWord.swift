@@ -46,7 +46,7 @@ extension ConfigurationWord<Int> {
       guard let bytes = text.lowercased().amount(in: units), bytes >= Double(lowest), bytes <= Double(highest)
       else {
         throw WordError(
-          "'\(text)' is not an amount of bytes from \(lowest) to \(highest), as 100000, 64kB, 1GB or 256MiB")
+          "'\(text)' is not a number of bytes from \(lowest) to \(highest), such as 100000, 64kB or 256MiB")
       }
       return Int(bytes)
     }
@@ -68,7 +68,7 @@ extension ConfigurationWord<Duration> {
     return Self("time") { text in
       // The limit is about a century, far below the range of Duration.
       guard let seconds = text.amount(in: units), seconds > 0, seconds <= 3.2e9 else {
-        throw WordError("'\(text)' is not a time above 0, as 500ms, 30s, 5m, 12h or 7d")
+        throw WordError("'\(text)' is not a time above 0, such as 500ms, 30s, 5m, 12h or 7d")
       }
       return .milliseconds(max(1, Int64(seconds * 1000)))
     }
@@ -83,7 +83,8 @@ extension ConfigurationWord<GPUDevice.Choice> {
   static var gpu: Self {
     Self("`auto`, `software`, a number of `glpreview devices`, `/dev/dri/renderD128`") { text in
       if let choice = GPUDevice.Choice(text) { return choice }
-      throw WordError("'\(text)' is none of auto, software, a number, /dev/dri/renderD128")
+      throw WordError(
+        "'\(text)' is not one of auto, software, a number of `glpreview devices`, /dev/dri/renderD128")
     }
   }
 }
@@ -108,7 +109,7 @@ extension ConfigurationWord<ListenAddress> {
       let path = try ConfigurationPaths.resolved(said, in: folder)
       guard path.utf8.count <= ListenAddress.longestPath else {
         throw WordError(
-          "a socket's path has at most \(ListenAddress.longestPath) bytes, not \(path.utf8.count)")
+          "a socket path may have at most \(ListenAddress.longestPath) bytes, not \(path.utf8.count)")
       }
       return .unix(path: path)
     }
@@ -164,7 +165,7 @@ extension ConfigurationWord<String> {
   /// A token. It must be visible ASCII, because it is sent in a header field.
   static var token: Self {
     text(
-      "ASCII without spaces", isSecret: true, else: { _ in "a token has ASCII's signs alone, and no spaces" }
+      "ASCII without spaces", isSecret: true, else: { _ in "a token must be printable ASCII without spaces" }
     ) {
       !$0.isEmpty && $0.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
@@ -175,7 +176,7 @@ extension ConfigurationWord<String> {
   }
 
   package static var userName: Self {
-    text("text without `:`", else: { "'\($0)': a name is not empty and has no colon" }) {
+    text("text without `:`", else: { "'\($0)': a name must not be empty or contain a colon" }) {
       !$0.isEmpty && !$0.contains { $0 == ":" || $0.isNewline }
     }
   }
@@ -184,13 +185,13 @@ extension ConfigurationWord<String> {
   static var origin: Self {
     text(
       "`https://home.example:8443`, or `*`",
-      else: { "'\($0)' is neither * nor an origin, as https://home.example:8443, without a path" }
+      else: { "'\($0)' is neither * nor an origin such as https://home.example:8443, without a path" }
     ) { $0 == "*" || !($0.afterHTTP ?? "").isEmpty && !($0.afterHTTP ?? "").contains(where: endsHost) }
     .lowercased
   }
 
   static var hostName: Self {
-    text("a host's name, or `*`", else: { "'\($0)' is neither * nor a host's name" }) {
+    text("host name, or `*`", else: { "'\($0)' is neither * nor a host name" }) {
       !$0.isEmpty && !$0.contains(where: endsHost)
     }.lowercased
   }
@@ -199,7 +200,7 @@ extension ConfigurationWord<String> {
     text(
       "`http://...`, `https://...`", isSecret: true,
       else: {
-        UnencodedPassword.problem(in: $0) ?? "is not an address that begins with http:// or https://"
+        UnencodedPassword.problem(in: $0) ?? "is not a URL that begins with http:// or https://"
       }
     ) {
       $0.afterHTTP?.first.map { !"/?#:".contains($0) } == true && !$0.contains(where: \.isWhitespace)

@@ -20,7 +20,7 @@ extension ListenAddress {
     if text.hasPrefix("unix:") {
       let path = String(text.dropFirst(5))
       guard !path.isEmpty else {
-        throw WordError("'\(text)' names no socket, as unix:/run/glpreview.sock does")
+        throw WordError("'\(text)' names no socket: use unix:PATH, such as unix:/run/glpreview.sock")
       }
       return .unix(path: path)
     }
@@ -32,29 +32,29 @@ extension ListenAddress {
       host = rest[rest.index(after: rest.startIndex)..<end]
       rest = rest[rest.index(after: end)...]
       guard host.contains(":") else {
-        throw WordError("'\(text)': in brackets stands an address of IPv6")
+        throw WordError("'\(text)': brackets are for an IPv6 address, such as [::1]:8080")
       }
     } else {
       guard rest.count(where: { $0 == ":" }) < 2 else {
-        throw WordError("'\(text)' is not \(form); an address of IPv6 stands in brackets")
+        throw WordError("'\(text)' is not \(form); put an IPv6 address in brackets")
       }
       host = rest.prefix { $0 != ":" }
       rest = rest[host.endIndex...]
     }
     guard !host.isEmpty else {
-      throw WordError("'\(text)' names no host; 0.0.0.0\(text) is all addresses")
+      throw WordError("'\(text)' has no host: use 0.0.0.0\(text) for all addresses")
     }
     guard rest.isEmpty || rest.first == ":",
       !host.contains(where: { $0.isWhitespace || $0 == "/" || $0 == "@" })
     else { throw WordError("'\(text)' is not \(form)") }
     guard !rest.isEmpty else {
       guard !host.allSatisfy(\.isNumber) else {
-        throw WordError("'\(text)' is not \(form); a port alone is 127.0.0.1:\(text)")
+        throw WordError("'\(text)' is not \(form); for a port of this machine use 127.0.0.1:\(text)")
       }
       return .host(String(host), port: 8080)
     }
     guard let port = UInt16(rest.dropFirst()) else {
-      throw WordError("'\(text)': a port is a whole number from 0 to 65535, where 0 takes a free one")
+      throw WordError("'\(text)': a port is a whole number from 0 to 65535 (0 selects a free port)")
     }
     return .host(String(host), port: Int(port))
   }

@@ -37,8 +37,8 @@ extension ServerConfiguration {
       ConfigurationProblem(
         path: path,
         """
-        \(address) can be reached from other machines, and everybody there could look: give access.tokens \
-        (GLPREVIEW_TOKEN), or access.users (GLPREVIEW_USER), or say access.insecure: true (--insecure)
+        \(address) can be reached from other machines without credentials: set access.tokens \
+        (GLPREVIEW_TOKEN) or access.users (GLPREVIEW_USER), or allow it by access.insecure: true (--insecure)
         """)
     ]
   }
@@ -46,11 +46,11 @@ extension ServerConfiguration {
   private var cameraProblems: [ConfigurationProblem] {
     var problems =
       cameras.isEmpty && !cluster.hasOthers
-      ? [ConfigurationProblem(path: ["cameras"], "there is none")] : []
+      ? [ConfigurationProblem(path: ["cameras"], "no camera is configured")] : []
     problems += repeated(cameras.map(\.name), "cameras", ["cameras"])
     problems += cameras.filter { $0.source == "-" }.dropFirst().prefix(1).map {
       ConfigurationProblem(
-        path: ["cameras", $0.name, "source"], "standard input can be one source only")
+        path: ["cameras", $0.name, "source"], "standard input can be the source of one camera only")
     }
     for camera in cameras {
       let path = ["cameras", camera.name]
@@ -59,7 +59,7 @@ extension ServerConfiguration {
       if camera.triggerDelay > camera.replayDuration ?? .zero {
         problems.append(
           ConfigurationProblem(
-            path: path + ["trigger-delay"], "is longer than 'replay', which keeps the pictures"))
+            path: path + ["trigger-delay"], "is longer than 'replay', the length of the replay buffer"))
       }
       if let refusal = SourceLocator(camera.source).refusal(of: camera.options) {
         problems.append(ConfigurationProblem(path: path + [refusal.option], refusal.reason))
@@ -74,7 +74,7 @@ extension ServerConfiguration {
         problems.append(
           ConfigurationProblem(
             path: path + ["motion", "zones"],
-            "\(zones.count) zones; there are at most \(MotionSettings.mostZones)")
+            "\(zones.count) zones; at most \(MotionSettings.mostZones) are allowed")
         )
       }
     }
@@ -88,7 +88,7 @@ extension ServerConfiguration {
     return [
       ConfigurationProblem(
         path: ["limits", "memory"],
-        "half of it may hold kept pictures, and the cameras' replay-bytes are \(kept) in sum")
+        "the cameras' replay-bytes add up to \(kept), which is more than half of it")
     ]
   }
 
@@ -100,13 +100,13 @@ extension ServerConfiguration {
       problems += invalid(scene.name, path)
       if names.contains(scene.name) {
         problems.append(
-          ConfigurationProblem(path: path, "is a camera's name, and stands where that does in URLs"))
+          ConfigurationProblem(path: path, "is a camera's name: give the scene another name"))
       }
       let missing = scene.scene.tiles.map(\.source).filter { !names.contains($0) }
       guard missing.isEmpty else {
         let known = names.joined(separator: ", ")
         problems += missing.map {
-          ConfigurationProblem(path: path + ["tiles"], "there is no camera '\($0)' (there are: \(known))")
+          ConfigurationProblem(path: path + ["tiles"], "no camera '\($0)' (known: \(known))")
         }
         continue
       }

@@ -111,7 +111,7 @@ package struct RetainedFiles: Sendable {
       if time - entry.written < .seconds(60), !removedSoon {
         removedSoon = true
         notices.append(
-          "a \(kind) was removed after less than a minute: max-count or max-bytes is too small for the rate of \(kind)s"
+          "\(kind) removed after less than a minute: max-count or max-bytes is too small for the rate of \(kind)s"
         )
       }
     }
@@ -152,7 +152,7 @@ package struct RetainedFiles: Sendable {
     let wasBehind = StampedFileName.stamp(start) < newestFound
     guard jump < .zero || wasBehind else {
       if !ignoredJump {
-        notices.append("the system clock jumped ahead; the ages of \(kind)s are computed from elapsed time")
+        notices.append("system clock jumped ahead: the ages of \(kind)s are computed from elapsed time")
       }
       ignoredJump = true
       return

@@ -125,26 +125,26 @@ extension DescribedRoute {
   // MARK: Errors
 
   fileprivate static let problems: [(status: HTTPResponse.Status, purpose: String)] = [
-    (.badRequest, "a parameter or the body is not valid; `parameter` names it"),
-    (.unauthorized, "a token, or a user and a password, are needed"),
-    (.forbidden, "the role does not suffice, the view is locked, or the host or origin is not allowed"),
-    (.notFound, "the camera, the view or the file is not there"),
-    (.notAcceptable, "the offer has nothing that can be sent"),
-    (.conflict, "the view is switched off, or the camera does not do this"),
+    (.badRequest, "a parameter or the body is invalid; `parameter` names it"),
+    (.unauthorized, "a token, or a user name and password, is required"),
+    (.forbidden, "the role is insufficient, the view is locked, or the host or origin is not allowed"),
+    (.notFound, "no such camera, view or file"),
+    (.notAcceptable, "the offer has no supported format"),
+    (.conflict, "the view is switched off, or the camera does not support this"),
     (.contentTooLarge, "the body is too large"),
     (.uriTooLong, "the URL is too long for another node"),
     (.unsupportedMediaType, "the body has another type"),
-    (.rangeNotSatisfiable, "the file has no such bytes"),
-    (.upgradeRequired, "only a WebSocket is answered here"),
-    (.tooManyRequests, "the client asks too often; `Retry-After` says when it may"),
-    (.internalServerError, "a file can't be written or removed; the log says why"),
+    (.rangeNotSatisfiable, "the range is outside the file"),
+    (.upgradeRequired, "this URL requires a WebSocket"),
+    (.tooManyRequests, "too many requests; `Retry-After` says when to retry"),
+    (.internalServerError, "a file can't be written or removed: see the log"),
     (.notImplemented, "a library is missing"),
-    (.badGateway, "the camera's node gives no answer that can be read"),
+    (.badGateway, "the camera's node sent no valid answer"),
     (
       .serviceUnavailable,
-      "the camera gives no picture, or the service is busy or ends; `Retry-After` says when to try"
+      "the camera delivers no frames, or the service is busy or shutting down; `Retry-After` says when to retry"
     ),
-    (.gatewayTimeout, "no picture came in time, or the camera's node does not answer"),
+    (.gatewayTimeout, "no picture in time, or the camera's node does not answer"),
   ]
 
   /// The errors that every request of this kind may get, and those of the route.
@@ -165,10 +165,10 @@ extension JSONSchema {
     "Problem",
     .object([
       .init("title", .text), .init("status", .integer),
-      .init("detail", .text, "what is wrong, and what would be right"),
-      .optional("parameter", .text, "the parameter, or the member of the body, at fault"),
-      .optional("code", .choice(["not-kept"]), "an error that programs tell from others"),
-      .optional("replay", .named("Times", .times), "the times of which pictures are kept"),
+      .init("detail", .text, "what is wrong, and how to correct it"),
+      .optional("parameter", .text, "the parameter, or the member of the body, that is invalid"),
+      .optional("code", .choice(["not-kept"]), "identifies an error for programs"),
+      .optional("replay", .named("Times", .times), "the time range of the replay buffer"),
     ]))
 
   /// Times as seconds since 1970.

@@ -82,7 +82,8 @@ package final class AdmissionLimit: Sendable {
   /// `subject` names the limited work in error messages; a rejected client may retry after `retryAfter`
   /// seconds.
   package init(
-    capacity: Int, sharing: Sharing = .fixed, subject: String = "views drawn for a URL", retryAfter: Int = 1
+    capacity: Int, sharing: Sharing = .fixed, subject: String = "views rendered for a URL",
+    retryAfter: Int = 1
   ) {
     self.capacity = capacity
     self.sharing = sharing

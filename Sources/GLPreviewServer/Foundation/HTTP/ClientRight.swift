@@ -16,7 +16,7 @@ package enum Credential: Sendable, Hashable {
   /// The reason why it grants less than before, for the log.
   fileprivate var loss: String {
     switch self {
-    case .notRequired: "credentials are required now"
+    case .notRequired: "credentials are now required"
     case .token: "a token was removed, or its role lowered"
     case .user: "a user or password was removed or changed, or its role lowered"
     case .login: "a login has ended"
@@ -47,7 +47,7 @@ package struct ClientRight: Sendable, Hashable {
   /// - Throws: `Problem` 401 if the credential no longer has the role; 403 if the site is no longer allowed.
   package func check(has known: Role?, isAllowed: Bool) throws(Problem) {
     guard known?.includes(role) == true else {
-      throw Problem(.unauthorized, "these credentials are not valid any more")
+      throw Problem(.unauthorized, "these credentials are no longer valid")
     }
     guard isAllowed else { throw Problem(.forbidden, Self.siteLoss) }
   }
@@ -126,6 +126,6 @@ extension Problem {
   /// 403 for a client whose role is too low.
   package static func needs(_ role: Role) -> Problem {
     Problem(
-      .forbidden, "this requires the role '\(role.rawValue)'; these credentials have the role 'read'")
+      .forbidden, "the role '\(role.rawValue)' is required; these credentials have the role 'read'")
   }
 }

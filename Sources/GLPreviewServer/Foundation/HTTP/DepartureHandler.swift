@@ -53,7 +53,7 @@ extension ServiceContext {
       }
       defer { group.cancelAll() }
       guard let first = try await group.next(), let value = first else {
-        throw Problem(Self.clientClosedRequest, "the client has closed the connection, or its half of it")
+        throw Problem(Self.clientClosedRequest, "the client closed the connection")
       }
       return value
     }

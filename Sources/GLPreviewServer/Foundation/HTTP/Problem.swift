@@ -41,8 +41,8 @@ package struct Problem: Error, HTTPResponseError, Hashable, CustomStringConverti
     var problem = Problem(
       .notFound,
       kept.map {
-        "no picture of that moment is kept; there are those from \($0.lowerBound) to \($0.upperBound)"
-      } ?? "no picture of this camera is kept: 'replay' of a camera keeps some")
+        "no picture of that time is buffered (buffered: \($0.lowerBound) to \($0.upperBound))"
+      } ?? "no picture of this camera is buffered: set the camera's 'replay'")
     problem.members["code"] = "not-kept"
     problem.members["replay"] = kept.map { JSONValue($0) }
     return problem
@@ -77,7 +77,7 @@ extension Problem {
     case let error as NotKept: self = .notKept(error.kept)
     case let error as WordError: self = .badParameter(error.key, error.reason)
     case let error as SourceError:
-      self = .busy(.serviceUnavailable, "the camera gives no picture: \(error.reason)", retryAfter: 1)
+      self = .busy(.serviceUnavailable, "the camera delivers no frames: \(error.reason)", retryAfter: 1)
     case let error as VideoError:
       self =
         error.kind == .unavailable
@@ -95,11 +95,11 @@ extension Problem {
       self = .busy(.serviceUnavailable, "\(error)", retryAfter: 1)
     case let error as HTTPError where error.status == .notFound:
       self.init(
-        .notFound, error.body ?? "not found; the dashboard is at /, and /api/cameras lists all URLs")
+        .notFound, error.body ?? "not found: the dashboard is at /, and /api/cameras lists all URLs")
     case is NIOTooManyBytesError: self.init(.contentTooLarge, "the request body is too large")
     // The client has disconnected or never spoke HTTP, so no one reads the answer.
     case is HTTPParserError, is ChannelError, is IOError:
-      self.init(.badRequest, "the connection broke: \(error)")
+      self.init(.badRequest, "the connection was lost: \(error)")
     case let error as HTTPError: self.init(error.status, error.body ?? error.status.reasonPhrase)
     default: return nil
     }

@@ -32,5 +32,5 @@ extension QueryEntry {
 
   /// The quality of JPEGs and of H.264.
   package static let quality = QueryKey<Int>.integer(
-    "quality", or: "q", in: 1...100, "the quality of the encoding; by default as the view has it")
+    "quality", or: "q", in: 1...100, "the quality of the encoding; by default as configured for the view")
 }

@@ -54,6 +54,6 @@ package struct QueryWords {
   package func finish(known: [QueryEntry]) throws(Problem) {
     guard let key = words.first?.key else { return }
     throw .badParameter(
-      key, "unknown parameter '\(key)' (there are: \(known.names.joined(separator: ", ")))")
+      key, "unknown parameter '\(key)' (known: \(known.names.joined(separator: ", ")))")
   }
 }

@@ -63,5 +63,5 @@ package struct RouteAnswer: Sendable {
   package static func nothing(_ purpose: String) -> RouteAnswer { RouteAnswer(.noContent, purpose) }
 
   /// 304, for a client that already has the answer.
-  package static let notModified = RouteAnswer(.notModified, "the client has it already")
+  package static let notModified = RouteAnswer(.notModified, "the client already has it")
 }

@@ -49,7 +49,7 @@ package struct ServiceContext: RequestContext {
   ///
   /// - Throws: a `Problem` with status 501 if the request has no connection.
   package func connection() throws(Problem) -> any Channel {
-    guard let channel else { throw Problem(.notImplemented, "this is answered over HTTP only") }
+    guard let channel else { throw Problem(.notImplemented, "this is available over HTTP only") }
     return channel
   }
 

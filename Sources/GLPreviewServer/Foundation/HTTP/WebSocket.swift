@@ -33,10 +33,10 @@ package struct WebSocket: Sendable {
   ) async throws -> Response {
     let headers = request.headers
     guard request.method == .get, request.asksForWebSocket else {
-      throw upgradeRequired("this URL is a WebSocket's")
+      throw upgradeRequired("this URL requires a WebSocket")
     }
     guard headers[named: "Sec-WebSocket-Version"] == "13" else {
-      throw upgradeRequired("only version 13 of WebSockets is supported")
+      throw upgradeRequired("only WebSocket version 13 is supported")
     }
     guard let key = headers[named: "Sec-WebSocket-Key"], Data(base64Encoded: key)?.count == 16 else {
       throw Problem(.badRequest, "Sec-WebSocket-Key must be 16 bytes in base64")

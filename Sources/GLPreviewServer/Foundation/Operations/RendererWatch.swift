@@ -17,7 +17,7 @@ package final class RendererWatch: Service {
     /// The reason why pictures can't be rendered; nil if they can.
     package var failure: String? {
       switch self {
-      case .opening: "the renderer is being opened"
+      case .opening: "the renderer is opening"
       case .notNeeded, .works: nil
       case .fails(let reason): reason
       }
@@ -98,7 +98,7 @@ package final class RendererWatch: Service {
     case .opening, .notNeeded: return
     case .works(let device):
       let words: Logger.Message =
-        if case .fails = before { "the renderer works again" } else { "the renderer works" }
+        if case .fails = before { "renderer available again" } else { "renderer available" }
       logger.notice(words, metadata: ["renderer": "\(device.name)"])
     case .fails(let reason):
       logger.error(

@@ -91,7 +91,7 @@ final class MQTTClient: Sendable {
       }
       return try NIOSSLContext(configuration: configuration)
     } catch {
-      throw ConfigurationError(at: "mqtt", "TLS can't be set up from these files: \(error)")
+      throw ConfigurationError(at: "mqtt", "can't set up TLS with these files: \(error)")
     }
   }
 
@@ -170,12 +170,12 @@ final class MQTTClient: Sendable {
       case .answeredPublish(let id, let code):
         if state.update({ $0.outbox.confirmed(id) }) { metrics.count(.mqtt(code < 0x80 ? .done : .failed)) }
       case .answeredSubscribe where isSubscribed:
-        throw MQTTError.violation("a SUBACK that nothing asked for")
+        throw MQTTError.violation("a SUBACK without a subscription")
       case .answeredSubscribe(let codes):
         isSubscribed = true
         guard codes.contains(where: { $0 >= 0x80 }) else { continue }
         logger.warning(
-          "MQTT server refuses a subscription: snapshots can't be asked for by MQTT",
+          "MQTT subscription refused: snapshots can't be requested by MQTT",
           metadata: ["topics": "\(patterns.joined(separator: ", "))"])
       case .message(let message):
         if case .dropped = received.yield(message) { metrics.count(.mqttCommand(.dropped)) }

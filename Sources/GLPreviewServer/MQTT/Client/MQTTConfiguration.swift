@@ -39,12 +39,12 @@ package struct MQTTConfiguration: Sendable, Hashable, CustomStringConvertible {
   /// Keys that contradict each other.
   var problems: [(key: String, reason: String)] {
     var problems: [(String, String)] = []
-    if password != nil, user == nil { problems.append(("password", "belongs to a user: give mqtt.user")) }
+    if password != nil, user == nil { problems.append(("password", "needs a user: set mqtt.user")) }
     if (certificate == nil) != (key == nil) {
-      problems.append((key == nil ? "certificate" : "key", "certificate and key belong together"))
+      problems.append((key == nil ? "certificate" : "key", "certificate and key must be set together"))
     }
     if !server.isSecure, authorities != nil || certificate != nil {
-      problems.append(("server", "certificates need mqtts://, not mqtt://"))
+      problems.append(("server", "a client certificate needs mqtts://, not mqtt://"))
     }
     return problems
   }
@@ -62,27 +62,27 @@ extension MQTTConfiguration {
         "server", .mqttServer, \.server, "none",
         "an MQTT server to which cameras are published, for Home Assistant and others ([integrations.md](integrations.md))"
       ),
-      .init("user", .userName, \.user, "none", "a user of the server"),
+      .init("user", .userName, \.user, "none", "the user name at the server"),
     ]
     + ConfigurationKey<MQTTConfiguration>.secret(
-      "password", .password, \.password, "none", "its password")
+      "password", .password, \.password, "none", "the user's password")
     + [
       .init(
         "ca-file", .file, \.authorities, "the system's",
-        "certificates that a server at `mqtts://` is checked against, PEM"),
+        "trusted certificates for an `mqtts://` server, PEM"),
       .init("certificate", .file, \.certificate, "none", "a client certificate, PEM"),
       .init("key", .file, \.key, "none", "the key of the certificate, PEM"),
-      .init("prefix", .topic, \.prefix, "`glpreview`", "the first level of all topics, or the first levels"),
+      .init("prefix", .topic, \.prefix, "`glpreview`", "the prefix of all topics, one level or more"),
       .init(
         "discovery", .discovery, \.discovery, "`homeassistant`",
-        "the prefix of Home Assistant's discovery topics; `false` for no discovery"),
+        "the prefix of Home Assistant's discovery topics; `false` disables discovery"),
       .init(
         "pictures", .pictureInterval, \.pictures, "`0`",
-        "how often each camera's picture is published, which opens the camera; 0 for once, and after each snapshot by POST"
+        "the interval at which each camera's picture is published, which opens the camera; 0: once, and after each snapshot by POST"
       ),
       .init(
         "picture-width", .whole(16...4096), \.pictureWidth, "`640`",
-        "the width that larger pictures are reduced to"),
+        "the maximum width of these pictures; larger ones are scaled down"),
     ]
 }
 
@@ -102,7 +102,7 @@ private enum MQTTSection: ConfigurationSection {
   {
     let events = target.cameras.filter { $0.name == MQTTConfiguration.events }.map {
       ConfigurationProblem(
-        path: ["cameras", $0.name], "is the name of the topics of events: give it another, or leave mqtt out")
+        path: ["cameras", $0.name], "is a reserved MQTT topic: rename the camera, or remove mqtt")
     }
     let own = target.mqtt?.problems ?? []
     return own.map { ConfigurationProblem(path: ["mqtt", $0.key], $0.reason) } + events
@@ -112,12 +112,12 @@ private enum MQTTSection: ConfigurationSection {
 extension ConfigurationWord<MQTTConfiguration.Server> {
   fileprivate static var mqttServer: Self {
     Self("`mqtt://HOST:PORT`, `mqtts://HOST:PORT`", isSecret: true) { text in
-      let form = "an address is mqtt://HOST, mqtts://HOST or either with :PORT"
+      let form = "the server must be mqtt://HOST[:PORT] or mqtts://HOST[:PORT]"
       let scheme = ["mqtts://", "mqtt://"].first { text.hasPrefix($0) }
       guard let scheme else { throw WordError(form) }
       var rest = text.dropFirst(scheme.count)
       guard !rest.contains("@") else {
-        throw WordError("the name and the password are not in the address: give mqtt.user and mqtt.password")
+        throw WordError("the URL must not contain a user name or password: use mqtt.user and mqtt.password")
       }
       if rest.last == "/" { rest.removeLast() }
       guard !rest.isEmpty, rest.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"/?#".utf8.contains($0) })
@@ -143,7 +143,7 @@ extension ConfigurationWord<String> {
           && level.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
       }
       guard isRight, text.utf8.count <= 64 else {
-        throw WordError("is 1 to 64 letters, digits, '-' and '_', with '/' between levels")
+        throw WordError("must be 1 to 64 letters, digits, '-' and '_', with '/' between levels")
       }
       return text
     }
@@ -163,7 +163,7 @@ extension ConfigurationWord<Duration?> {
     Self("time of a second or more, `0`") { text, folder in
       if text == "0" { return nil }
       let time = try ConfigurationWord<Duration>.time.read(text, folder)
-      guard time >= .seconds(1) else { throw WordError("'\(text)' is less than a second") }
+      guard time >= .seconds(1) else { throw WordError("'\(text)' is less than 1 s; 0 is allowed") }
       return time
     }
   }

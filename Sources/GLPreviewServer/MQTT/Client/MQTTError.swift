@@ -20,24 +20,24 @@ enum MQTTError: Error, Hashable, CustomStringConvertible {
     case .refused(let code): Self.refusal(code)
     case .closed(let code?) where code != 0:
       code == 0x8E
-        ? "another client has the same id: is there a second service of this name and prefix?"
-        : "the server ended the connection (code \(code))"
+        ? "another client has the same id: does a second service use this node name and prefix?"
+        : "the server closed the connection (code \(code))"
     case .closed: "the server closed the connection"
     case .silent: "the server does not answer"
-    case .violation(let reason): "the server does not speak MQTT: \(reason)"
+    case .violation(let reason): "invalid MQTT from the server: \(reason)"
     }
   }
 
   /// Codes of MQTT 3.1.1 (3.2.2.3) and MQTT 5 (3.2.2.2).
   private static func refusal(_ code: UInt8) -> String {
     switch code {
-    case 1, 0x84: "the server wants another version of MQTT"
-    case 2, 0x85: "the server refuses the client id"
-    case 3, 0x88, 0x89: "the server is not available"
-    case 4, 0x86: "the server refuses the user name or the password: check mqtt.user and mqtt.password"
-    case 5, 0x87: "the server does not let this user in: check mqtt.user and mqtt.password"
-    case 0x8A: "the server has banned this client"
-    default: "the server refuses the connection (code \(code))"
+    case 1, 0x84: "the server requires another version of MQTT"
+    case 2, 0x85: "client id refused"
+    case 3, 0x88, 0x89: "the server is unavailable"
+    case 4, 0x86: "wrong user name or password: check mqtt.user and mqtt.password"
+    case 5, 0x87: "user not authorized: check mqtt.user and mqtt.password"
+    case 0x8A: "this client is banned"
+    default: "connection refused (code \(code))"
     }
   }
 

@@ -70,7 +70,7 @@ struct SourceLocatorTests {
     "says what an unsupported file is",
     arguments: [
       ("RIFF\u{1}\u{2}\u{3}\u{4}WEBPVP8 ", "a WebP picture"),
-      ("II*\0\u{8}\0\0\0", "a TIFF picture, or a camera's raw one"),
+      ("II*\0\u{8}\0\0\0", "a TIFF picture, or a camera's raw picture"),
       ("\0\0\0\u{18}ftypheic\0\0\0\0mif1heic", "an HEIC picture"),
       ("BM\u{1}\u{2}\u{3}\0\0\0\0\0\u{36}\0\0\0\u{28}\0\0\0\u{8}", "a BMP picture"),
       ("\0\0\0\u{C}JXL \r\n", "a JPEG XL picture"), ("8BPS\0\u{1}", "a Photoshop picture"),
@@ -78,7 +78,7 @@ struct SourceLocatorTests {
     ])
   func unsupported(start: String, name: String) async throws {
     let bytes = Array(start.utf8) + [UInt8](repeating: 7, count: 100)
-    let expected = "is \(name), which is not supported; supported are JPEG, PNG, Y4M and videos"
+    let expected = "is \(name), which is not supported: use JPEG, PNG, Y4M or a video"
     let error = try await withFile(bytes, named: "a.jpg") { path in
       await sourceError { _ = try await frames(path) }
     }
@@ -104,7 +104,7 @@ struct SourceLocatorTests {
     for url in ["file://server/share/a.jpg", "file://", "file://a"] {
       let error = await sourceError { _ = try await SourceLocator(url).open() }
       #expect(error?.kind == .badRequest)
-      #expect(error?.reason == "names no file of this machine; a file URL is file:///PATH")
+      #expect(error?.reason == "is not a file of this machine: use file:///PATH")
     }
     // Not URLs.
     for text in ["file:a.jpg", "file", "/file:///a.jpg"] { #expect(SourceLocator(text).text == text) }
@@ -127,7 +127,7 @@ struct SourceLocatorTests {
     for nothing in [[], [0xEF, 0xBB, 0xBF], [0xFF, 0xFE], [0xFF, 0xFE, 0x61], Array("\r\n".utf8)] as [[UInt8]]
     {
       let error = try await withFile(nothing) { path in await sourceError { _ = try SourceList.read(path) } }
-      #expect(error?.reason == "is a list of no files")
+      #expect(error?.reason == "lists no files")
     }
   }
 
@@ -338,8 +338,8 @@ struct TestPatternSourceTests {
       ("smpte,size=0x5", "size: '0x5' is not WxH with sides from 1 to 65535"),
       ("smpte,fps=0", "fps=0 is not within 0.001...1000"),
       ("smpte,fps=nan", "fps=nan is not within 0.001...1000"),
-      ("smpte,", "\"\" is neither size=WxH nor fps=N"),
-      ("smpte,color=1", "\"color=1\" is neither size=WxH nor fps=N"),
+      ("smpte,", "\"\" is not a setting: use size=WxH or fps=N"),
+      ("smpte,color=1", "\"color=1\" is not a setting: use size=WxH or fps=N"),
       (
         "smpte,size=65535x65535",
         "65535x65535 is over the limit of 100 megapixels (--max-megapixels raises it)"

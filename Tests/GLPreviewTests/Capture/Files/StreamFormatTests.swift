@@ -76,7 +76,7 @@ struct Y4MSourceTests {
     let error = #expect(throws: WordError.self) { try header("W2 H2 C444alpha") }
     #expect(
       error?.description
-        == "Y4M of \"444alpha\" is not supported: 420, 420jpeg, 420mpeg2, 420paldv, 422, 411, 444, mono and those of up to 16 bits, such as 420p10 and mono10, are"
+        == "Y4M of \"444alpha\" is not supported: use 420, 420jpeg, 420mpeg2, 420paldv, 422, 411, 444, mono, or these with up to 16 bits, such as 420p10"
     )
   }
 

@@ -64,7 +64,7 @@
           let error = await #expect(throws: SourceError.self) { try await source.nextFrame() }
           #expect(
             error?.reason
-              == "redirects to elsewhere.example, which certificate does not allow: give that address")
+              == "redirects to elsewhere.example, which certificate does not allow: use that address")
           await source.close()
         }
       }

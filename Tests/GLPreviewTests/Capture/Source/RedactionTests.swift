@@ -110,7 +110,10 @@ struct RedactionTests {
         "is no origin, as https://home.example:8443, without a path",
         "is no origin, as https://home.example:8443, without a path"
       ),
-      ("the server does not speak it here (http://?)", "the server does not speak it here (http://?)"),
+      (
+        "the server does not speak TLS on this port (http://?)",
+        "the server does not speak TLS on this port (http://?)"
+      ),
       ("x://", "x://"), ("rtmp://h/app/SECRET: refused", "rtmp://h/app/***: refused"),
     ])
   func messages(text: String, shown: String) {

@@ -42,7 +42,7 @@ func camerasWithCommas() throws {
     ("/dev/video0,size=640x480x3", "WxH"), ("/dev/video0,size=-1x9", "WxH"),
     ("/dev/video0,size=99999999999999999999x1", "WxH"), ("/dev/video0,fps=0", "0.001...1000"),
     ("/dev/video0,fps=nan", "0.001...1000"), ("/dev/video0,fps=fast", "0.001...1000"),
-    ("/dev/video0,colour=red", "format, size and fps"), ("/dev/video0,", "KEY=VALUE"),
+    ("/dev/video0,colour=red", "known: format, size, fps"), ("/dev/video0,", "KEY=VALUE"),
     ("/dev/video0,fps=30,", "KEY=VALUE"), ("/dev/video0,fps=30,now", "KEY=VALUE"),
     ("/dev/video0,format=", "YUYV"),
   ])
