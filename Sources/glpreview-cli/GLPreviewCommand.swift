@@ -39,11 +39,20 @@ struct GLPreviewCommand: AsyncParsableCommand {
     await run(completed)
   }
 
+  /// Throws if the first argument is not a subcommand. ArgumentParser would call it unexpected, with all after it.
+  private static func checkName(_ first: String?) throws {
+    let names = configuration.subcommands.map { $0._commandName } + ["help"]
+    guard let first, !first.hasPrefix("-"), !names.contains(first) else { return }
+    let hint = names.nearest(to: first).map { "; did you mean '\($0)'?" } ?? ""
+    throw UsageError("unknown command '\(first)'\(hint) (known: \(names.joined(separator: ", ")))")
+  }
+
   /// Runs like `main(_:)`, but ends the process without running the exit handlers of libraries. A driver's
   /// exit handler would destroy its shader compiler while another thread draws a frame with it.
   private static func run(_ arguments: [String]) async -> Never {
     var status = ExitCode.success
     do {
+      try await ExitStatus.of { try checkName(arguments.first) }
       var command = try parseAsRoot(arguments)
       if var command = command as? any AsyncParsableCommand {
         try await command.run()

@@ -235,7 +235,8 @@ struct ReloadTests {
 
     try await withService(configuration) { service async throws in
       let registry = service.inside.registry
-      let (sources, previews) = (registry.session.sources.map(\.name), registry.session.allPreviews.map(\.name))
+      let sources = registry.session.sources.map(\.name)
+      let previews = registry.session.allPreviews.map(\.name)
       var other = ServerConfiguration(cameras: [Self.camera("new", "pattern:smpte,size=64x36")])
       other.cameras.append(Self.camera("broken", "pattern:counter"))
       other.cameras[1].avatar = "/nonexistent/avatar.png"

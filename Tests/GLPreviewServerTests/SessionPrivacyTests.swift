@@ -48,7 +48,7 @@ private final class SessionRound: Sendable {
     var pictures = 0
   }
 
-  private struct Guest {
+  private struct RemoteView {
     let preview: Preview
     let readers: [Task<Void, Never>]
   }
@@ -90,7 +90,7 @@ private final class SessionRound: Sendable {
   private func step(_ words: String) { record.withLock { $0.steps.append(words) } }
 
   func run() async throws -> Record {
-    var guests: [Guest] = []
+    var guests: [RemoteView] = []
     for number in 0..<random(8..<18) {
       try await act(number, &guests)
       if random(0..<3) > 0 { try await Task.sleep(for: .milliseconds(random(0..<12))) }
@@ -102,7 +102,7 @@ private final class SessionRound: Sendable {
     return record.withLock { $0 }
   }
 
-  private func act(_ number: Int, _ guests: inout [Guest]) async throws {
+  private func act(_ number: Int, _ guests: inout [RemoteView]) async throws {
     switch random(0..<14) {
     case 0...3: guests.append(try addView("v\(number)"))
     case 4: guests.append(try addScene("s\(number)"))
@@ -114,7 +114,9 @@ private final class SessionRound: Sendable {
     case 9:
       let size = PrivacySensor.ownSizes[random(0..<PrivacySensor.ownSizes.count)]
       // The first frame of a source that says nothing is the reference.
-      guard sensor.hasSizes || options.referenceSize != nil || session.sources.first?.size != nil else { return }
+      guard sensor.hasSizes || options.referenceSize != nil || session.sources.first?.size != nil else {
+        return
+      }
       step("the source is \(size) by itself")
       sensor.change(to: size)
     case 10:
@@ -165,15 +167,15 @@ private final class SessionRound: Sendable {
     return view
   }
 
-  private func addView(_ name: String) throws -> Guest {
+  private func addView(_ name: String) throws -> RemoteView {
     let isCropped = random(0..<2) == 0
     let view = view(isCropped ? "part-\(name)" : name, isCropped: isCropped)
     step("view \(view.name) \(view.crop.map { "of \($0) " } ?? "")as \(view.width ?? 0)x\(view.height ?? 0)")
     let preview = try session.addPreview(view).preview
-    return Guest(preview: preview, readers: (0..<random(0..<3)).map { _ in read(preview) })
+    return RemoteView(preview: preview, readers: (0..<random(0..<3)).map { _ in read(preview) })
   }
 
-  private func addScene(_ name: String) throws -> Guest {
+  private func addScene(_ name: String) throws -> RemoteView {
     let isCropped = random(0..<2) == 0
     var tile = Tile("camera", view: view("main", isCropped: isCropped))
     tile.replicator =
@@ -183,10 +185,10 @@ private final class SessionRound: Sendable {
     let label = isCropped ? "part-\(name)" : name
     step("scene \(label) \(scene.size) \(tile.view.crop.map { "of \($0)" } ?? "")")
     let preview = try session.addScene(scene, name: label).preview
-    return Guest(preview: preview, readers: (0..<random(0..<3)).map { _ in read(preview) })
+    return RemoteView(preview: preview, readers: (0..<random(0..<3)).map { _ in read(preview) })
   }
 
-  private func change(_ guests: [Guest]) {
+  private func change(_ guests: [RemoteView]) {
     guard !guests.isEmpty else { return }
     let preview = guests[random(0..<guests.count)].preview
     guard preview.configuration.view != nil else { return }
@@ -245,7 +247,7 @@ private final class SessionRound: Sendable {
     }
   }
 
-  private func takeSnapshot(_ guests: [Guest]) async {
+  private func takeSnapshot(_ guests: [RemoteView]) async {
     let modes: [SnapshotRequest.Mode] = [
       .newest, .newest(maxAge: .zero), .next, .still(settling: 1), .still(settling: 0),
     ]

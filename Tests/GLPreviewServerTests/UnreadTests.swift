@@ -143,7 +143,7 @@ struct UnreadTests {
         configuration.mqtt = mqtt
       case .nats:
         configuration.cluster.name = "node"
-        configuration.cluster.broker = BrokerConfiguration(servers: ["nats://127.0.0.1:\(port)"])
+        configuration.cluster.broker = NATSClusterConfiguration(servers: ["nats://127.0.0.1:\(port)"])
       case .webhook: configuration.snapshots.webhook = WebhookConfiguration(url: "http://127.0.0.1:\(port)/")
       }
       return configuration

@@ -31,7 +31,7 @@ func bars() throws {
 
   let filled = ViewConfiguration(width: 30, height: 30)
   #expect(try filled.picturePoint(of: [10, 10], in: size) == nil)
-  #expect(throws: WordError.self) {
+  #expect(throws: ParameterError.self) {
     try ViewConfiguration(crop: Rectangle(x: 90, y: 0, width: 20, height: 20)).sourcePoint(
       of: [0, 0], in: size)
   }

@@ -56,10 +56,13 @@ package enum PictureFile {
 public struct WriteError: Error, Hashable, CustomStringConvertible {
   /// The path of the file.
   public let path: String
-  /// The system's error message.
+  /// The system's error message; of a missing folder its name.
   public let reason: String
 
-  package init(_ path: String, _ code: CInt) { self.init(path, String(errno: code)) }
+  package init(_ path: String, _ code: CInt) {
+    let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
+    self.init(path, code == ENOENT && !folder.isEmpty ? "there is no folder \(folder)" : String(errno: code))
+  }
 
   package init(_ path: String, _ reason: String) {
     self.path = path

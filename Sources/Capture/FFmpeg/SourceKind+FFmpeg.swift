@@ -50,11 +50,11 @@ extension VideoFileSource {
   }
 }
 
-extension PassableDecoder {
+extension OriginalDecoder {
   /// Opens a decoder for a video's stored pictures.
   @Sendable package static func open(
-    _ video: PassableVideo, maximumPixels: Int, memory: FramePool
+    _ video: OriginalVideo, maximumPixels: Int, memory: FramePool
   ) -> @Sendable (Int) throws -> Frame {
-    PassableDecoder(video, maximumPixels: maximumPixels, memory: memory).frame
+    OriginalDecoder(video, maximumPixels: maximumPixels, memory: memory).frame
   }
 }

@@ -69,7 +69,7 @@ actor StreamConnection: CaptureConnection {
   private var clock = StreamClock()
   private var gate = PictureGate()
   /// Decides which pictures are passed through, and stores them; nil if the stream can't be passed through.
-  private var passing: StreamPassing?
+  private var passing: StreamPassthrough?
   /// Whether the reader is to decode the last packet.
   private var isDecoding = false
   private(set) var mode: SourceStatus.Mode
@@ -114,7 +114,7 @@ actor StreamConnection: CaptureConnection {
     mode.format = reader.codec
     mode.framesPerSecond = reader.frameRate?.framesPerSecond
     if reader.codec == "h264", options.replay != nil || options.passesVideo && options.showsVideo {
-      passing = StreamPassing(reader.header, options)
+      passing = StreamPassthrough(reader.header, options)
     }
     if isRTSP { mode.transport = "\(url.scheme) over \(transport.rawValue)" }
   }

@@ -3,7 +3,7 @@
 /// Finds samples in MP4 fragments.
 struct FragmentStream: PictureStream {
   private var reader: FragmentedMP4Reader
-  private var h264: PassableH264?
+  private var h264: OriginalH264?
   private var shown: Size?
   private var clock = StreamClock()
   private let maximumPixels: Int
@@ -31,7 +31,7 @@ struct FragmentStream: PictureStream {
     switch event {
     case .header(let header, let shown):
       if h264 == nil {
-        h264 = PassableH264(header: header, maximumPixels: maximumPixels)
+        h264 = OriginalH264(header: header, maximumPixels: maximumPixels)
       } else {
         h264?.read(header)
       }
@@ -64,11 +64,11 @@ extension VideoSample {
 
 /// Stores the pictures of one connection. Videos pass them through; other readers get decoded frames.
 struct ReceivedVideo: Sendable {
-  private let video: PassableVideo
+  private let video: OriginalVideo
   private let frame: (@Sendable (Int) throws -> Frame)?
 
-  init(_ options: SourceOptions, _ decoding: PassableVideo.OpenDecoder?) {
-    video = PassableVideo(budget: options.memory?.budget, of: options.endedConnections)
+  init(_ options: SourceOptions, _ decoding: OriginalVideo.OpenDecoder?) {
+    video = OriginalVideo(budget: options.memory?.budget, of: options.endedConnections)
     frame = decoding?(video, options.maximumPixels, options.memory ?? FramePool())
   }
 

@@ -44,24 +44,25 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
 
   private static func usualPort(_ scheme: Scheme) -> Int { scheme == .http ? 80 : 443 }
 
-  /// - Throws: `WordError` without a key and without the password.
-  init(_ text: String) throws(WordError) {
+  /// - Throws: `ParameterError` without a key and without the password.
+  init(_ text: String) throws(ParameterError) {
     guard let colon = text.firstIndex(of: ":"), let scheme = Scheme(rawValue: text[..<colon].lowercased())
-    else { throw WordError("is not an http or https URL") }
+    else { throw ParameterError("is not an http or https URL") }
     let rest = text[text.index(after: colon)...]
-    guard rest.hasPrefix("//") else { throw WordError("lacks the // after \(scheme.rawValue):") }
+    guard rest.hasPrefix("//") else { throw ParameterError("lacks the // after \(scheme.rawValue):") }
     // Searches by scalars, because a combining mark would make a '/' or '#' a different character.
     let end =
       rest.dropFirst(2).unicodeScalars.firstIndex { "/?#".unicodeScalars.contains($0) } ?? rest.endIndex
     let authority = rest[..<end].dropFirst(2)
     let place = authority.lastIndex(of: "@")
-    if let problem = UnencodedPassword.problem(in: text) { throw WordError(problem) }
+    if let problem = UnencodedPassword.problem(in: text) { throw ParameterError(problem) }
     let (host, port) = try Self.hostAndPort(
       place.map { authority[authority.index(after: $0)...] } ?? authority)
     self.scheme = scheme
     self.host = host
     self.port = port ?? Self.usualPort(scheme)
-    credentials = try place.map { (place) throws(WordError) in try Self.credentials(authority[..<place]) }
+    credentials = try place.map { (place) throws(ParameterError) in try Self.credentials(authority[..<place])
+    }
     target = Self.target(rest[end...])
   }
 
@@ -74,7 +75,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Returns the target of a redirect. Credentials are passed on only to a server that `isTrusted` accepts.
-  func following(_ location: String) throws(WordError) -> HTTPAddress {
+  func following(_ location: String) throws(ParameterError) -> HTTPAddress {
     let location = location.trimmed
     if location.hasPrefix("//") { return try following("\(scheme.rawValue):\(location)") }
     if let colon = location.firstIndex(of: ":"), !location[..<colon].contains(where: { "/?#".contains($0) }) {
@@ -102,38 +103,38 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
 
   // MARK: Parts
 
-  static func hostAndPort(_ text: Substring) throws(WordError) -> (String, Int?) {
+  static func hostAndPort(_ text: Substring) throws(ParameterError) -> (String, Int?) {
     var host = text
     var port: Substring?
     if text.hasPrefix("[") {
-      guard let bracket = text.firstIndex(of: "]") else { throw WordError("lacks a ]") }
+      guard let bracket = text.firstIndex(of: "]") else { throw ParameterError("lacks a ]") }
       host = text[..<bracket].dropFirst()
       let rest = text[text.index(after: bracket)...]
-      guard rest.isEmpty || rest.hasPrefix(":") else { throw WordError("has no port after the ]") }
+      guard rest.isEmpty || rest.hasPrefix(":") else { throw ParameterError("has no port after the ]") }
       port = rest.isEmpty ? nil : rest.dropFirst()
       guard host.contains(":"), host.allSatisfy({ $0.isHexDigit || $0 == ":" || $0 == "." }) else {
-        throw WordError("has no IPv6 address in its brackets")
+        throw ParameterError("has no IPv6 address in its brackets")
       }
     } else if let colon = text.lastIndex(of: ":") {
       host = text[..<colon]
       port = text[text.index(after: colon)...]
     }
-    guard !host.isEmpty else { throw WordError("names no host") }
+    guard !host.isEmpty else { throw ParameterError("names no host") }
     let isPlain = host.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-.:_".contains($0)) }
     guard isPlain, text.hasPrefix("[") || !host.contains(":") else {
-      throw WordError("has no host name: letters, digits, '-' and '.', others as xn--")
+      throw ParameterError("has no host name: letters, digits, '-' and '.', others as xn--")
     }
     guard let port, !port.isEmpty else { return (host.lowercased(), nil) }
     guard port.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(port),
       (1...65535).contains(number)
-    else { throw WordError("has an invalid port") }
+    else { throw ParameterError("has an invalid port") }
     return (host.lowercased(), number)
   }
 
-  static func credentials(_ text: Substring) throws(WordError) -> Credentials {
+  static func credentials(_ text: Substring) throws(ParameterError) -> Credentials {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard let user = decoded(parts[0]), let password = decoded(parts.count > 1 ? parts[1] : "") else {
-      throw WordError("has a user or a password that can't be decoded: \(UnencodedPassword.advice)")
+      throw ParameterError("has a user or a password that can't be decoded: \(UnencodedPassword.advice)")
     }
     return Credentials(user: user, password: password)
   }

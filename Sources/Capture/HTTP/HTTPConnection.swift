@@ -36,7 +36,7 @@ actor HTTPConnection: CaptureConnection {
   /// - Throws: `SourceError` if the response has no pictures; the caller then still owns `server`.
   init(
     _ reply: HTTPServer.Reply, _ server: HTTPServer, _ address: HTTPAddress, name: String,
-    _ options: SourceOptions, _ decoding: PassableVideo.OpenDecoder?
+    _ options: SourceOptions, _ decoding: OriginalVideo.OpenDecoder?
   ) async throws {
     guard reply.head.status == .ok else {
       throw SourceError.http(reply.head, address, name: name)

@@ -7,15 +7,15 @@ struct HTTPDevice: CaptureDevice {
   let secrets: [String]
   private let address: HTTPAddress
   private let options: SourceOptions
-  private let decoding: PassableVideo.OpenDecoder?
+  private let decoding: OriginalVideo.OpenDecoder?
 
   private static let redirectionLimit = 5
 
   /// Creates a device that is not connected yet. Throws only `.badRequest`.
   init(
-    _ text: String, _ options: SourceOptions, _ decoding: PassableVideo.OpenDecoder? = nil
+    _ text: String, _ options: SourceOptions, _ decoding: OriginalVideo.OpenDecoder? = nil
   ) throws(SourceError) {
-    do throws(WordError) {
+    do throws(ParameterError) {
       address = try HTTPAddress(text)
     } catch {
       throw SourceError(.badRequest, path: text, reason: error.description)
@@ -68,7 +68,7 @@ struct HTTPDevice: CaptureDevice {
   }
 
   private func follow(_ location: String, from target: HTTPAddress) throws -> HTTPAddress {
-    do throws(WordError) {
+    do throws(ParameterError) {
       return try target.following(location)
     } catch {
       throw SourceError(

@@ -41,7 +41,7 @@ extension SourceError {
     switch error {
     case is HTTPConnectionClosed: "closed the connection"
     case let error as CertificateFailure: "\(error)"
-    case let error as WordError: "\(error)"
+    case let error as ParameterError: "\(error)"
     case let error as IOError: system(error.errnoCode)
     case ChannelError.connectTimeout: "connection timed out"
     case let error as NIOSSLError: words(error)

@@ -13,9 +13,9 @@ struct RTSPSAddress: Sendable {
   /// Path, query and fragment as written.
   private let rest: Substring
 
-  /// - Throws: `WordError` without the password.
-  init(_ text: String) throws(WordError) {
-    guard let slashes = text.firstRange(of: "://") else { throw WordError("has no host") }
+  /// - Throws: `ParameterError` without the password.
+  init(_ text: String) throws(ParameterError) {
+    guard let slashes = text.firstRange(of: "://") else { throw ParameterError("has no host") }
     let all = text[slashes.upperBound...]
     // Searches by scalars, because a combining mark would make a '/' a different character.
     let end = all.unicodeScalars.firstIndex { "/?#".unicodeScalars.contains($0) } ?? all.endIndex
@@ -27,7 +27,7 @@ struct RTSPSAddress: Sendable {
       at.map { authority[authority.index(after: $0)...] } ?? authority)
     self.host = host
     self.port = port ?? 322
-    credentials = try at.map { (at) throws(WordError) in try HTTPAddress.credentials(authority[..<at]) }
+    credentials = try at.map { (at) throws(ParameterError) in try HTTPAddress.credentials(authority[..<at]) }
   }
 
   /// Scheme, host and port of requests, as FFmpeg writes them.

@@ -28,7 +28,7 @@ package final class RTSPTunnel: Sendable {
     -> StreamTunnel
   {
     let address: RTSPSAddress
-    do throws(WordError) { address = try RTSPSAddress(text) } catch {
+    do throws(ParameterError) { address = try RTSPSAddress(text) } catch {
       throw SourceError(.badRequest, path: name, reason: error.description)
     }
     let tunnel = RTSPTunnel()

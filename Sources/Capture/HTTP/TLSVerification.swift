@@ -64,28 +64,29 @@ struct TLSVerification: Sendable {
   }
 
   /// Returns the certificates of a PEM file.
-  fileprivate static func certificates(in path: String) throws(WordError) -> [NIOSSLCertificate] {
+  fileprivate static func certificates(in path: String) throws(ParameterError) -> [NIOSSLCertificate] {
     // A pipe would block, and yields nothing the second time.
     if let status = SystemFiles.status(path), status.st_mode & S_IFMT != S_IFREG {
-      throw WordError("'\(path)' is not a file")
+      throw ParameterError("'\(path)' is not a file")
     }
     guard let certificates = try? NIOSSLCertificate.fromPEMFile(path), !certificates.isEmpty else {
       switch unsafe access(path, R_OK) == 0 ? 0 : errno {
-      case 0: throw WordError("'\(path)' has no certificate (PEM)")
-      case ENOENT: throw WordError("'\(path)': no such file")
-      default: throw WordError("'\(path)' can't be read")
+      case 0: throw ParameterError("'\(path)' has no certificate (PEM)")
+      case ENOENT: throw ParameterError("'\(path)': no such file")
+      default: throw ParameterError("'\(path)' can't be read")
       }
     }
     return certificates
   }
 
   /// Returns the system's authorities. As with OpenSSL and curl, environment variables can replace them.
-  private static func systemRoots() throws(WordError) -> (NIOSSLTrustRoots, [NIOSSLAdditionalTrustRoots]) {
+  private static func systemRoots() throws(ParameterError) -> (NIOSSLTrustRoots, [NIOSSLAdditionalTrustRoots])
+  {
     let file = unsafe String(lent: getenv("SSL_CERT_FILE")).flatMap { $0.isEmpty ? nil : $0 }
     let folder = unsafe String(lent: getenv("SSL_CERT_DIR")).flatMap { $0.isEmpty ? nil : $0 }
     guard let first = folder ?? file else { return (.default, []) }
     for path in [file, folder].compactMap(\.self) where unsafe access(path, R_OK) != 0 {
-      throw WordError("'\(path)', which SSL_CERT_\(path == file ? "FILE" : "DIR") names, can't be read")
+      throw ParameterError("'\(path)', which SSL_CERT_\(path == file ? "FILE" : "DIR") names, can't be read")
     }
     return (.file(first), folder == nil ? [] : file.map { [.file($0)] } ?? [])
   }
@@ -157,8 +158,8 @@ struct CertificateFailure: Error, CustomStringConvertible {
 extension CertificateTrust {
   /// Checks that the file has certificates.
   ///
-  /// - Throws: `WordError`.
-  package func checkFile() throws(WordError) {
+  /// - Throws: `ParameterError`.
+  package func checkFile() throws(ParameterError) {
     if case .file(let path) = self { _ = try TLSVerification.certificates(in: path) }
   }
 }

@@ -24,7 +24,7 @@ enum SourceKinds {
 
   #if FFmpeg
     private static let streams: [SourceKind] = [.networkStream(through: openTunnel), .udpStream]
-    private static let openDecoder: PassableVideo.OpenDecoder? = PassableDecoder.open
+    private static let openDecoder: OriginalVideo.OpenDecoder? = OriginalDecoder.open
     private static let openVideo: SourceOpener.OpenVideo? = VideoFileSource.open
   #else
     private static let noStreams = "this build can't read streams: it was built without FFmpeg"
@@ -32,7 +32,7 @@ enum SourceKinds {
       .missing(["rtsp", "rtsps", "rtmp", "rtmps", "srt"], certified: "rtsps", noStreams),
       .missing(["udp"], origin: .port, noStreams),
     ]
-    private static let openDecoder: PassableVideo.OpenDecoder? = nil
+    private static let openDecoder: OriginalVideo.OpenDecoder? = nil
     private static let openVideo: SourceOpener.OpenVideo? = nil
   #endif
 }
@@ -40,6 +40,6 @@ enum SourceKinds {
 #if !HTTP
   extension CertificateTrust {
     /// Does nothing: without TLS, no source with a certificate opens.
-    package func checkFile() throws(WordError) {}
+    package func checkFile() throws(ParameterError) {}
   }
 #endif

@@ -13,24 +13,24 @@ package struct FileNamePattern: Sendable, Hashable {
 
   /// Parses the pattern of one source's files, whose `{name}` and `{index}` are given; braces in the name are
   /// ordinary characters. Unknown placeholders and unmatched braces are errors.
-  package init(_ text: String, name: String, index: Int) throws(WordError) {
+  package init(_ text: String, name: String, index: Int) throws(ParameterError) {
     var pieces: [Piece] = []
     var rest = text[...]
     while let open = rest.firstIndex(of: "{") {
       guard let close = rest[open...].firstIndex(of: "}") else {
-        throw WordError("'\(text)' has a '{' without a '}'")
+        throw ParameterError("'\(text)' has a '{' without a '}'")
       }
-      guard !rest[..<open].contains("}") else { throw WordError("'\(text)' has a '}' without a '{'") }
+      guard !rest[..<open].contains("}") else { throw ParameterError("'\(text)' has a '}' without a '{'") }
       if open > rest.startIndex { pieces.append(.text(String(rest[..<open]))) }
       let word = rest[rest.index(after: open)..<close]
       guard let piece = Self.piece(word, name, index) else {
-        throw WordError(
+        throw ParameterError(
           "'{\(word)}' in '\(text)' is not one of {name}, {index}, {index:05}, {view}, {frame}, {frame:05}")
       }
       pieces.append(piece)
       rest = rest[rest.index(after: close)...]
     }
-    guard !rest.contains("}") else { throw WordError("'\(text)' has a '}' without a '{'") }
+    guard !rest.contains("}") else { throw ParameterError("'\(text)' has a '}' without a '{'") }
     if !rest.isEmpty { pieces.append(.text(String(rest))) }
     self.pieces = pieces
   }

@@ -36,7 +36,7 @@ package struct FramePiece: Sendable {
 extension ViewPlans {
   /// Returns the pieces of a frame's views.
   ///
-  /// - Throws: `WordError` if one of the views can't be drawn.
+  /// - Throws: `ParameterError` if one of the views can't be drawn.
   func pieces(
     of frame: Frame, number: Int, isLive: Bool, _ requests: [ViewRequest], _ planner: RenderPlanner
   ) throws -> [FramePiece] {

@@ -86,7 +86,7 @@ extension RenderPipeline {
   ///   - deliver: receives the pictures, one call at a time: frame after frame, and the views of a frame in
   ///     order.
   /// - Throws: the first error in the pictures' order, after all earlier pictures are delivered:
-  ///   `SourceError` if the source can't be read or has no frames, `WordError` if a view can't be drawn,
+  ///   `SourceError` if the source can't be read or has no frames, `ParameterError` if a view can't be drawn,
   ///   `RenderError`, `Failure` if a picture can't be encoded, and what `deliver` throws.
   public func render(
     _ source: String, _ schedule: FrameSchedule = FrameSchedule(),
@@ -226,7 +226,7 @@ extension RenderPipeline {
       var pictures: [PipelinePicture] = []
       for piece in still.pieces { pictures += try await self.pictures(of: piece, in: still) }
       return .success(pictures)
-    } catch let error where error is SourceError || error is WordError || error is Failure {
+    } catch let error where error is SourceError || error is ParameterError || error is Failure {
       return .failure(error)
     }
   }

@@ -39,7 +39,7 @@ final class FramePainter {
   private let frame: UploadedFrame
   private let passes: PassPainter
   private let boxes: BoxPainter
-  private let turns: TurnPainter
+  private let turns: RotationPainter
   private let targets: TargetPool
   private var results: [DrawnPlane?]
 
@@ -50,7 +50,7 @@ final class FramePainter {
     (self.frame, self.plan, self.targets) = (frame, plan, targets)
     passes = PassPainter(frame: frame, programs: programs, tables: tables, targets: targets)
     boxes = BoxPainter(frame: frame, programs: programs, targets: targets)
-    turns = TurnPainter(programs: programs, targets: targets)
+    turns = RotationPainter(programs: programs, targets: targets)
     results = Array(repeating: nil, count: plan.resultCount)
   }
 

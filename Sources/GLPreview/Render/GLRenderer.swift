@@ -102,15 +102,15 @@ public actor GLRenderer: Renderer {
   ///   - maximumPixels: the most pixels that a picture may have.
   /// - Returns: the plan, for any number of frames of this format. It has the views' labels, except for those
   ///   that show the time, which only sessions draw.
-  /// - Throws: `WordError` if a crop is not inside the frame, or a picture exceeds the limits.
+  /// - Throws: `ParameterError` if a crop is not inside the frame, or a picture exceeds the limits.
   public nonisolated func plan(
     _ format: Frame.Format, _ views: [ViewConfiguration], as output: Picture.Format,
     maximumPixels: Int = 100_000_000
-  ) throws(WordError) -> RenderPlan {
+  ) throws(ParameterError) -> RenderPlan {
     let planner = RenderPlanner(tuning: tuning, maximumPixels: maximumPixels)
     return try planner.plan(
       format,
-      views.map { view throws(WordError) in
+      views.map { view throws(ParameterError) in
         ViewRequest(
           view, as: output,
           under: try Lettering(at: nil, PangoTextRenderer.shared).layers(of: view, format, planner))

@@ -19,8 +19,8 @@ public struct Clip: Sendable {
   private let configuration: VideoConfiguration
   private let mayGoOn: @Sendable () -> Bool
 
-  /// Creates a clip of `view` (nil: the preview's own view) of the preview's source. The clip also ends when
-  /// `mayGoOn` returns false. It is called before each picture, and once a second while none arrives.
+  /// Creates a clip of `view` (nil: the preview's own). It also ends when `mayGoOn`, called before each picture
+  /// and once a second while none arrives, returns false.
   ///
   /// - Throws: `SessionError` if the preview is a scene.
   package init(
@@ -54,10 +54,10 @@ public struct Clip: Sendable {
   /// Returns the whole clip as an MP4 file. If it holds the camera's own H.264, an edit list makes players
   /// start with the first picture of the range.
   ///
-  /// - Throws: `NotKept` if no picture of the range is buffered; `VideoError`, the errors of drawing.
+  /// - Throws: `NotBuffered` if no picture of the range is buffered; `VideoError`, the errors of drawing.
   public func mp4() async throws -> [UInt8] {
     var samples = samples.makeAsyncIterator()
-    guard let first = try await samples.next() else { throw notKept }
+    guard let first = try await samples.next() else { throw notBuffered }
     return try await Array(Self.file(first, samples).joined())
   }
 
@@ -92,7 +92,8 @@ public struct Clip: Sendable {
   /// - Parameters:
   ///   - framesPerSecond: the most pictures per second.
   ///   - quality: 1...100, libwebp's scale; clamped.
-  /// - Throws: `NotKept` if no picture of the range is buffered; `WebPError`, `MemoryBudget.Exceeded`, the
+  /// - Returns: the file.
+  /// - Throws: `NotBuffered` if no picture of the range is buffered; `WebPError`, `MemoryBudget.Exceeded`, the
   ///   errors of drawing.
   public func webP(framesPerSecond: Double = 5, quality: Int = 75) async throws -> [UInt8] {
     try await webP(
@@ -100,9 +101,8 @@ public struct Clip: Sendable {
   }
 
   /// Does what `webP(framesPerSecond:quality:)` does. Before each picture is encoded, `lease` grows to the
-  /// encoder's working memory plus three times the file so far, which is copied when it outgrows its memory.
-  /// In the end it is the size of the file's memory. `whenCaughtUp` is called before the clip waits for
-  /// pictures that are still to come.
+  /// encoder's working memory plus three times the file so far; in the end it is the file's memory.
+  /// `whenCaughtUp` is called before the clip waits for pictures that are still to come.
   package func webP(
     framesPerSecond: Double, quality: Int, holding lease: MemoryLease?, whenCaughtUp: () -> Void = {}
   ) async throws -> [UInt8] {
@@ -134,16 +134,14 @@ public struct Clip: Sendable {
       try animation?.append(file, after: rendered.timestamp - (last ?? rendered.timestamp))
       last = rendered.timestamp
     }
-    guard var animation else { throw notKept }
+    guard var animation else { throw notBuffered }
     let file = animation.finish(lastDuration: interval)
     try lease?.resize(to: file.capacity)
     return file
   }
 
   /// The error of a clip without pictures.
-  package var notKept: NotKept { feed.notKept(times.upperBound) }
-
-  // MARK: For the iterators
+  package var notBuffered: NotBuffered { feed.notBuffered(times.upperBound) }
 
   /// Whether the view still is as it was when the clip was created.
   var isShown: Bool {
@@ -204,7 +202,8 @@ struct ClipCursor: Sendable {
       try await clip.feed.kept(entry.sequence, isCropped: clip.view.isCropped)
     }
     guard let event else { return nil }
-    let drawn = try await SourceMoment(event, of: clip.feed, .placeholder).draw([clip.view], as: format).first
+    let drawn = try await CapturedFrame(event, of: clip.feed, .placeholder).draw([clip.view], as: format)
+      .first
     return clip.isShown && clip.shows(entry.timestamp) ? drawn : nil
   }
 }

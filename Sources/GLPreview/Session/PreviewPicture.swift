@@ -30,7 +30,7 @@ package enum PreviewPicture: Sendable {
 
   /// The position in the camera's H.264, of which the reader gets all pictures since its last one; nil for a
   /// single picture.
-  var video: PassableVideo.Place? {
+  var video: OriginalVideo.Place? {
     if case .original(let picture, _) = self, case .h264(let place) = picture.content { place } else { nil }
   }
 

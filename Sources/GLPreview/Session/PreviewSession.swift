@@ -108,7 +108,7 @@ public final class PreviewSession: Sendable {
   /// that moment.
   ///
   /// - Throws: `SessionError` if there is nothing to take; `SourceError` if the source delivers nothing in
-  ///   time, or delivers nothing and no placeholder is wanted; `WordError`, `DeviceError`, `RenderError`.
+  ///   time, or delivers nothing and no placeholder is wanted; `ParameterError`, `DeviceError`, `RenderError`.
   public func snapshot(_ request: SnapshotRequest = SnapshotRequest()) async throws -> Snapshot {
     try await core.snapshot(request)
   }
@@ -118,7 +118,7 @@ public final class PreviewSession: Sendable {
   /// `SnapshotRequest.Mode.at` selects. Each frame comes once, and times for which nothing is buffered are
   /// left out, so there may be fewer than `count` snapshots. `request.mode` is ignored.
   ///
-  /// - Throws: `NotKept` if nothing of that time is buffered; the errors of `snapshot`.
+  /// - Throws: `NotBuffered` if nothing of that time is buffered; the errors of `snapshot`.
   public func snapshots(
     before duration: Duration, count: Int, _ request: SnapshotRequest = SnapshotRequest()
   ) async throws -> [Snapshot] {

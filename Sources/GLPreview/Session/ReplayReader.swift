@@ -2,19 +2,20 @@
 internal import Synchronization
 
 /// The replay buffer has no picture of the requested time.
-public struct NotKept: Error, Sendable, Hashable, CustomStringConvertible {
+public struct NotBuffered: Error, Sendable, Hashable, CustomStringConvertible {
   /// The source's name.
   public let source: String
   /// The requested time; earlier if damaged pictures were skipped.
   public let time: WallTime
   /// The capture times of the earliest and the latest buffered picture; nil if there is none.
-  public let kept: ClosedRange<WallTime>?
+  public let buffered: ClosedRange<WallTime>?
 
   /// The reason, in one line.
   public var description: String {
-    guard let kept else { return "no picture of '\(source)' is buffered" }
+    guard let buffered else { return "no picture of '\(source)' is buffered" }
     return
-      "no picture of '\(source)' from \(time) or before is buffered (buffered: \(kept.lowerBound) to \(kept.upperBound))"
+      "no picture of '\(source)' from \(time) or before is buffered (buffered: "
+      + "\(buffered.lowerBound) to \(buffered.upperBound))"
   }
 }
 
@@ -64,7 +65,7 @@ final class ReplayReader: Sendable {
   /// Returns the newest picture captured at or before `time` that can be shown. Masks are in pixels of
   /// `reference`. With `passes`, it is the camera's own JPEG where that shows the same as a frame.
   ///
-  /// - Throws: `NotKept`; `SourceError` if masks can't be placed on it; `MemoryBudget.Exceeded`;
+  /// - Throws: `NotBuffered`; `SourceError` if masks can't be placed on it; `MemoryBudget.Exceeded`;
   ///   `CancellationError`.
   func event(at time: CaptureInstant, reference: Size?, passes: Bool) async throws -> FeedEvent {
     var time = time
@@ -77,7 +78,7 @@ final class ReplayReader: Sendable {
       if let event = try await event(of: path, reference: reference) { return event }
       time = last.timestamp - .nanoseconds(1)
     }
-    throw NotKept(source: source.name, time: WallTime(capturedAt: time), kept: span)
+    throw NotBuffered(source: source.name, time: WallTime(capturedAt: time), buffered: span)
   }
 
   /// Returns the frame of a path's last picture; nil if that is damaged.
@@ -90,7 +91,7 @@ final class ReplayReader: Sendable {
       return FeedEvent(frame.with(sequence: last.sequence, timestamp: last.timestamp))
     } catch  where error.isOutOfMemory {
       throw MemoryBudget.Exceeded()
-    } catch let error as WordError {
+    } catch let error as ParameterError {
       throw SourceError(.unavailable, path: source.name, reason: error.description)
     } catch {
       try Task.checkCancellation()
@@ -154,7 +155,7 @@ final class ForwardDecoding: Sendable {
   private let position = Mutex<Position?>(nil)
 
   private struct Position: Sendable {
-    let decoder: any KeptDecoder
+    let decoder: any BufferedDecoder
     /// The last decoded picture, which may be requested again.
     let sequence: Int
     let frame: Frame
@@ -185,7 +186,7 @@ extension SourceFeed {
   /// Returns the newest buffered picture captured at or before `time`. The source need not be open. With
   /// `isCropped`, crops can be drawn from it.
   func kept(at time: CaptureInstant, isCropped: Bool, passes: Bool) async throws -> FeedEvent {
-    guard let replay else { throw notKept(time) }
+    guard let replay else { throw notBuffered(time) }
     try await learnReference(isCropped: isCropped)
     return try await replay.event(at: time, reference: drawing.reference, passes: passes)
   }

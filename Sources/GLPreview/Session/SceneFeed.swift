@@ -220,9 +220,9 @@ actor SceneFeed: PictureProducer {
         return isMisfit ? newest : old
       }
     }
-    let rescaled = try composed.mapViews { view, input throws(WordError) in
+    let rescaled = try composed.mapViews { view, input throws(ParameterError) in
       guard case .source(let name, _) = composed.inputs[input], let frame = frames[input] else { return view }
-      guard let feed = feed(name) else { throw WordError("crop", "source '\(name)' was removed") }
+      guard let feed = feed(name) else { throw ParameterError("crop", "source '\(name)' was removed") }
       return try feed.drawing.plans.rescaled(view, for: frame.format)
     }
     return try await drawing.draw(rescaled, frames, as: format, named: name)

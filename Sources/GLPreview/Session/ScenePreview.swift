@@ -47,7 +47,7 @@ public struct ScenePreview: Sendable, Hashable {
   /// and delays no other reader.
   ///
   /// The loop ends when the preview is removed or the session is closed. It throws if the scene can't be
-  /// drawn (`WordError`, `SessionError`), and without a GPU. A source that fails does not end it: its tile
+  /// drawn (`ParameterError`, `SessionError`), and without a GPU. A source that fails does not end it: its tile
   /// shows a fallback.
   public var pictures: PreviewPictures { preview.pictures }
 

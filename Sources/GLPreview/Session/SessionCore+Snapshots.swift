@@ -75,7 +75,7 @@ extension SessionCore {
 extension Preview {
   /// Draws the scene as it is now. `limit` includes the time that its sources take to show something.
   ///
-  /// - Throws: `SessionError` if it is not a scene, or was removed; `SourceError` after `limit`; `WordError`,
+  /// - Throws: `SessionError` if it is not a scene, or was removed; `SourceError` after `limit`; `ParameterError`,
   ///   `DeviceError`, `RenderError`.
   package func drawScene(
     as format: Picture.Format = .ycbcr(.yuv420), within limit: Duration
@@ -102,15 +102,15 @@ extension [SnapshotRequest.Mode] {
   /// Calls `take` for each of these buffered frames, and returns each frame's snapshot once. Times for which
   /// nothing is buffered are left out.
   ///
-  /// - Throws: the errors of `take`; `NotKept` if nothing is buffered for any of them.
+  /// - Throws: the errors of `take`; `NotBuffered` if nothing is buffered for any of them.
   package func eachKept(_ take: (SnapshotRequest.Mode) async throws -> Snapshot) async throws -> [Snapshot] {
     try await ForwardDecoding.$current.withValue(ForwardDecoding()) {
-      var (snapshots, missing): ([Snapshot], NotKept?) = ([], nil)
+      var (snapshots, missing): ([Snapshot], NotBuffered?) = ([], nil)
       for mode in self {
         do {
           let snapshot = try await take(mode)
           if snapshot.sequence != snapshots.last?.sequence { snapshots.append(snapshot) }
-        } catch let error as NotKept {
+        } catch let error as NotBuffered {
           missing = error
         }
       }

@@ -59,7 +59,7 @@ final class SessionCore: Sendable {
   var previews: [Preview] { state.withLock { $0.previews } }
 
   func add(_ name: String, _ configuration: PreviewConfiguration) throws(SessionError) -> Preview {
-    do throws(WordError) { try ViewConfiguration.check(name: name) } catch {
+    do throws(ParameterError) { try ViewConfiguration.check(name: name) } catch {
       throw SessionError("\(error)")
     }
     let producer: any PictureProducer

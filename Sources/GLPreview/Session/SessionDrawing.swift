@@ -147,7 +147,7 @@ final class SessionDrawing: Sendable {
 
   /// Draws a scene from the frames of its inputs.
   ///
-  /// - Throws: `WordError`, `DeviceError`, `RenderError`.
+  /// - Throws: `ParameterError`, `DeviceError`, `RenderError`.
   func draw(
     _ scene: ComposedScene, _ frames: [Frame?], as output: Picture.Format, named name: String
   ) async throws -> Picture {

@@ -52,7 +52,7 @@ extension SourceFeed {
       let sharpness = await Task(executorPreference: DecodingQueue.shared) { picture.sharpness }.value
       if sharpness > best?.sharpness ?? -1 { best = (sharpness, time) }
     }
-    guard let best else { throw notKept(end) }
+    guard let best else { throw notBuffered(end) }
     return best.time
   }
 
@@ -61,12 +61,12 @@ extension SourceFeed {
     do {
       let frame = try await kept(at: time, isCropped: false, passes: false).frame
       return frame?.timestamp == time ? frame : nil
-    } catch is NotKept {
+    } catch is NotBuffered {
       return nil
     }
   }
 
-  nonisolated func notKept(_ time: CaptureInstant) -> NotKept {
-    NotKept(source: source.name, time: WallTime(capturedAt: time), kept: replay?.span)
+  nonisolated func notBuffered(_ time: CaptureInstant) -> NotBuffered {
+    NotBuffered(source: source.name, time: WallTime(capturedAt: time), buffered: replay?.span)
   }
 }

@@ -14,10 +14,10 @@ public struct SnapshotRequest: Sendable, Hashable {
     /// size delivers the next frame.
     case still(settling: Int)
     /// The newest buffered frame that was captured at this time or before (`SessionSource.replay`), whatever
-    /// the source shows now. `NotKept` is thrown if it is no longer buffered, or never was.
+    /// the source shows now. `NotBuffered` is thrown if it is no longer buffered, or never was.
     case at(CaptureInstant)
     /// The sharpest of the buffered frames of this time range: the one whose luma has the largest variance of
-    /// the Laplacian, drawn at most 320 pixels wide. At most 24 are compared, evenly distributed. `NotKept`
+    /// the Laplacian, drawn at most 320 pixels wide. At most 24 are compared, evenly distributed. `NotBuffered`
     /// is thrown if there is none.
     case sharpest(ClosedRange<CaptureInstant>)
 
@@ -62,7 +62,7 @@ public struct SnapshotRequest: Sendable, Hashable {
   /// Whether views with crops that are not previews will be drawn from it; a camera then gives a frame of its
   /// reference size. Default: false. Previews with crops need no such setting.
   package var isCropped = false
-  /// Whether a camera's own JPEG will do. Nothing is drawn then, and nothing can be (`SourceMoment.passed`).
+  /// Whether a camera's own JPEG will do. Nothing is drawn then, and nothing can be (`CapturedFrame.passed`).
   /// Default: false.
   package var passes = false
   /// Whether the snapshot waits until `timeout` for a source that is being opened; otherwise it shows the

@@ -41,7 +41,7 @@ public final class SnapshotTrigger: Sendable {
   /// Takes snapshots of earlier frames, as `PreviewSession.snapshots(before:count:_:)` does, for the handler
   /// and for `snapshots`; returns at once. "Now" is the time of the call. They count as one capture.
   ///
-  /// Errors go to the handler, as those of `capture(_:)`; `NotKept` if nothing of that time is buffered.
+  /// Errors go to the handler, as those of `capture(_:)`; `NotBuffered` if nothing of that time is buffered.
   public func capture(before duration: Duration, count: Int, _ request: SnapshotRequest? = nil) {
     let times = [CaptureInstant](before: CaptureClock.now, max(duration, .zero), count: count)
     start {

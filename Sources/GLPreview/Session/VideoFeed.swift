@@ -22,7 +22,7 @@ final class VideoFeed: Sendable {
     /// A picture that was read, but not encoded yet.
     var picture: PreviewPicture?
     /// The last picture that was passed through; nil if the last one was encoded.
-    var passed: PassableVideo.Place?
+    var passed: OriginalVideo.Place?
     /// The format of the last sample.
     var format: H264Format?
     /// The time of the last sample.
@@ -67,7 +67,7 @@ final class VideoFeed: Sendable {
 
   /// The buffered originals that a new watcher begins with. Nil if they were captured before the last change
   /// of the view, or through a connection that has ended.
-  func past(_ state: State) -> PassableVideo.Place? {
+  func past(_ state: State) -> OriginalVideo.Place? {
     state.passed.flatMap { !$0.video.isOver && preview.passesVideo(since: $0.keyTime) ? $0 : nil }
   }
 
@@ -86,7 +86,7 @@ final class VideoFeed: Sendable {
   /// Gives samples to all watchers; to batched ones only samples of the camera (`isOfCamera`). `place` is
   /// that of the last sample if they are passed through.
   private func deliver(
-    _ samples: [VideoSample], passing place: PassableVideo.Place? = nil, isOfCamera: Bool = true,
+    _ samples: [VideoSample], passing place: OriginalVideo.Place? = nil, isOfCamera: Bool = true,
     at now: CaptureInstant
   ) {
     guard let last = samples.last else { return }
@@ -200,7 +200,7 @@ final class VideoFeed: Sendable {
     case (.flush, _): if let newest = state.withLock({ $0.passed?.video.newest }) { pass(newest) }
     case (.discard(let batched), _): state.update { $0.loseUnread { batched || !$0.isPatient } }
     case (.loseSource, _):
-      state.update { state in for id in state.watchers.keys { state.watchers[id]?.leaveAway() } }
+      state.update { state in for id in state.watchers.keys { state.watchers[id]?.sourceLost() } }
     case (.rest, _): await encoder.rest()
     case (.passOn, _):
       if let place = picture.video { pass(place) }
@@ -220,7 +220,7 @@ final class VideoFeed: Sendable {
   }
 
   /// Passes through the pictures that the source has sent after the last original, or from a keyframe on.
-  private func pass(_ place: PassableVideo.Place) {
+  private func pass(_ place: OriginalVideo.Place) {
     let (last, isPatient) = state.withLock { ($0.passed, $0.isPatient) }
     let known = last?.video === place.video ? last?.index : nil
     var pictures = place.video.pictures(after: known, through: place.index)

@@ -78,7 +78,7 @@ struct VideoWatcher {
   }
 
   /// Records that the camera shows nothing: later samples begin with a keyframe.
-  mutating func leaveAway() {
+  mutating func sourceLost() {
     guard isPatient, !needsKey || !unread.isEmpty else { return }
     (needsKey, isPromised, isAway) = (true, true, true)
   }

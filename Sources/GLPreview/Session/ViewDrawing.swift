@@ -72,7 +72,7 @@ struct ViewDrawing: Sendable {
         results[wanted.request] = .success(kept(wanted, picture, frame))
       }
       return results
-    } catch is WordError where wanted.count > 1 {
+    } catch is ParameterError where wanted.count > 1 {
       // A view that can't be drawn does not affect the others.
       var results: Results = [:]
       for one in wanted { results.merge(await draw([one], frame)) { $1 } }
@@ -120,7 +120,7 @@ struct ViewDrawing: Sendable {
   ) async throws -> Picture {
     var (view, frame) = (view, frame)
     if let last = frame {
-      do throws(WordError) { view = try plans.rescaled(view, for: last.format) } catch { frame = nil }
+      do throws(ParameterError) { view = try plans.rescaled(view, for: last.format) } catch { frame = nil }
     }
     let seen = frame?.format.uprightSize ?? reference ?? ViewDrawing.usualSize
     let size = try RenderPlanner(maximumPixels: drawing.maximumPixels).size(of: view, in: seen)

@@ -51,10 +51,10 @@ package final class ViewPlans: Sendable {
   }
 
   /// Returns why crops can't be located in frames of a format; nil if they can.
-  func misfit(_ format: Frame.Format) -> Misfit? { misfit(format.uprightSize) }
+  func misfit(_ format: Frame.Format) -> CropMismatch? { misfit(format.uprightSize) }
 
   /// Returns why crops can't be located in frames of an upright size; nil if they can.
-  func misfit(_ size: Size) -> Misfit? {
+  func misfit(_ size: Size) -> CropMismatch? {
     let (reference, pinned) = state.withLock { ($0.reference, $0.pinned) }
     guard let reference else { return .unknown }
     if size == reference { return nil }
@@ -64,7 +64,7 @@ package final class ViewPlans: Sendable {
 
   /// Returns why a view's crop can't be located in frames of a format; nil without a crop, because the view
   /// then shows the whole frame.
-  func misfit(_ view: ViewConfiguration, _ format: Frame.Format) -> Misfit? {
+  func misfit(_ view: ViewConfiguration, _ format: Frame.Format) -> CropMismatch? {
     view.isCropped ? misfit(format) : nil
   }
 
@@ -72,7 +72,7 @@ package final class ViewPlans: Sendable {
   package func plan(
     _ format: Frame.Format, at time: CaptureInstant, _ requests: [ViewRequest], _ planner: RenderPlanner,
     text: (any TextRenderer)?
-  ) throws(WordError) -> RenderPlan {
+  ) throws(ParameterError) -> RenderPlan {
     var rescaled: [ViewRequest] = []
     for request in requests {
       let view = try self.rescaled(request.view, for: format)
@@ -88,15 +88,17 @@ package final class ViewPlans: Sendable {
 
   /// Returns the view with its crop in pixels of frames of `format`.
   ///
-  /// - Throws: `WordError` of key `crop` if the crop is outside the reference size, or can't be located in
+  /// - Throws: `ParameterError` of key `crop` if the crop is outside the reference size, or can't be located in
   ///   such frames.
-  func rescaled(_ view: ViewConfiguration, for format: Frame.Format) throws(WordError) -> ViewConfiguration {
+  func rescaled(_ view: ViewConfiguration, for format: Frame.Format) throws(ParameterError)
+    -> ViewConfiguration
+  {
     guard view.isCropped else { return view }
     guard let reference = knownReference else {
-      throw WordError("crop", "the source \(Misfit.unknown.reason)")
+      throw ParameterError("crop", "the source \(CropMismatch.unknown.reason)")
     }
     _ = try view.visiblePart(of: reference)
-    if let misfit = misfit(format) { throw WordError("crop", "the source \(misfit.reason)") }
+    if let misfit = misfit(format) { throw ParameterError("crop", "the source \(misfit.reason)") }
     return view.rescaled(from: reference, to: format.uprightSize)
   }
 
@@ -117,7 +119,7 @@ package final class ViewPlans: Sendable {
 }
 
 /// Why crops can't be drawn from a frame: the part that they refer to is unknown.
-enum Misfit: Sendable, Hashable {
+enum CropMismatch: Sendable, Hashable {
   /// The size that they refer to is not known yet.
   case unknown
   /// The camera has another size than its reference size, for readers without a crop, and is being switched.

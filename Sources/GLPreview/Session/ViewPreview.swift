@@ -98,7 +98,7 @@ public struct ViewPreview: Sendable, Hashable {
   /// and delays no other reader.
   ///
   /// The loop ends when the preview is removed, the session is closed, or the source is at its end. It throws
-  /// if the configuration can't be drawn (`WordError`, `SessionError`), if the source can't be opened or is
+  /// if the configuration can't be drawn (`ParameterError`, `SessionError`), if the source can't be opened or is
   /// no longer reconnected (`SourceError`), and without a GPU. A frame that can't be read does not end it: a
   /// fallback shows why.
   public var pictures: PreviewPictures { preview.pictures }

@@ -60,7 +60,7 @@ package final class HLSFeature: ServiceFeature, Service {
   ) async throws -> HLSStream? {
     let (camera, view) = (try context.parameters.require("camera"), try context.parameters.require("view"))
     let target = try videos.registry.view(view, of: camera)
-    var words = try QueryWords(request)
+    var words = try QueryParameters(request)
     let (wanted, video) = try videos.take(from: &words, over: target)
     try words.finish(known: VideoRoutes.query)
     let isServed = wanted.view == target.served.view

@@ -100,7 +100,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
   // MARK: States
 
   /// Publishes which cameras are served here, and their states.
-  private func tellStates() {
+  private func publishStates() {
     let cameras = registry.cameras.map { ($0.configuration.name, topics.state(watch.report(of: $0))) }
     let names = Set(cameras.map(\.0))
     let watched = registry.cameras.map(\.configuration).filter { $0.motion != nil }.map(\.name)
@@ -148,7 +148,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
   private func look() async {
     var number = 0
     while !Task.isCancelled {
-      if number % Self.looksPerState == 0 { tellStates() }
+      if number % Self.looksPerState == 0 { publishStates() }
       number += 1
       if client.isConnected { await takePictures() }
       let next = CaptureClock.now + Self.lookInterval
@@ -183,7 +183,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
   private func tellEvents() async {
     for await event in log.own() {
       if event.type == "motion" { tellMotion(event) }
-      if event.type != "snapshot" { tellStates() }
+      if event.type != "snapshot" { publishStates() }
       let message = MQTTMessage(topic: topics.event(event.type), payload: event.data)
       let dropped = client.update { $0.add(message) }
       if dropped > 0 { metrics.count(.mqtt(.dropped), by: dropped) }

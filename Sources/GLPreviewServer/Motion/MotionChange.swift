@@ -53,7 +53,7 @@ struct MotionChange {
       do { try Self.apply(key, member, to: &changed, configured) } catch let problem as Problem {
         throw problem
       } catch {
-        throw .badParameter(key, (error as? WordError)?.reason ?? "\(error)")
+        throw .badParameter(key, (error as? ParameterError)?.reason ?? "\(error)")
       }
     }
     return changed
@@ -85,14 +85,15 @@ struct MotionChange {
   private static func zones(_ member: Member) throws -> [MotionZone]? {
     switch member {
     case .scalar(.null): return nil
-    case .scalar: throw WordError("zones", "zones must be a list of strings such as NAME=X,Y,WIDTH,HEIGHT")
+    case .scalar:
+      throw ParameterError("zones", "zones must be a list of strings such as NAME=X,Y,WIDTH,HEIGHT")
     case .list(let texts):
       let zones = try texts.map { try MotionZone(parsing: $0) }
       guard zones.count <= MotionSettings.mostZones else {
-        throw WordError("zones", "at most \(MotionSettings.mostZones) zones")
+        throw ParameterError("zones", "at most \(MotionSettings.mostZones) zones")
       }
       guard Set(zones.map(\.name)).count == zones.count else {
-        throw WordError("zones", "two zones have the same name")
+        throw ParameterError("zones", "two zones have the same name")
       }
       return zones
     }

@@ -149,7 +149,7 @@ final class MotionPictures: Sendable {
   }
 
   /// The best frame of the event if the replay buffer has it, else the current frame.
-  private func moment(_ event: MotionEvent, _ view: ServedPreview) async throws -> SourceMoment {
+  private func moment(_ event: MotionEvent, _ view: ServedPreview) async throws -> CapturedFrame {
     var request = SnapshotRequest(
       .newest(maxAge: Self.latest), fallback: .placeholder, timeout: registry.patience.snapshot)
     request.isCropped = view.served.view.isCropped
@@ -159,7 +159,7 @@ final class MotionPictures: Sendable {
     var kept = request
     // A report from outside arrives late.
     kept.mode = .at(event.best == nil ? event.bestAt - view.triggerDelay : event.bestAt)
-    do { return try await view.preview.moment(kept) } catch is NotKept {
+    do { return try await view.preview.moment(kept) } catch is NotBuffered {
       return try await view.preview.moment(request)
     }
   }

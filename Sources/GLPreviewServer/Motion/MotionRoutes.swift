@@ -131,7 +131,7 @@ struct MotionRoutes: Sendable {
 
   private func picture(_ request: Request, _ context: ServiceContext) async throws -> Response {
     let camera = try camera(context)
-    var words = try QueryWords(request)
+    var words = try QueryParameters(request)
     let isFramed = try words.take(Self.box) ?? false
     try words.finish(known: .of(Self.box))
     let file = try context.parameters.require("file")

@@ -58,7 +58,7 @@ extension ConfigurationWord<RTSPConfiguration.Listen> {
       if text == "off" { return .off }
       if let port = UInt16(text) { return .at(host: "127.0.0.1", port: Int(port)) }
       guard case .host(let host, let port) = try ListenAddress.parse(text) else {
-        throw WordError("'\(text)': RTSP can't use a Unix socket: use HOST:PORT or off")
+        throw ParameterError("'\(text)': RTSP can't use a Unix socket: use HOST:PORT or off")
       }
       return .at(host: host, port: port)
     }

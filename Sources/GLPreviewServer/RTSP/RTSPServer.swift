@@ -104,7 +104,7 @@ package final class RTSPServer: ServiceFeature, Service, CustomStringConvertible
     let sender = RequestClient(address: address)
     let permit = RequestClient.$current.withValue(sender) { try? gate.enter() }
     guard let permit else { return }
-    channel.keepLittleUnsent(16 << 10)
+    channel.limitUnsentBytes(16 << 10)
     let id = ObjectIdentifier(channel)
     let isOver = state.update { state in
       state.channels[id] = channel

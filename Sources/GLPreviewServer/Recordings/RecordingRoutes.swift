@@ -168,7 +168,7 @@ struct RecordingRoutes: Sendable {
 
   /// Lists the newest recordings of all nodes, or only this node's if a peer asks.
   private func list(_ request: Request, _ context: ServiceContext) async throws -> Response {
-    var words = try QueryWords(request)
+    var words = try QueryParameters(request)
     let camera = try words.take(Self.cameras)
     let from = try words.take(Self.from).map { WallTime(sinceEpoch: .seconds($0)) }
     let to = try words.take(Self.to).map { WallTime(sinceEpoch: .seconds($0)) }

@@ -81,7 +81,7 @@ struct ServiceParts: Sendable {
     let http = HTTPServerBuilder { responder in
       ServiceConnection(responder: responder, idleTimeout: limits.idleConnection) {
         [
-          ConnectionHandler(connections), DepartureHandler(lingers: halfClosed), BodyDeadlineHandler(),
+          ConnectionHandler(connections), DisconnectHandler(lingers: halfClosed), BodyDeadlineHandler(),
           WriteTimeoutHandler(
             cutOffAfter: limits.stalledClient, atShutdownAfter: closing, counting: metrics),
           StreamConnection(cutOffAfter: limits.stalledClient, counting: metrics),

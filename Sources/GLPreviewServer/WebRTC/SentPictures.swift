@@ -55,7 +55,7 @@ struct SentPictures {
 
   mutating func add(_ picture: RTPPicture, at now: CaptureInstant) -> Reception {
     let isLate = !waiting.isEmpty && now - movedAt > Self.mostWaiting
-    if isLate { beginAnew() }
+    if isLate { restart() }
     guard picture.isKey || !awaitsKey else { return isLate ? .tooLate : .skipped }
     awaitsKey = false
     let interval = lastAdded.map { picture.timestamp - $0 } ?? Self.usualInterval
@@ -68,12 +68,12 @@ struct SentPictures {
   }
 
   /// Drops what waits. The next picture must be a keyframe.
-  mutating func beginAnew() { (waiting, written, waitingPackets, time, awaitsKey) = ([], 0, 0, nil, true) }
+  mutating func restart() { (waiting, written, waitingPackets, time, awaitsKey) = ([], 0, 0, nil, true) }
 
   /// Does that, and adds `past`, a keyframe and the pictures that depend on it, at once. Their timestamps are
   /// a millisecond apart, so that the client shows the newest one, and does not stay behind.
-  mutating func beginAnew(with past: [RTPPicture], at now: CaptureInstant) {
-    beginAnew()
+  mutating func restart(with past: [RTPPicture], at now: CaptureInstant) {
+    restart()
     guard let newest = past.last else { return }
     let time = newest.timestamp - .milliseconds(past.count)
     lastSent = max(lastSent ?? time, time)

@@ -109,7 +109,7 @@ final class WHEPFeed {
     sessions.append(session)
     session.feed = self
     forgetOldPast()
-    session.beginAnew(with: past, at: now)
+    session.restart(with: past, at: now)
     stand()
     if past.isEmpty { reading.value.stream?.askForKey() }
   }
@@ -168,7 +168,7 @@ final class WHEPFeed {
     } else if past.isEmpty {
       stream.askForKey()
     } else {
-      session.beginAnew(with: past, at: now)
+      session.restart(with: past, at: now)
     }
   }
 }

@@ -32,7 +32,7 @@ final class WHEPSession {
   private let createdAt: CaptureInstant
   private var checkedAt: CaptureInstant
   private var reportedAt: CaptureInstant?
-  private var keys = KeyNeeds()
+  private var keys = KeyframeRequests()
   private var paths: WHEPPaths
   private var dtls: DTLSEndpoint?
   private(set) var srtp: SRTPContext?
@@ -182,12 +182,12 @@ final class WHEPSession {
 
   /// Starts again with `past`, a keyframe and the pictures that depend on it; without it, with the next
   /// keyframe.
-  func beginAnew(with past: [RTPPicture], at now: CaptureInstant) {
+  func restart(with past: [RTPPicture], at now: CaptureInstant) {
     guard isConnected else {
       for picture in past { prepare(picture) }
       return
     }
-    pictures.beginAnew(with: past, at: now)
+    pictures.restart(with: past, at: now)
   }
 
   /// Whether there are packets to be written.

@@ -35,7 +35,7 @@ extension ConfigurationWord<WebRTCConfiguration.Listen> {
     Self("`HOST:PORT`, `[ADDRESS]:PORT`, `off`") { text in
       if text == "off" { return .off }
       guard case .host(let host, let port) = try ListenAddress.parse(text) else {
-        throw WordError("'\(text)': WebRTC can't use a Unix socket: use HOST:PORT or off")
+        throw ParameterError("'\(text)': WebRTC can't use a Unix socket: use HOST:PORT or off")
       }
       return .at(host: host, port: port)
     }
@@ -48,7 +48,9 @@ extension ConfigurationWord<WebRTCConfiguration.Candidate> {
       if isAddress(text) { return .init(address: text) }
       guard case .host(let host, let port) = try ListenAddress.parse(text), isAddress(host),
         port > 0
-      else { throw WordError("'\(text)' is not a numeric address, such as 203.0.113.7 or 203.0.113.7:8189") }
+      else {
+        throw ParameterError("'\(text)' is not a numeric address, such as 203.0.113.7 or 203.0.113.7:8189")
+      }
       return .init(address: host, port: port)
     }
   }
@@ -66,12 +68,12 @@ extension ConfigurationWord<WebRTCConfiguration.ICEServer> {
       let scheme = text.prefix { $0 != ":" }
       guard ["stun", "stuns", "turn", "turns"].contains(scheme), text.count > scheme.count + 1,
         text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !#""<>\"#.utf8.contains($0) })
-      else { throw WordError(form) }
+      else { throw ParameterError(form) }
       let rest = text.dropFirst(scheme.count + 1)
       guard let at = rest.lastIndex(of: "@") else { return .init(url: text) }
       let (credentials, host) = (rest[..<at], rest[rest.index(after: at)...])
       guard scheme.hasPrefix("turn"), !host.isEmpty, let colon = credentials.firstIndex(of: ":") else {
-        throw WordError(form)
+        throw ParameterError(form)
       }
       return .init(
         url: "\(scheme):\(host)", user: String(credentials[..<colon]),

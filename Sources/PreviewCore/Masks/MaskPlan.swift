@@ -39,14 +39,14 @@ package struct MaskPlan: Sendable, Hashable {
   ///   - masks: the parts to hide, in order: where two overlap, the later works on the result of the earlier.
   ///   - reference: the upright source size that the masks are given in.
   ///   - format: the format of the frames.
-  /// - Throws: `WordError` with key `mask` if a mask lies outside the reference, or if the frame's aspect
+  /// - Throws: `ParameterError` with key `mask` if a mask lies outside the reference, or if the frame's aspect
   ///   ratio differs from it by more than 2 %, because positions are then unknown. For smaller differences
   ///   the masks grow by the difference.
-  package init(_ masks: [PrivacyMask], reference: Size, format: Frame.Format) throws(WordError) {
+  package init(_ masks: [PrivacyMask], reference: Size, format: Frame.Format) throws(ParameterError) {
     try masks.check(in: reference)
     let seen = format.uprightSize
     guard masks.isEmpty || seen.hasShape(of: reference) else {
-      throw WordError(
+      throw ParameterError(
         "mask", "the source is now \(seen), but its masks are for \(reference): their positions are unknown")
     }
     self.format = format

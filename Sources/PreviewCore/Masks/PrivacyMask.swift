@@ -49,16 +49,16 @@ extension [PrivacyMask] {
   /// Checks that each mask hides something of a source.
   ///
   /// - Parameter size: the upright source's size; both sides positive.
-  /// - Throws: `WordError` with key `mask`, naming the first mask that lies wholly outside or has fewer than
+  /// - Throws: `ParameterError` with key `mask`, naming the first mask that lies wholly outside or has fewer than
   ///   three points.
-  package func check(in size: Size) throws(WordError) {
+  package func check(in size: Size) throws(ParameterError) {
     let format = Frame.Format(.grey, size, color: .jfif)
     for mask in self {
       if case .polygon(let points) = mask.shape, points.count < 3 {
-        throw WordError("mask", "'\(mask)': a polygon has three points or more")
+        throw ParameterError("mask", "'\(mask)': a polygon has three points or more")
       }
       guard !MaskRegion(mask.shape, said: size, in: format).spans.isEmpty else {
-        throw WordError("mask", "'\(mask)' lies outside the \(size) picture")
+        throw ParameterError("mask", "'\(mask)' lies outside the \(size) picture")
       }
     }
   }
@@ -73,8 +73,8 @@ extension PrivacyMask: CustomStringConvertible {
   /// `:fill=#RRGGBB`, `:pixelate=N` or `:blur=N`, N in pixels. The default is a black fill. Without `=`, fill
   /// is black and N is 1.
   ///
-  /// - Throws: `WordError` with key `mask`.
-  public init(parsing text: String) throws(WordError) {
+  /// - Throws: `ParameterError` with key `mask`.
+  public init(parsing text: String) throws(ParameterError) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     self.init(
       try PrivacyMask.shape(String(parts[0])),
@@ -95,13 +95,13 @@ extension PrivacyMask: CustomStringConvertible {
     }
   }
 
-  private static func shape(_ text: String) throws(WordError) -> Shape {
+  private static func shape(_ text: String) throws(ParameterError) -> Shape {
     let corners = text.split(separator: " ")
     guard corners.count > 1 else {
-      do throws(WordError) {
+      do throws(ParameterError) {
         return .rectangle(try Words.rectangle("mask", text))
       } catch {
-        throw WordError("mask", "\(error.reason); a polygon is X,Y X,Y X,Y...")
+        throw ParameterError("mask", "\(error.reason); a polygon is X,Y X,Y X,Y...")
       }
     }
     var points: [SIMD2<Int>] = []
@@ -110,39 +110,39 @@ extension PrivacyMask: CustomStringConvertible {
       guard numbers.count == 2, let x = try? Words.whole("mask", numbers[0], in: way),
         let y = try? Words.whole("mask", numbers[1], in: way)
       else {
-        throw WordError(
+        throw ParameterError(
           "mask", "'\(corner)' is not a point X,Y of whole numbers from -\(farthest) to \(farthest)")
       }
       points.append([x, y])
     }
     guard (3...mostPoints).contains(points.count) else {
-      throw WordError("mask", "'\(text)': a polygon has 3 to \(mostPoints) points, not \(points.count)")
+      throw ParameterError("mask", "'\(text)': a polygon has 3 to \(mostPoints) points, not \(points.count)")
     }
     return .polygon(points)
   }
 
-  private static func effect(_ text: Substring) throws(WordError) -> Effect {
+  private static func effect(_ text: Substring) throws(ParameterError) -> Effect {
     let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let value = sides.count == 2 ? sides[1] : nil
     switch sides[0] {
     case "fill":
       guard let value else { return .fill(.black) }
       guard let color = RGBColor(value) else {
-        throw WordError("mask", "fill '\(value)' is not a colour: use #RRGGBB, such as #202020")
+        throw ParameterError("mask", "fill '\(value)' is not a colour: use #RRGGBB, such as #202020")
       }
       return .fill(color)
     case "pixelate": return .pixelate(cell: try pixels(sides[0], value))
     case "blur": return .blur(radius: try pixels(sides[0], value))
-    default: throw WordError("mask", "'\(text)' is not one of fill=#RRGGBB, pixelate=N, blur=N")
+    default: throw ParameterError("mask", "'\(text)' is not one of fill=#RRGGBB, pixelate=N, blur=N")
     }
   }
 
-  private static func pixels(_ effect: Substring, _ value: Substring?) throws(WordError) -> Int {
+  private static func pixels(_ effect: Substring, _ value: Substring?) throws(ParameterError) -> Int {
     guard let value else { return 1 }
-    do throws(WordError) {
+    do throws(ParameterError) {
       return try Words.side("mask", value)
     } catch {
-      throw WordError("mask", "\(effect) \(error.reason)")
+      throw ParameterError("mask", "\(effect) \(error.reason)")
     }
   }
 }

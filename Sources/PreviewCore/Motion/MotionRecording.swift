@@ -27,10 +27,10 @@ package struct MotionRecording: Sendable, Hashable {
 
   /// Reads a file's bytes. A picture that is cut off at the end is left out.
   ///
-  /// - Throws: `WordError` if the bytes are not a recording.
-  package init(bytes: [UInt8]) throws(WordError) {
+  /// - Throws: `ParameterError` if the bytes are not a recording.
+  package init(bytes: [UInt8]) throws(ParameterError) {
     guard bytes.starts(with: Self.header) else {
-      throw WordError(
+      throw ParameterError(
         "recording", "does not begin with \(String(decoding: Self.header.dropLast(), as: UTF8.self))")
     }
     var rest = bytes[Self.header.count...]

@@ -37,14 +37,14 @@ extension MotionZone: CustomStringConvertible {
   /// Parses `NAME=X,Y,WIDTH,HEIGHT` or `NAME=X,Y X,Y X,Y...`, optionally followed by `:sensitivity=N` and
   /// `:min-size=N`, in any order.
   ///
-  /// - Throws: `WordError` for a bad name, shape or option.
-  package init(parsing text: String) throws(WordError) {
+  /// - Throws: `ParameterError` for a bad name, shape or option.
+  package init(parsing text: String) throws(ParameterError) {
     guard let equals = text.firstIndex(of: "=") else {
-      throw WordError("zone", "'\(text)' is not NAME=X,Y,WIDTH,HEIGHT")
+      throw ParameterError("zone", "'\(text)' is not NAME=X,Y,WIDTH,HEIGHT")
     }
     name = text[..<equals].trimmed
-    do throws(WordError) { try ViewConfiguration.check(name: name) } catch {
-      throw WordError("zone '\(name)'", error.reason)
+    do throws(ParameterError) { try ViewConfiguration.check(name: name) } catch {
+      throw ParameterError("zone '\(name)'", error.reason)
     }
     let parts = text[text.index(after: equals)...].split(separator: ":", omittingEmptySubsequences: false)
     corners = try Self.corners(parts[0])
@@ -57,24 +57,24 @@ extension MotionZone: CustomStringConvertible {
       case "min-size" where minimumSize == nil:
         minimumSize = try Words.number("zone", value, in: MotionSettings.minimumSizes)
       default:
-        throw WordError("zone", "'\(part)' is not sensitivity=N or min-size=N, each given at most once")
+        throw ParameterError("zone", "'\(part)' is not sensitivity=N or min-size=N, each given at most once")
       }
     }
   }
 
-  private static func corners(_ text: Substring) throws(WordError) -> [SIMD2<Double>] {
+  private static func corners(_ text: Substring) throws(ParameterError) -> [SIMD2<Double>] {
     let points = text.split(separator: " ")
     guard points.count > 1 else {
       let sides = try numbers(text.trimmed, count: 4)
       let (low, high) = (SIMD2(sides[0], sides[1]), SIMD2(sides[0] + sides[2], sides[1] + sides[3]))
       guard sides[2] > 0, sides[3] > 0, high.max() <= 1 else {
-        throw WordError(
+        throw ParameterError(
           "zone", "'\(text)' has no area, or reaches beyond the picture, which is 1 wide and 1 high")
       }
       return [low, [high.x, low.y], high, [low.x, high.y]]
     }
     guard (3...mostCorners).contains(points.count) else {
-      throw WordError("zone", "a polygon has 3 to \(mostCorners) points, not \(points.count)")
+      throw ParameterError("zone", "a polygon has 3 to \(mostCorners) points, not \(points.count)")
     }
     var corners: [SIMD2<Double>] = []
     for point in points {
@@ -84,10 +84,10 @@ extension MotionZone: CustomStringConvertible {
     return corners
   }
 
-  private static func numbers(_ text: String, count: Int) throws(WordError) -> [Double] {
+  private static func numbers(_ text: String, count: Int) throws(ParameterError) -> [Double] {
     let fields = text.split(separator: ",", omittingEmptySubsequences: false)
     guard fields.count == count else {
-      throw WordError(
+      throw ParameterError(
         "zone", "'\(text)' is not a zone: use X,Y,WIDTH,HEIGHT or X,Y X,Y X,Y..., in fractions of the picture"
       )
     }

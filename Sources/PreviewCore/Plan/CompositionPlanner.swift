@@ -11,20 +11,22 @@ extension RenderPlanner {
   ///   - format: the sample format of the picture.
   /// - Returns: the plan. Invisible layers are omitted, and frames that no remaining layer reads are not
   ///   among its sources.
-  /// - Throws: `WordError`, which names the layer (counted from 0) that can't be drawn, or the size that is
+  /// - Throws: `ParameterError`, which names the layer (counted from 0) that can't be drawn, or the size that is
   ///   too large.
   package func plan(
     _ formats: [Frame.Format?], _ composition: Composition, name: String = "scene", as format: Picture.Format
-  ) throws(WordError) -> ScenePlan {
+  ) throws(ParameterError) -> ScenePlan {
     let size = composition.size
-    guard size.width > 0, size.height > 0 else { throw WordError("size", "\(size) has no pixels (\(name))") }
-    if let refusal = refusal(of: size) { throw WordError("size", "\(refusal) (\(name))") }
+    guard size.width > 0, size.height > 0 else {
+      throw ParameterError("size", "\(size) has no pixels (\(name))")
+    }
+    if let refusal = refusal(of: size) { throw ParameterError("size", "\(refusal) (\(name))") }
     var layers: [PlannedLayer] = []
     for (index, layer) in composition.layers.enumerated() {
-      do throws(WordError) {
+      do throws(ParameterError) {
         layers += try LayerPlanner(planner: self, formats: formats, target: size).planned(layer)
       } catch {
-        throw WordError("layer \(index)", "\(error) (\(name))")
+        throw ParameterError("layer \(index)", "\(error) (\(name))")
       }
     }
     let planned = PlannedComposition(size: size, layers: layers)
@@ -45,18 +47,18 @@ private struct LayerPlanner {
 
   /// Returns the planned layers of one layer: none if it is invisible, two if something is drawn around a
   /// view.
-  func planned(_ layer: Layer) throws(WordError) -> [PlannedLayer] {
+  func planned(_ layer: Layer) throws(ParameterError) -> [PlannedLayer] {
     try layer.check()
     guard let site = LayerSite(layer), layer.opacity > 0, !bounds(of: site, site.whole).isEmpty else {
       return []
     }
-    if let refusal = planner.refusal(of: site.size) { throw WordError("frame", refusal) }
+    if let refusal = planner.refusal(of: site.size) { throw ParameterError("frame", refusal) }
     switch layer.content {
     case .color(let color): return [planned(layer, .color(color), site)]
     case .gradient(let gradient): return [planned(layer, .gradient(gradient), site)]
     case .bitmap(let bitmap):
       guard bitmap.size == layer.frame.size else {
-        throw WordError("bitmap", "\(bitmap.size) is not the layer's size of \(layer.frame.size)")
+        throw ParameterError("bitmap", "\(bitmap.size) is not the layer's size of \(layer.frame.size)")
       }
       return [planned(layer, .bitmap(bitmap), site)]
     case .view(let input, let view): return try planned(layer, view, of: input, site)
@@ -67,7 +69,7 @@ private struct LayerPlanner {
 
   private func planned(
     _ layer: Layer, _ view: ViewConfiguration, of input: Int, _ site: LayerSite
-  ) throws(WordError) -> [PlannedLayer] {
+  ) throws(ParameterError) -> [PlannedLayer] {
     let format = try format(input)
     let (crop, placement) = try planner.placement(of: view.sized(site.size), for: format)
     // `inside` shrinks its target. Both its picture and that of `fit` are centred in the layer.
@@ -91,7 +93,7 @@ private struct LayerPlanner {
 
   private func blurred(
     _ view: ViewConfiguration, of input: Int, _ blur: Blur, _ layer: Layer, _ site: LayerSite
-  ) throws(WordError) -> PlannedContent {
+  ) throws(ParameterError) -> PlannedContent {
     func samples(_ length: Int, _ drawn: Int) -> Int { min((length + blur.cell - 1) / blur.cell, drawn) }
     let size = Size(
       width: samples(layer.frame.width, site.size.width),
@@ -104,9 +106,9 @@ private struct LayerPlanner {
       input: input, planner.planned(filling, of: format, crop, placement.sampled(size), as: .rgba))
   }
 
-  private func format(_ input: Int) throws(WordError) -> Frame.Format {
+  private func format(_ input: Int) throws(ParameterError) -> Frame.Format {
     guard formats.indices.contains(input), let format = formats[input] else {
-      throw WordError("input", "there is no frame \(input)")
+      throw ParameterError("input", "there is no frame \(input)")
     }
     return format
   }
@@ -253,30 +255,30 @@ extension Blur {
 extension Layer {
   /// Checks the layer.
   ///
-  /// - Throws: `WordError` for values that can't be drawn.
-  fileprivate func check() throws(WordError) {
+  /// - Throws: `ParameterError` for values that can't be drawn.
+  fileprivate func check() throws(ParameterError) {
     let farthest = 1 << 24
     guard frame.width > 0, frame.height > 0, max(frame.width, frame.height) <= Size.maximumSide,
       max(frame.x.magnitude, frame.y.magnitude) <= farthest
-    else { throw WordError("frame", "\(frame) is not a valid frame for a layer") }
-    guard (0...1).contains(opacity) else { throw WordError("opacity", "\(opacity) is not within 0...1") }
+    else { throw ParameterError("frame", "\(frame) is not a valid frame for a layer") }
+    guard (0...1).contains(opacity) else { throw ParameterError("opacity", "\(opacity) is not within 0...1") }
     if let border, !(border.width.isFinite && border.width > 0) {
-      throw WordError("border", "\(border.width) is not a width above 0")
+      throw ParameterError("border", "\(border.width) is not a width above 0")
     }
     if case .rounded(let radius) = shape, !(radius.isFinite && radius >= 0) {
-      throw WordError("shape", "\(radius) is not a radius of 0 or more")
+      throw ParameterError("shape", "\(radius) is not a radius of 0 or more")
     }
     if case .gradient(let gradient) = content, !gradient.angle.isFinite {
-      throw WordError("gradient", "\(gradient.angle) is not a valid angle")
+      throw ParameterError("gradient", "\(gradient.angle) is not a valid angle")
     }
     let largest = 1e6
     let numbers = (0..<3).flatMap { [adjustment.scale[$0], adjustment.offset[$0]] }
     guard numbers.allSatisfy({ abs($0) <= largest }) else {
-      throw WordError("adjustment", "\(adjustment.scale) and \(adjustment.offset) are beyond 1000000")
+      throw ParameterError("adjustment", "\(adjustment.scale) and \(adjustment.offset) are beyond 1000000")
     }
     let matrix = [transform.a, transform.b, transform.c, transform.d, transform.tx, transform.ty]
     guard matrix.allSatisfy({ abs($0) <= Double(farthest) }) else {
-      throw WordError("transform", "\(matrix) has numbers beyond \(farthest)")
+      throw ParameterError("transform", "\(matrix) has numbers beyond \(farthest)")
     }
   }
 }

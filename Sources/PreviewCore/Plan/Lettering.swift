@@ -15,10 +15,10 @@ package struct Lettering: Sendable {
 
   /// Returns the layers that draw a view's labels over its picture of frames of `format`.
   ///
-  /// - Throws: `WordError` for a label that can't be drawn, and the errors of `RenderPlanner.plan`.
+  /// - Throws: `ParameterError` for a label that can't be drawn, and the errors of `RenderPlanner.plan`.
   package func layers(
     of view: ViewConfiguration, _ format: Frame.Format, _ planner: RenderPlanner
-  ) throws(WordError) -> [Layer] {
+  ) throws(ParameterError) -> [Layer] {
     guard !view.labels.isEmpty else { return [] }
     let size = try planner.placement(of: view, for: format).placement.target
     var layers: [Layer] = []

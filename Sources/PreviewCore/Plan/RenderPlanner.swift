@@ -32,8 +32,8 @@ package struct RenderPlanner: Sendable {
 
   /// Plans frames of `format`.
   ///
-  /// - Throws: `WordError` if a crop is not inside the frame, or a picture exceeds the limits.
-  package func plan(_ format: Frame.Format, _ requests: [ViewRequest]) throws(WordError) -> RenderPlan {
+  /// - Throws: `ParameterError` if a crop is not inside the frame, or a picture exceeds the limits.
+  package func plan(_ format: Frame.Format, _ requests: [ViewRequest]) throws(ParameterError) -> RenderPlan {
     var views: [PlannedView] = []
     for request in requests { views.append(try plan(format, request)) }
     let drawn = views.flatMap { $0.composition?.views(of: 0) ?? [$0] }
@@ -51,7 +51,7 @@ package struct RenderPlanner: Sendable {
       plan: plan, ofOpaque: opaque.flatMap { DrawingPlan(views, of: $0, sumsWords: sumsWords) })
   }
 
-  private func plan(_ format: Frame.Format, _ request: ViewRequest) throws(WordError) -> PlannedView {
+  private func plan(_ format: Frame.Format, _ request: ViewRequest) throws(ParameterError) -> PlannedView {
     let view = request.view
     let (crop, placement) = try placement(of: view, for: format)
     let isInItsBlur = view.surround == .blur && view.contentMode == .fit && placement.hasBars
@@ -75,10 +75,10 @@ package struct RenderPlanner: Sendable {
 
   /// Returns the part of an upright frame that a view shows, and its position in the target.
   ///
-  /// - Throws: `WordError` if the crop is not inside the frame, or the size exceeds the limits.
+  /// - Throws: `ParameterError` if the crop is not inside the frame, or the size exceeds the limits.
   func placement(
     of view: ViewConfiguration, for format: Frame.Format
-  ) throws(WordError) -> (crop: Rectangle, placement: Placement) {
+  ) throws(ParameterError) -> (crop: Rectangle, placement: Placement) {
     try check(side: view.width, "width", of: view)
     try check(side: view.height, "height", of: view)
     let crop = try view.visiblePart(of: format.uprightSize)
@@ -86,7 +86,7 @@ package struct RenderPlanner: Sendable {
       of: Orientation(view.rotation).seen(crop.size), width: view.width, height: view.height,
       mode: view.contentMode)
     if let refusal = refusal(of: placement.target) {
-      throw WordError("size", "\(refusal) (view '\(view.name)')")
+      throw ParameterError("size", "\(refusal) (view '\(view.name)')")
     }
     return (crop, placement)
   }
@@ -94,8 +94,8 @@ package struct RenderPlanner: Sendable {
   /// Returns the size of a view's pictures for frames of an upright `size`. A crop that is not inside the
   /// frame counts as the whole frame.
   ///
-  /// - Throws: `WordError` if the size exceeds the limits.
-  package func size(of view: ViewConfiguration, in size: Size) throws(WordError) -> Size {
+  /// - Throws: `ParameterError` if the size exceeds the limits.
+  package func size(of view: ViewConfiguration, in size: Size) throws(ParameterError) -> Size {
     var view = view
     if view.crop?.isInside(size) == false { view.crop = nil }
     return try placement(of: view, for: Frame.Format(composed: size)).placement.target
@@ -126,9 +126,9 @@ package struct RenderPlanner: Sendable {
     ).planned(as: picture, composition)
   }
 
-  private func check(side: Int?, _ key: String, of view: ViewConfiguration) throws(WordError) {
+  private func check(side: Int?, _ key: String, of view: ViewConfiguration) throws(ParameterError) {
     guard let side, !(1...Size.maximumSide).contains(side) else { return }
-    throw WordError(key, "\(side) is not from 1 to \(Size.maximumSide) (view '\(view.name)')")
+    throw ParameterError(key, "\(side) is not from 1 to \(Size.maximumSide) (view '\(view.name)')")
   }
 
   /// Returns the reason to refuse a picture of this size; nil if it is allowed.

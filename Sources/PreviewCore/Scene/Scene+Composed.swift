@@ -4,10 +4,10 @@ extension Scene {
   /// Returns the scene's layers at a given time, and the frames that they show. `sources` are the states of
   /// the tiles' sources, by name. Without `text`, no text is drawn.
   ///
-  /// - Throws: `WordError` if the scene is invalid or a source does not exist.
+  /// - Throws: `ParameterError` if the scene is invalid or a source does not exist.
   package func composed(
     _ sources: [String: SourceAppearance], at time: WallClockTime, text: (any TextRenderer)?
-  ) throws(WordError) -> ComposedScene {
+  ) throws(ParameterError) -> ComposedScene {
     let rectangles = try layout.rectangles(for: tiles, in: size, gap: gap, tileAspect: tileAspect)
     try check()
     var stack = LayerStack()
@@ -15,7 +15,7 @@ extension Scene {
     for index in tiles.indices.sorted(by: { (tiles[$0].zIndex, $0) < (tiles[$1].zIndex, $1) }) {
       let tile = tiles[index]
       guard let appearance = sources[tile.source] else {
-        throw WordError(tile.key(at: index), "no source '\(tile.source)'")
+        throw ParameterError(tile.key(at: index), "no source '\(tile.source)'")
       }
       let area = LayerArea(
         frame: rectangles[index],
@@ -30,7 +30,7 @@ extension Scene {
   }
 
   private func drawBackground(_ sources: [String: SourceAppearance], into stack: inout LayerStack)
-    throws(WordError)
+    throws(ParameterError)
   {
     let area = LayerArea(frame: Rectangle(all: size), shape: .rectangle, border: nil)
     switch background {
@@ -40,7 +40,7 @@ extension Scene {
     case .gradient(let gradient): stack.fill(area, with: .gradient(gradient))
     case .blur(let source):
       guard let appearance = sources[source] else {
-        throw WordError("background", "no source '\(source)'")
+        throw ParameterError("background", "no source '\(source)'")
       }
       // A camera that is switched off must not be visible, not even blurred.
       guard appearance.hasFrame, appearance.outage?.state != .off else { return }

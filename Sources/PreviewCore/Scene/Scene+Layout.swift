@@ -89,23 +89,23 @@ extension Scene.Layout {
   ///     insets
   ///     have.
   /// - Returns: one rectangle per tile, in order, in whole pixels, rounded half up.
-  /// - Throws: `WordError` if there are no or too many tiles, a size is empty or beyond 65535, or the tiles
+  /// - Throws: `ParameterError` if there are no or too many tiles, a size is empty or beyond 65535, or the tiles
   ///   do not fit.
   public func rectangles(
     for tiles: [Tile], in size: Size, gap: Int = 0, tileAspect: Size = Size(width: 16, height: 9)
-  ) throws(WordError) -> [Rectangle] {
+  ) throws(ParameterError) -> [Rectangle] {
     let sides = 1...Size.maximumSide
     guard sides.contains(size.width), sides.contains(size.height) else {
-      throw WordError("size", "\(size): sides are from 1 to \(sides.upperBound)")
+      throw ParameterError("size", "\(size): sides are from 1 to \(sides.upperBound)")
     }
     guard sides.contains(tileAspect.width), sides.contains(tileAspect.height) else {
-      throw WordError("aspect", "\(tileAspect) is not a valid aspect ratio")
+      throw ParameterError("aspect", "\(tileAspect) is not a valid aspect ratio")
     }
     guard (0...sides.upperBound).contains(gap) else {
-      throw WordError("gap", "\(gap) is not from 0 to \(sides.upperBound)")
+      throw ParameterError("gap", "\(gap) is not from 0 to \(sides.upperBound)")
     }
     guard (1...Scene.maximumTiles).contains(tiles.count) else {
-      throw WordError("tiles", "there are \(tiles.count), not 1 to \(Scene.maximumTiles)")
+      throw ParameterError("tiles", "there are \(tiles.count), not 1 to \(Scene.maximumTiles)")
     }
     let room = Room(size: size, gap: gap, aspect: tileAspect)
     return switch self {
@@ -116,17 +116,17 @@ extension Scene.Layout {
     }
   }
 
-  private static func freeRectangles(of tiles: [Tile]) throws(WordError) -> [Rectangle] {
+  private static func freeRectangles(of tiles: [Tile]) throws(ParameterError) -> [Rectangle] {
     var rectangles: [Rectangle] = []
     for (index, tile) in tiles.enumerated() {
       guard let rectangle = tile.rectangle else {
-        throw WordError(tile.key(at: index), "has no rectangle, which the layout 'free' needs")
+        throw ParameterError(tile.key(at: index), "has no rectangle, which the layout 'free' needs")
       }
       let bound = Size.maximumSide
       guard (1...bound).contains(rectangle.width), (1...bound).contains(rectangle.height),
         (-bound...bound).contains(rectangle.x), (-bound...bound).contains(rectangle.y)
       else {
-        throw WordError(
+        throw ParameterError(
           tile.key(at: index), "\(rectangle) does not have sides of 1 to \(bound) pixels, or is too far away")
       }
       rectangles.append(rectangle)
@@ -146,13 +146,13 @@ private struct Room {
   let gap: Int
   let aspect: Size
 
-  private func tooSmall(_ count: Int) -> WordError {
-    WordError("size", "\(count) tiles with gaps of \(gap) don't fit \(size)")
+  private func tooSmall(_ count: Int) -> ParameterError {
+    ParameterError("size", "\(count) tiles with gaps of \(gap) don't fit \(size)")
   }
 
   // MARK: grid
 
-  func grid(of count: Int) throws(WordError) -> [Rectangle] {
+  func grid(of count: Int) throws(ParameterError) -> [Rectangle] {
     guard let columns = columns(for: count) else { throw tooSmall(count) }
     let rows = (count - 1) / columns + 1
     let x = edges(of: size.width - gap, parts: columns)
@@ -192,12 +192,12 @@ private struct Room {
 
   // MARK: spotlight
 
-  func spotlight(on main: Int, of count: Int, _ strip: Scene.Strip) throws(WordError) -> [Rectangle] {
+  func spotlight(on main: Int, of count: Int, _ strip: Scene.Strip) throws(ParameterError) -> [Rectangle] {
     guard (0..<count).contains(main) else {
-      throw WordError("main", "\(main) is not one of the tiles 0...\(count - 1)")
+      throw ParameterError("main", "\(main) is not one of the tiles 0...\(count - 1)")
     }
     guard strip.share > 0, strip.share < 1 else {
-      throw WordError("strip", "a share of \(strip.share) is not between 0 and 1")
+      throw ParameterError("strip", "a share of \(strip.share) is not between 0 and 1")
     }
     let isAcross = strip.edge == .top || strip.edge == .bottom
     let thickness =
@@ -229,7 +229,7 @@ private struct Room {
 
   /// Returns the start and length of each tile in a strip: of the wanted aspect ratio and centred, or
   /// narrower to fit.
-  private func spans(_ count: Int, _ side: Int, _ thickness: Int, _ isAcross: Bool) throws(WordError)
+  private func spans(_ count: Int, _ side: Int, _ thickness: Int, _ isAcross: Bool) throws(ParameterError)
     -> [(position: Int, length: Int)]
   {
     let (along, across) = isAcross ? (aspect.width, aspect.height) : (aspect.height, aspect.width)
@@ -245,12 +245,12 @@ private struct Room {
 
   // MARK: inset
 
-  func insets(_ count: Int, _ inset: Scene.Inset) throws(WordError) -> [Rectangle] {
+  func insets(_ count: Int, _ inset: Scene.Inset) throws(ParameterError) -> [Rectangle] {
     guard inset.share > 0, inset.share <= 1 else {
-      throw WordError("inset", "a share of \(inset.share) is not above 0 and at most 1")
+      throw ParameterError("inset", "a share of \(inset.share) is not above 0 and at most 1")
     }
     guard (0...Size.maximumSide).contains(inset.margin) else {
-      throw WordError(
+      throw ParameterError(
         "inset", "a margin of \(inset.margin) is not from 0 to \(Size.maximumSide)")
     }
     let width = max(1, rounded(inset.share * Double(size.width)))

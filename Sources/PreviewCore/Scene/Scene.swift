@@ -81,22 +81,22 @@ extension Scene {
   /// `corner=topLeft|topRight|bottomLeft|bottomRight` (bottomRight), `share=PART` (0.25) and `margin=PIXELS`
   /// (16).
   ///
-  /// - Throws: `WordError` for an unknown layout, a key that is unknown, repeated or of another layout, or a
+  /// - Throws: `ParameterError` for an unknown layout, a key that is unknown, repeated or of another layout, or a
   ///   bad value.
-  public init(parsing text: String) throws(WordError) {
+  public init(parsing text: String) throws(ParameterError) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let layouts: [Substring: Layout] = [
       "grid": .grid, "spotlight": .spotlight(), "inset": .inset(), "free": .free,
     ]
     guard let layout = layouts[parts[0]] else {
-      throw WordError("layout", "'\(parts[0])' is not a layout: use grid, spotlight, inset or free")
+      throw ParameterError("layout", "'\(parts[0])' is not a layout: use grid, spotlight, inset or free")
     }
     self.init(size: Size(width: 1280, height: 720), layout: layout)
     guard parts.count == 2 else { return }
     for (key, value) in try Words.pairs(parts[1], of: "scene") { try set(key, to: value) }
   }
 
-  private mutating func set(_ key: String, to value: String) throws(WordError) {
+  private mutating func set(_ key: String, to value: String) throws(ParameterError) {
     let lengths = 0...Size.maximumSide
     switch key {
     case "size": size = try Words.size(key, value)
@@ -116,7 +116,7 @@ extension Scene {
   }
 
   /// Sets a key that only some layouts have.
-  private mutating func setLayout(_ key: String, to value: String) throws(WordError) {
+  private mutating func setLayout(_ key: String, to value: String) throws(ParameterError) {
     switch (layout, key) {
     case (.spotlight(_, let strip), "main"):
       layout = .spotlight(main: try Words.whole(key, value, in: 0...(Scene.maximumTiles - 1)), strip: strip)
@@ -135,27 +135,27 @@ extension Scene {
     case (.inset(var inset), "margin"):
       inset.margin = try Words.whole(key, value, in: 0...Size.maximumSide)
       layout = .inset(inset)
-    case _ where Scene.keys.contains(key): throw WordError(key, "does not apply to this layout")
+    case _ where Scene.keys.contains(key): throw ParameterError(key, "does not apply to this layout")
     default:
-      throw WordError("scene", "unknown key '\(key)' (known: \(Scene.keys.joined(separator: ", ")))")
+      throw ParameterError("scene", "unknown key '\(key)' (known: \(Scene.keys.joined(separator: ", ")))")
     }
   }
 
-  private static func background(_ value: String) throws(WordError) -> Background {
+  private static func background(_ value: String) throws(ParameterError) -> Background {
     if value.hasPrefix("blur:"), value.count > 5 { return .blur(source: String(value.dropFirst(5))) }
     let colors = value.split(separator: "-", omittingEmptySubsequences: false).map { RGBColor($0) }
     return switch (colors.first, colors.dropFirst().first, colors.count) {
     case (let color??, _, 1): .color(color)
     case (let start??, let end??, 2): .gradient(LinearGradient(from: start, to: end))
     default:
-      throw WordError(
+      throw ParameterError(
         "background", "'\(value)' is not a background: use #RRGGBB, #RRGGBB-#RRGGBB or blur:SOURCE")
     }
   }
 
-  private static func share(_ key: String, _ value: String) throws(WordError) -> Double {
+  private static func share(_ key: String, _ value: String) throws(ParameterError) -> Double {
     guard let share = Double(value), share > 0, share <= 1 else {
-      throw WordError(key, "'\(value)' is not above 0 and at most 1")
+      throw ParameterError(key, "'\(value)' is not above 0 and at most 1")
     }
     return share
   }

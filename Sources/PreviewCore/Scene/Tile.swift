@@ -63,22 +63,24 @@ extension Tile {
   /// `at=WxH+X+Y`, its rectangle in the layout `free`; `z=NUMBER`, its `zIndex` (0); `radius=PIXELS`; and
   /// `opacity=PART` from 0 to 1 (1).
   ///
-  /// - Throws: `WordError` for a tile without a source, an unknown or repeated key, or a bad value.
-  public init(parsing text: String) throws(WordError) {
+  /// - Throws: `ParameterError` for a tile without a source, an unknown or repeated key, or a bad value.
+  public init(parsing text: String) throws(ParameterError) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let name = parts.first, !name.isEmpty else { throw WordError("tile", "'\(text)' names no source") }
+    guard let name = parts.first, !name.isEmpty else {
+      throw ParameterError("tile", "'\(text)' names no source")
+    }
     self.init(String(name))
     guard parts.count == 2 else { return }
     for (key, value) in try Words.pairs(parts[1], of: "tile '\(name)'") {
-      do throws(WordError) {
+      do throws(ParameterError) {
         try set(key, to: value)
       } catch {
-        throw WordError(error.key, "\(error.reason) (tile '\(name)')")
+        throw ParameterError(error.key, "\(error.reason) (tile '\(name)')")
       }
     }
   }
 
-  private mutating func set(_ key: String, to value: String) throws(WordError) {
+  private mutating func set(_ key: String, to value: String) throws(ParameterError) {
     switch key {
     case "at": rectangle = try Words.rectangle(key, value)
     case "z": zIndex = try Words.whole(key, value, in: -1000...1000)
@@ -86,7 +88,7 @@ extension Tile {
     case "opacity": opacity = try Words.number(key, value, in: 0...1)
     case _ where Tile.keys.contains(key): try view.set(key, to: value)
     default:
-      throw WordError("tile", "unknown key '\(key)' (known: \(Tile.keys.joined(separator: ", ")))")
+      throw ParameterError("tile", "unknown key '\(key)' (known: \(Tile.keys.joined(separator: ", ")))")
     }
   }
 }

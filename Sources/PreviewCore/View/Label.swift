@@ -185,15 +185,17 @@ extension Label {
 
   /// Checks the label.
   ///
-  /// - Throws: `WordError`, whose key begins with `key`, for values that can't be drawn.
-  func check(_ key: String) throws(WordError) {
+  /// - Throws: `ParameterError`, whose key begins with `key`, for values that can't be drawn.
+  func check(_ key: String) throws(ParameterError) {
     let length = Size.maximumSide
-    if let size = font.size { try WordError.check(Double(size), in: 4...512, "\(key) size") }
-    try WordError.check(Double(margin), in: 0...Double(length), "\(key) margin")
-    if let maximumWidth { try WordError.check(Double(maximumWidth), in: 1...Double(length), "\(key) width") }
+    if let size = font.size { try ParameterError.check(Double(size), in: 4...512, "\(key) size") }
+    try ParameterError.check(Double(margin), in: 0...Double(length), "\(key) margin")
+    if let maximumWidth {
+      try ParameterError.check(Double(maximumWidth), in: 1...Double(length), "\(key) width")
+    }
     guard let background else { return }
-    try WordError.check(background.opacity, in: 0...1, "\(key) background opacity")
-    try WordError.check(Double(background.padding), in: 0...Double(length), "\(key) padding")
-    try WordError.check(background.cornerRadius, in: 0...WordError.length, "\(key) radius")
+    try ParameterError.check(background.opacity, in: 0...1, "\(key) background opacity")
+    try ParameterError.check(Double(background.padding), in: 0...Double(length), "\(key) padding")
+    try ParameterError.check(background.cornerRadius, in: 0...ParameterError.length, "\(key) radius")
   }
 }

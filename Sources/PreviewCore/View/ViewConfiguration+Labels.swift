@@ -30,7 +30,7 @@ extension Label.TimeFormat {
   private static let utc = try? Label.TimeFormat("%F %T UTC", zone: .utc)
 
   /// Parses `local` or `yes`, `utc`, or a pattern in local time, such as `%H:%M`; nil for `no`.
-  init?(parsing text: String) throws(WordError) {
+  init?(parsing text: String) throws(ParameterError) {
     if text == "utc", let utc = Self.utc {
       self = utc
     } else if text.contains("%") {
@@ -38,7 +38,7 @@ extension Label.TimeFormat {
     } else {
       let isShown: Bool
       do { isShown = try text == "local" || Words.flag("time", text) } catch {
-        throw WordError("time", "'\(text)' is not a time: use local, utc, no or a pattern such as %F %T")
+        throw ParameterError("time", "'\(text)' is not a time: use local, utc, no or a pattern such as %F %T")
       }
       guard isShown else { return nil }
       self = .standard

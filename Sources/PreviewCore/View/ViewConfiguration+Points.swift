@@ -9,8 +9,8 @@ extension ViewConfiguration {
   ///     0.5).
   ///   - size: the upright source's size, in whose pixels the crop is given.
   /// - Returns: the point in source pixels; nil if `point` lies outside the picture or in a bar beside it.
-  /// - Throws: `WordError` if the crop is not inside the source.
-  public func sourcePoint(of point: SIMD2<Double>, in size: Size) throws(WordError) -> SIMD2<Double>? {
+  /// - Throws: `ParameterError` if the crop is not inside the source.
+  public func sourcePoint(of point: SIMD2<Double>, in size: Size) throws(ParameterError) -> SIMD2<Double>? {
     let (map, placed) = try map(in: size)
     return placed.contains(point) ? map(point) : nil
   }
@@ -18,8 +18,8 @@ extension ViewConfiguration {
   /// Returns the point of a view's picture that shows a point of the upright source; nil if it is not
   /// visible. The inverse of `sourcePoint`.
   ///
-  /// - Throws: `WordError` if the crop is not inside the source.
-  public func picturePoint(of point: SIMD2<Double>, in size: Size) throws(WordError) -> SIMD2<Double>? {
+  /// - Throws: `ParameterError` if the crop is not inside the source.
+  public func picturePoint(of point: SIMD2<Double>, in size: Size) throws(ParameterError) -> SIMD2<Double>? {
     let (map, placed) = try map(in: size)
     // Tolerates rounding at the edge, which belongs to both sides.
     guard let seen = map.inverse?(point), placed.contains(seen, slack: 1e-6) else { return nil }
@@ -27,7 +27,7 @@ extension ViewConfiguration {
   }
 
   /// Returns the map from the picture to the source, and the pixels of the picture that show it.
-  private func map(in size: Size) throws(WordError) -> (AffineTransform, Rectangle) {
+  private func map(in size: Size) throws(ParameterError) -> (AffineTransform, Rectangle) {
     let crop = try visiblePart(of: size)
     let turn = Orientation(rotation)
     let orientation = turn.followed(by: Orientation(mirroring))

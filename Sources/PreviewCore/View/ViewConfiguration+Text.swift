@@ -12,23 +12,23 @@ extension ViewConfiguration {
 
   /// Parses `NAME` or `NAME:KEY=VALUE,KEY=VALUE...`.
   ///
-  /// - Throws: `WordError` for a bad name, an unknown or repeated key, or a bad value.
-  public init(parsing text: String) throws(WordError) {
+  /// - Throws: `ParameterError` for a bad name, an unknown or repeated key, or a bad value.
+  public init(parsing text: String) throws(ParameterError) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     self.init(name: String(parts[0]))
     try ViewConfiguration.check(name: name)
     guard parts.count == 2 else { return }
     for (key, value) in try Words.pairs(parts[1], of: "view '\(name)'", twins: ViewConfiguration.longForms) {
-      do throws(WordError) {
+      do throws(ParameterError) {
         try set(key, to: value)
       } catch {
-        throw WordError(error.key, "\(error.reason) (view '\(name)')")
+        throw ParameterError(error.key, "\(error.reason) (view '\(name)')")
       }
     }
   }
 
   /// Checks a view's name, which becomes part of file names and URLs.
-  package static func check(name: String) throws(WordError) {
+  package static func check(name: String) throws(ParameterError) {
     let isWord = name.utf8.allSatisfy { byte in
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -38,7 +38,7 @@ extension ViewConfiguration {
       }
     }
     guard isWord, 1...64 ~= name.utf8.count, name.first != ".", name.first != "-" else {
-      throw WordError(
+      throw ParameterError(
         "view '\(name)'",
         "a name has 1 to 64 letters, digits, '-', '_' or '.', and does not begin with '-' or '.'")
     }
@@ -46,8 +46,8 @@ extension ViewConfiguration {
 
   /// Sets one key from its text.
   ///
-  /// - Throws: `WordError` if the key is unknown or the value out of bounds.
-  package mutating func set(_ key: String, to value: String) throws(WordError) {
+  /// - Throws: `ParameterError` if the key is unknown or the value out of bounds.
+  package mutating func set(_ key: String, to value: String) throws(ParameterError) {
     switch key {
     case "crop": crop = try Words.rectangle(key, value)
     case "rotate": rotation = try ViewConfiguration.rotation(value)
@@ -62,13 +62,13 @@ extension ViewConfiguration {
         break
       }
       guard let color = RGBColor(value) else {
-        throw WordError(key, "'\(value)' is not a colour: use #RRGGBB, such as #202020, or blur")
+        throw ParameterError(key, "'\(value)' is not a colour: use #RRGGBB, such as #202020, or blur")
       }
       (background, surround) = (color, .background)
     case "filter": filter = try Words.word(key, value)
     case "linear": light = try Words.flag(key, value) ? .linear : .encoded
     case "label":
-      guard value.count <= 200 else { throw WordError(key, "the text has more than 200 characters") }
+      guard value.count <= 200 else { throw ParameterError(key, "the text has more than 200 characters") }
       setLabel(isTime: false, value.isEmpty ? nil : Label(word: .text(value), .bottomLeft))
     case "time":
       setLabel(isTime: true, try Label.TimeFormat(parsing: value).map { Label(word: .time($0), .topRight) })
@@ -78,25 +78,25 @@ extension ViewConfiguration {
   }
 
   /// Returns the error for an unknown key.
-  package static func unknown(_ key: String) -> WordError {
-    WordError("view", "unknown key '\(key)' (known: \(keys.joined(separator: ", ")))")
+  package static func unknown(_ key: String) -> ParameterError {
+    ParameterError("view", "unknown key '\(key)' (known: \(keys.joined(separator: ", ")))")
   }
 
-  private static func rotation(_ value: String) throws(WordError) -> Rotation {
+  private static func rotation(_ value: String) throws(ParameterError) -> Rotation {
     guard let degrees = Int(value), degrees % 90 == 0, (-270...360).contains(degrees),
       let rotation = Rotation(rawValue: (degrees % 360 + 360) % 360)
     else {
-      throw WordError(
+      throw ParameterError(
         "rotate", "'\(value)' is not a rotation: use 0, 90, 180, 270 or -90 (degrees clockwise)")
     }
     return rotation
   }
 
   /// Parses `WxH`, `Wx` or `xH`.
-  private static func size(_ value: String) throws(WordError) -> (width: Int?, height: Int?) {
+  private static func size(_ value: String) throws(ParameterError) -> (width: Int?, height: Int?) {
     let sides = value.split(separator: "x", omittingEmptySubsequences: false)
     guard sides.count == 2, !(sides[0].isEmpty && sides[1].isEmpty) else {
-      throw WordError("size", "'\(value)' is not a size: use 640x360, 640x or x360")
+      throw ParameterError("size", "'\(value)' is not a size: use 640x360, 640x or x360")
     }
     return (
       sides[0].isEmpty ? nil : try Words.side("size", sides[0]),

@@ -105,11 +105,12 @@ extension ViewConfiguration {
 
   /// Returns the part of an upright source of `size` that the view shows.
   ///
-  /// - Throws: `WordError` if the crop is not inside the source.
-  package func visiblePart(of size: Size) throws(WordError) -> Rectangle {
+  /// - Throws: `ParameterError` if the crop is not inside the source.
+  package func visiblePart(of size: Size) throws(ParameterError) -> Rectangle {
     let part = crop ?? Rectangle(all: size)
     guard part.isInside(size) else {
-      throw WordError("crop", "\(part) is not inside the picture, which has \(size) pixels (view '\(name)')")
+      throw ParameterError(
+        "crop", "\(part) is not inside the picture, which has \(size) pixels (view '\(name)')")
     }
     return part
   }

@@ -47,17 +47,17 @@ extension Label {
 
     /// Creates a format.
     ///
-    /// - Throws: `WordError` for unknown directives.
-    public init(_ pattern: String, zone: Zone = .local) throws(WordError) {
+    /// - Throws: `ParameterError` for unknown directives.
+    public init(_ pattern: String, zone: Zone = .local) throws(ParameterError) {
       self.init(checked: pattern, zone: zone)
       var isDirective = false
       for character in pattern {
         if isDirective, !"YmdHMSFTz%".contains(character) {
-          throw WordError("time", "unknown '%\(character)' (known: %Y %m %d %H %M %S %F %T %z %%)")
+          throw ParameterError("time", "unknown '%\(character)' (known: %Y %m %d %H %M %S %F %T %z %%)")
         }
         isDirective = !isDirective && character == "%"
       }
-      guard !isDirective else { throw WordError("time", "'\(pattern)' ends within a directive") }
+      guard !isDirective else { throw ParameterError("time", "'\(pattern)' ends within a directive") }
     }
 
     private init(checked pattern: String, zone: Zone) {

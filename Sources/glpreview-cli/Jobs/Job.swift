@@ -148,7 +148,7 @@ struct JobFailure: Error, CustomStringConvertible {
     case let failure as JobFailure: self = failure
     case let error as SourceError where error.kind != .unavailable:
       self.init("\(error)", status: status)
-    case is UsageError, is WordError, is RenderPipeline.Failure:
+    case is UsageError, is ParameterError, is RenderPipeline.Failure:
       self.init("\(error)", status: status)
     default: self.init(Redaction.message("\(error)"), temporary: status)
     }

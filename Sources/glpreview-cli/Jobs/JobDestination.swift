@@ -19,7 +19,7 @@ enum JobDestination: Equatable, Sendable {
   /// Parses a job's destination: a path or an http:// or https:// address, in which {name}, {index} and
   /// {view} are replaced, or `reply:SUBJECT`.
   ///
-  /// - Throws: `UsageError` or `WordError`.
+  /// - Throws: `UsageError` or `ParameterError`.
   init(_ job: Job, _ options: JobOptions, views: [ViewConfiguration], prefix: String) throws {
     let format = options.encodingOptions.format
     if job.to.hasPrefix(Self.subjectScheme) {

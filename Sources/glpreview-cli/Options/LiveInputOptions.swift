@@ -95,7 +95,7 @@ struct LiveInputOptions: ParsableArguments {
   /// Returns the certificate setting of a single source, after reading its file.
   static func trust(in certificate: [String]) throws -> CertificateTrust? {
     guard certificate.count < 2 else { throw UsageError("--certificate is given twice") }
-    do throws(WordError) {
+    do throws(ParameterError) {
       guard let text = certificate.first else { return nil }
       let trust = try CertificateTrust(parsing: text)
       try trust.checkFile()

@@ -42,7 +42,7 @@ enum ExitStatus {
 
   static func status(of error: any Error) -> Int32 {
     switch error {
-    case is UsageError, is WordError, is SessionError, is ConfigurationError:
+    case is UsageError, is ParameterError, is SessionError, is ConfigurationError:
       usage
     case let error as SourceError:
       switch error.kind {

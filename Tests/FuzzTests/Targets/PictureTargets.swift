@@ -44,8 +44,8 @@ extension FuzzTarget {
   static let passable = FuzzTarget(
     name: "passable", longest: 4096, words: jpeg.words, seeds: { try PictureSeeds.jpegs },
     body: .atOnce { (input) throws(FuzzFault) in
-      func passed(_ jpeg: [UInt8]) -> PassableJPEG? {
-        try? PassableJPEG(checking: jpeg, maximumPixels: maximumPixels)
+      func passed(_ jpeg: [UInt8]) -> OriginalJPEG? {
+        try? OriginalJPEG(checking: jpeg, maximumPixels: maximumPixels)
       }
       guard let first = passed(input) else { return }
       try must(first.size.pixelCount <= maximumPixels, "\(first.size) is over the limit")

@@ -86,12 +86,12 @@ extension FuzzTarget {
         try must(again.uri.query == request.uri.query, "something meaningless is left")
       }
       let request = QueryMiddleware.meaningful(asked, nil)
-      guard let words = try? QueryWords(request) else { return }
+      guard let words = try? QueryParameters(request) else { return }
       for (isLocked, format) in [(false, EncodedPicture.Format.jpeg), (true, .png)] {
         var served = ServedView(ViewConfiguration(crop: Rectangle(x: 1, y: 2, width: 3, height: 4)))
         served.isLocked = isLocked
         let wanted = try? SnapshotQuery(
-          words, of: served, as: format, offline: .error, timeout: ServicePatience().snapshot)
+          words, of: served, as: format, offline: .error, timeout: ServiceTimeouts().snapshot)
         guard let wanted else { continue }
         try must(!isLocked || wanted.served.view == served.view, "a locked view is changed")
         try must((1...100).contains(wanted.served.quality ?? 1), "quality \(wanted.served.quality ?? 0)")
@@ -125,7 +125,7 @@ extension FuzzTarget {
         try must((1...100).contains(served.quality ?? 1), "quality \(served.quality ?? 0)")
         try must((0.01...1000).contains(served.framesPerSecond ?? 1), "\(served.framesPerSecond ?? 0) fps")
       }
-      if let options = try? SnapshotOptions(json: input, timeout: ServicePatience().snapshot) {
+      if let options = try? SnapshotOptions(json: input, timeout: ServiceTimeouts().snapshot) {
         try must((1...100).contains(options.quality ?? 1), "quality \(options.quality ?? 0)")
         try must((options.maximumBytes ?? 1) > 0, "\(options.maximumBytes ?? 0) bytes")
         let request = options.request(offline: .error)

@@ -28,7 +28,7 @@ extension FuzzTarget {
       }
       // The same bytes as what a container says of a stream, and as its packets.
       for header in [input, [1, 66, 0xC0, 30] + input] {
-        var passable = PassableH264(header: header, maximumPixels: 1 << 20)
+        var passable = OriginalH264(header: header, maximumPixels: 1 << 20)
         for _ in 0..<2 {
           guard case .sample(let sample) = passable.take(input, says: nil, timestamp: .start) else {
             continue

@@ -26,7 +26,7 @@ private func node(
   }
   var configuration = ServerConfiguration(cameras: cameras)
   configuration.cluster.name = name
-  configuration.cluster.broker = BrokerConfiguration(servers: ["nats://127.0.0.1:\(server.port)"])
+  configuration.cluster.broker = NATSClusterConfiguration(servers: ["nats://127.0.0.1:\(server.port)"])
   change(&configuration)
   return configuration
 }

@@ -153,12 +153,12 @@ struct APIDescriptionTests {
           default: Issue.record("\(entry.name): \(word)")
           }
         }
-        #expect(throws: WordError.self) { try view.set(entry.name, to: "none-of-them") }
+        #expect(throws: ParameterError.self) { try view.set(entry.name, to: "none-of-them") }
       }
       if case .integer(let least)? = keywords["minimum"], case .integer(let most)? = keywords["maximum"] {
         for number in [least, most] { try view.set(entry.name, to: "\(number)") }
         for number in [least - 1, most + 1] {
-          #expect(throws: WordError.self) { try view.set(entry.name, to: "\(number)") }
+          #expect(throws: ParameterError.self) { try view.set(entry.name, to: "\(number)") }
         }
       }
     }

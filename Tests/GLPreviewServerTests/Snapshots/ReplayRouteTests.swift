@@ -35,7 +35,7 @@ struct ReplayRouteTests {
 
   /// What is sent on of a picture as it is.
   private static func passed(_ code: Int) throws -> [UInt8] {
-    try PassableJPEG(checking: CountingCamera.jpeg(UInt8(code)), maximumPixels: 1 << 20).bytes
+    try OriginalJPEG(checking: CountingCamera.jpeg(UInt8(code)), maximumPixels: 1 << 20).bytes
   }
 
   private static func header(_ name: String, _ answer: RunningService.Answer) -> String? {
@@ -172,7 +172,7 @@ struct ReplayRouteTests {
   }
 
   @Test("what is not kept is a 404 that says what is")
-  func notKept() async throws {
+  func notBuffered() async throws {
     try await withPictures { service, _, times in
       for answer in [
         try await service.get("\(Self.main)?at=-86400s"),
@@ -320,7 +320,8 @@ struct ReplayRouteTests {
           method: .get, scheme: nil, authority: nil, path: "\(Self.main)?at=\(Self.text(times[3]))"),
         body: RequestBody(buffer: ByteBuffer()))
       let query = try SnapshotQuery(
-        QueryWords(asked), of: target.served, as: .jpeg, offline: target.offline, timeout: allTheTimeThereIs)
+        QueryParameters(asked), of: target.served, as: .jpeg, offline: target.offline,
+        timeout: allTheTimeThereIs)
       @Sendable func inside<Value>(_ address: String, _ work: () async throws -> Value) async throws -> Value
       {
         try await RequestClient.$current.withValue(

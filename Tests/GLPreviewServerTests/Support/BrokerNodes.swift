@@ -15,7 +15,7 @@ extension ServerConfiguration {
   func sharing(as name: String, _ server: NATSServer, user: String? = nil) -> ServerConfiguration {
     var copy = self
     copy.cluster.name = name
-    var broker = BrokerConfiguration(servers: ["nats://127.0.0.1:\(server.port)"])
+    var broker = NATSClusterConfiguration(servers: ["nats://127.0.0.1:\(server.port)"])
     (broker.user, broker.password) = (user, user)
     copy.cluster.broker = broker
     return copy

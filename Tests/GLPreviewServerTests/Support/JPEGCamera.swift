@@ -25,7 +25,7 @@ final class JPEGCamera: BreakableCamera {
       position = end
     }
     bare += whole[position...]
-    passed = try PassableJPEG(checking: bare, maximumPixels: size.pixelCount).bytes
+    passed = try OriginalJPEG(checking: bare, maximumPixels: size.pixelCount).bytes
     let content = Array("Exif\0\0somewhere".utf8)
     jpeg = Array(bare[..<2]) + [0xFF, 0xE1, 0, UInt8(content.count + 2)] + content + bare[2...]
   }

@@ -94,7 +94,7 @@ struct KeyNeedsTests {
 
   @Test("two a second at most")
   func least() {
-    var keys = KeyNeeds()
+    var keys = KeyframeRequests()
     #expect(
       [0, 0.1, 0.4, 0.5, 0.9, 1.1].map { keys.need(at: Self.at($0)) } == [
         true, false, false, true, false, true,
@@ -103,7 +103,7 @@ struct KeyNeedsTests {
 
   @Test("a client struggles that needs several, until it needs none for a minute")
   func struggle() {
-    var keys = KeyNeeds()
+    var keys = KeyframeRequests()
     for time in [0, 10, 30, 50] as [Double] {
       _ = keys.need(at: Self.at(time))
       #expect(!keys.isStruggling(at: Self.at(time)), "one now and then")

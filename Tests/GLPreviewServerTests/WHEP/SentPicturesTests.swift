@@ -96,7 +96,7 @@ struct SentPicturesTests {
     #expect(client.add(100, at: .start + .milliseconds(66)) == .taken)
     #expect(client.write(at: .start + .milliseconds(66)).packets == 4)
 
-    client.pictures.beginAnew()
+    client.pictures.restart()
 
     #expect(client.add(100, at: .start + .milliseconds(99)) == .skipped)
   }
@@ -111,7 +111,7 @@ struct SentPicturesTests {
     let now = CaptureInstant.start + .milliseconds(50 * 39)
 
     for _ in 0..<2 {
-      client.pictures.beginAnew(with: past, at: now)
+      client.pictures.restart(with: past, at: now)
       for step in 0..<20 { _ = client.write(at: now + PacketPace.step * step) }
 
       let packets = client.packets()

@@ -91,8 +91,8 @@ struct ClipTests {
     }
     #expect(sequences == [4, 5, 6])
     let before = try session.clip(Self.time(0)...Self.time(1))
-    await #expect(throws: NotKept.self) { try await before.mp4() }
-    await #expect(throws: NotKept.self) { try await before.webP() }
+    await #expect(throws: NotBuffered.self) { try await before.mp4() }
+    await #expect(throws: NotBuffered.self) { try await before.webP() }
     #expect(session.sources.first?.replayStatus?.pictureCount == 4)
     #expect(session.sources.first?.replayStatus?.byteCount == 4 * Self.small.pixelCount)
     #expect(throws: SessionError.self) { try session.clip(Self.time(0)...Self.time(1), of: "other") }
@@ -186,7 +186,7 @@ struct ClipTests {
   // MARK: Decoding
 
   /// Counts the samples that all decoders together decode.
-  private final class CountingDecoder: KeptDecoder {
+  private final class CountingDecoder: BufferedDecoder {
     let decoded: Watched<[UInt8]>
 
     init(_ decoded: Watched<[UInt8]>) { self.decoded = decoded }
@@ -244,7 +244,7 @@ struct ClipTests {
     ) async throws {
       let packets = try realPackets(Array(codes[..<4])) + realPackets(Array(codes[4...]))
       let (session, buffer) = try Self.session(try Self.source(masks: masks))
-      var passing = StreamPassing([], SourceOptions())
+      var passing = StreamPassthrough([], SourceOptions())
       for (number, packet) in packets.enumerated() {
         let verdict = passing.take(
           VideoPacket(bytes: packet, header: nil, says: nil, isDamaged: false),

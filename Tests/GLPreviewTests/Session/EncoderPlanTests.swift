@@ -40,7 +40,7 @@ struct EncoderPlanTests {
       let format = H264Format(sps: [], pps: [], size: Size(width: 16, height: 16), encoder: nil)
       let sample = VideoSample(bytes: [], isKey: true, timestamp: time, format: format)
       let original = CameraPicture(
-        content: .h264(PassableVideo().add(sample)), sequence: sequence, timestamp: time
+        content: .h264(OriginalVideo().add(sample)), sequence: sequence, timestamp: time
       ) { nil }
       return .original(original, version: version)
     }

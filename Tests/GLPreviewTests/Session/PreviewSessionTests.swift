@@ -233,7 +233,7 @@ struct PreviewSessionTests {
     script.give(9)
 
     #expect(try await other?.code == 9)
-    await #expect(throws: WordError.self) { try await one.value }
+    await #expect(throws: ParameterError.self) { try await one.value }
     await session.close()
   }
 

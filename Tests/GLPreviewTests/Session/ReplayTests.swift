@@ -55,7 +55,7 @@ struct ReplayTests {
         #expect(snapshot.timestamp <= time && snapshot.sourceState == .live)
         found.append((snapshot.sequence, snapshot.pictures[0].code))
         time = snapshot.timestamp - .nanoseconds(1)
-      } catch is NotKept {
+      } catch is NotBuffered {
         return found
       }
     }
@@ -270,7 +270,7 @@ struct ReplayTests {
     await session.sources.first?.setEnabled(false)
     trigger.capture(before: .seconds(60), count: 4)
     let failure = try #require(await told.next())
-    #expect(throws: NotKept.self) { try failure.get() }
+    #expect(throws: NotBuffered.self) { try failure.get() }
     await session.close()
   }
 
@@ -297,7 +297,7 @@ struct ReplayTests {
 
     #expect(best.sequence == 0 && best.timestamp == first)
     #expect(later.sequence == 3)
-    await #expect(throws: NotKept.self) {
+    await #expect(throws: NotBuffered.self) {
       try await session.snapshot(.patient(.sharpest(first - .seconds(9)...first - .seconds(8))))
     }
     await session.close()
@@ -378,7 +378,7 @@ struct ReplayTests {
   func nothing() async throws {
     let script = SourceScript()
     let session = try Self.session(script.source())
-    await #expect(throws: NotKept.self) { try await session.snapshot(Self.at(.now)) }
+    await #expect(throws: NotBuffered.self) { try await session.snapshot(Self.at(.now)) }
     #expect(session.sources.first?.bufferedTimes == nil)
     await session.close()
 

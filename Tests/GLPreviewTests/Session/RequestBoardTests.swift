@@ -19,14 +19,14 @@ struct RequestBoardTests {
 
   private static func jpeg(_ number: Int) throws -> CameraPicture {
     let bytes = try smallJPEG(Size(width: 8, height: 8))
-    let jpeg = try PassableJPEG(checking: bytes, maximumPixels: 64)
+    let jpeg = try OriginalJPEG(checking: bytes, maximumPixels: 64)
     return CameraPicture(content: .jpeg(jpeg), sequence: number, timestamp: at(number)) { nil }
   }
 
   private static func video(_ number: Int) -> CameraPicture {
     let format = H264Format(sps: [], pps: [], size: Size(width: 16, height: 16), encoder: nil)
     let sample = VideoSample(bytes: [], isKey: true, timestamp: at(number), format: format)
-    return CameraPicture(content: .h264(PassableVideo().add(sample)), sequence: number, timestamp: at(number))
+    return CameraPicture(content: .h264(OriginalVideo().add(sample)), sequence: number, timestamp: at(number))
     {
       nil
     }

@@ -124,13 +124,13 @@ struct SceneChangeTests {
     #expect(try await preview.pictures.first != nil)
 
     preview.update { $0.tiles.append(Tile("nobody")) }
-    await #expect(throws: WordError.self) { try await preview.pictures.first }
+    await #expect(throws: ParameterError.self) { try await preview.pictures.first }
 
     preview.update { $0.tiles = [Tile("nobody")] }
-    await #expect(throws: WordError.self) { try await preview.pictures.first }
+    await #expect(throws: ParameterError.self) { try await preview.pictures.first }
 
     preview.update { $0.background = .blur(source: "nobody") }
-    await #expect(throws: WordError.self) {
+    await #expect(throws: ParameterError.self) {
       try await session.snapshot(SnapshotRequest.patient(.newest, of: ["scene"]))
     }
 

@@ -36,8 +36,10 @@ struct SessionInputTests {
 
       for view in views {
         let preview = try session.addPreview(view)
-        await #expect(throws: WordError.self, "\(view.name) \(state)") { try await preview.pictures.first }
-        await #expect(throws: WordError.self) {
+        await #expect(throws: ParameterError.self, "\(view.name) \(state)") {
+          try await preview.pictures.first
+        }
+        await #expect(throws: ParameterError.self) {
           try await session.snapshot(
             SnapshotRequest.patient(.newest(maxAge: allTheTimeThereIs), of: [view.name]))
         }
@@ -51,7 +53,7 @@ struct SessionInputTests {
     for state in State.allCases {
       let session = try await Self.session(state)
       let preview = try session.addPreview(ViewConfiguration(width: 16000, height: 16000))
-      await #expect(throws: WordError.self) { try await preview.pictures.first }
+      await #expect(throws: ParameterError.self) { try await preview.pictures.first }
       await session.close()
     }
   }
@@ -69,7 +71,7 @@ struct SessionInputTests {
       for (index, crop) in crops.enumerated() where !crop.isInside(Size(width: 8, height: 6)) {
         let preview = try session.addPreview(ViewConfiguration(name: "crop\(index)", crop: crop))
         if state == .live {
-          await #expect(throws: WordError.self, "\(crop)") { try await preview.pictures.first }
+          await #expect(throws: ParameterError.self, "\(crop)") { try await preview.pictures.first }
         } else {
           #expect(try await preview.pictures.first != nil)
         }
@@ -187,7 +189,7 @@ struct SessionInputTests {
         let error = await #expect(throws: (any Error).self, "\(name) \(state)") {
           try await preview.pictures.first
         }
-        #expect(error is WordError || error is WordError, "\(name): \(String(describing: error))")
+        #expect(error is ParameterError || error is ParameterError, "\(name): \(String(describing: error))")
         await #expect(throws: (any Error).self, "\(name) \(state)") {
           try await session.snapshot(SnapshotRequest.patient(.newest, of: ["scene"]))
         }

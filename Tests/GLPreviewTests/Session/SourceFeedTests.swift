@@ -64,7 +64,7 @@ struct SourceFeedTests {
   @Test(
     "what is no warm-up is refused",
     arguments: ["", "-1", "1.5", "s", "-1s", "xs", "1e99s", "99999999999999999999"])
-  func otherWarmups(text: String) { #expect(throws: WordError.self) { try Warmup(parsing: text) } }
+  func otherWarmups(text: String) { #expect(throws: ParameterError.self) { try Warmup(parsing: text) } }
 
   @Test("a reader that goes while the source opens lets it close")
   func goneWhileOpening() async throws {

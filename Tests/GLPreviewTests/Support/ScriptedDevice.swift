@@ -122,7 +122,7 @@ final class ScriptedConnection: CaptureConnection {
   private let onRequest: @Sendable () -> Void
   private let onClose: @Sendable () -> Void
   #if FFmpeg
-    private let passing = Mutex(StreamPassing([], SourceOptions()))
+    private let passing = Mutex(StreamPassthrough([], SourceOptions()))
   #endif
 
   init(onRequest: @escaping @Sendable () -> Void, onClose: @escaping @Sendable () -> Void) {

@@ -108,8 +108,8 @@ struct MaskRescalingTests {
     #expect(try bounds(80, 45) == "5x5+10+5")
     // A row and a bit more, on each side: nobody knows where the picture was filled up.
     #expect(try bounds(160, 91) == "14x13+18+9")
-    #expect(throws: WordError.self) { try bounds(160, 120) }
-    #expect(throws: WordError.self) { try bounds(90, 160) }
+    #expect(throws: ParameterError.self) { try bounds(160, 120) }
+    #expect(throws: ParameterError.self) { try bounds(90, 160) }
   }
 
   @Test("a crop shows no pixel that it did not hold wholly, unless it would show none")

@@ -130,7 +130,7 @@ struct MaskShapeTests {
       "10x20+3+4:pixelate=12:blur=3",
     ])
   func nonsense(text: String) {
-    let error = #expect(throws: WordError.self) { try PrivacyMask(parsing: text) }
+    let error = #expect(throws: ParameterError.self) { try PrivacyMask(parsing: text) }
     #expect(error?.key == "mask")
   }
 
@@ -141,10 +141,10 @@ struct MaskShapeTests {
       PrivacyMask(.polygon([[9, 0], [12, 0], [9, 4]]), effect: .blur(radius: 3)),
     ]
 
-    let error = #expect(throws: WordError.self) { try masks.check(in: eight) }
+    let error = #expect(throws: ParameterError.self) { try masks.check(in: eight) }
     #expect(error?.description == "mask: '9,0 12,0 9,4:blur=3' lies outside the 8x5 picture")
 
-    #expect(throws: WordError.self) {
+    #expect(throws: ParameterError.self) {
       try [PrivacyMask(.polygon([[0, 0], [4, 4]]))].check(in: eight)
     }
     #expect(throws: Never.self) { try Array(masks.prefix(1)).check(in: eight) }
@@ -163,7 +163,7 @@ struct MaskShapeTests {
     #expect(throws: Never.self) { try plan(1920, 1080) }
     #expect(throws: Never.self) { try plan(1920, 1088) }
     #expect(throws: Never.self) { try plan(360, 640, Orientation(.clockwise90)) }
-    #expect(throws: WordError.self) { try plan(640, 480) }
-    #expect(throws: WordError.self) { try plan(360, 640) }
+    #expect(throws: ParameterError.self) { try plan(640, 480) }
+    #expect(throws: ParameterError.self) { try plan(360, 640) }
   }
 }

@@ -127,7 +127,7 @@ struct MotionDetectorTests {
       "a=0,0,1,nan", "a=0,0,1,1:sensitivity=0", "a=0,0,1,1:quick", "a=0,0,1,1:min-size=0",
       "a=0,0,1,1:min-size=1:min-size=2", "a=0,0 1,0 1,2",
     ] {
-      #expect(throws: WordError.self, "\(text)") { try MotionZone(parsing: text) }
+      #expect(throws: ParameterError.self, "\(text)") { try MotionZone(parsing: text) }
     }
   }
 
@@ -141,7 +141,7 @@ struct MotionDetectorTests {
     #expect(try MotionRecording(bytes: bytes).pictures == pictures)
     #expect(try MotionRecording(bytes: bytes.dropLast()).pictures == pictures.dropLast())
     #expect(MotionRecording([pictures[0], pictures[0]]).bytes.count < 64 + 2 * MotionCells.count)
-    #expect(throws: WordError.self) { try MotionRecording(bytes: Array(bytes.dropFirst())) }
+    #expect(throws: ParameterError.self) { try MotionRecording(bytes: Array(bytes.dropFirst())) }
   }
 
   @Test("a recording that is replayed is judged as it was")

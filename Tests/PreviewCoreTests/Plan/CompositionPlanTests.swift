@@ -169,24 +169,24 @@ struct CompositionPlanTests {
     #expect {
       try plan([whole, layer])
     } throws: {
-      ($0 as? WordError)?.key == "layer 1"
+      ($0 as? ParameterError)?.key == "layer 1"
     }
   }
 
   @Test("a bitmap must be of the layer's size, a frame that is read must be there, and a size has limits")
   func refusedParts() throws {
     let bitmap = try Bitmap(size: Size(width: 2, height: 1), bytes: [UInt8](repeating: 9, count: 8))
-    #expect(throws: WordError.self) {
+    #expect(throws: ParameterError.self) {
       try plan([Layer(.bitmap(bitmap), in: Rectangle(x: 0, y: 0, width: 2, height: 2))])
     }
 
     let small = RenderPlanner(tuning: RenderTuning(maximumTargetSide: 64), maximumPixels: 1000)
     let layer = Layer(view, in: Rectangle(x: 0, y: 0, width: 5, height: 5))
-    #expect(throws: WordError.self) {
+    #expect(throws: ParameterError.self) {
       try small.plan([nil], Composition(size: Size(width: 9, height: 9), layers: [layer]), as: .rgba)
     }
     for size in [Size(width: 65, height: 1), Size(width: 40, height: 40), Size(width: 0, height: 4)] {
-      #expect(throws: WordError.self) { try small.plan([], Composition(size: size), as: .rgba) }
+      #expect(throws: ParameterError.self) { try small.plan([], Composition(size: size), as: .rgba) }
     }
   }
 

@@ -114,7 +114,7 @@ func cropsOfPlans() throws {
 
   // Upright it is 6x8.
   for words in ["crop=7x1+0+0", "crop=1x1+6+0", "crop=1x9+0+0", "crop=1x1+999999999+999999999"] {
-    let error = #expect(throws: WordError.self) { try trace(photo, "a:\(words)") }
+    let error = #expect(throws: ParameterError.self) { try trace(photo, "a:\(words)") }
     #expect(error?.key == "crop")
   }
 
@@ -127,8 +127,8 @@ func cropsOfPlans() throws {
 
 @Test("pictures beyond a device's sides or the limit of pixels are refused")
 func limits() {
-  func error(_ words: String, _ planner: RenderPlanner) -> WordError? {
-    #expect(throws: WordError.self) {
+  func error(_ words: String, _ planner: RenderPlanner) -> ParameterError? {
+    #expect(throws: ParameterError.self) {
       try planner.plan(camera, [ViewRequest(ViewConfiguration(parsing: "a:\(words)"), as: .rgba)])
     }
   }
@@ -152,7 +152,9 @@ func impossibleSides() async {
         (0, 5), (5, 0), (0, nil), (nil, -1), (-3, -3), (Int.max, nil), (Int.max, Int.max),
       ] as [(Int?, Int?)] {
         let view = ViewConfiguration(width: width, height: height, contentMode: mode)
-        #expect(throws: WordError.self) { try RenderPlanner().plan(frame, [ViewRequest(view, as: .rgba)]) }
+        #expect(throws: ParameterError.self) {
+          try RenderPlanner().plan(frame, [ViewRequest(view, as: .rgba)])
+        }
       }
     }
   }

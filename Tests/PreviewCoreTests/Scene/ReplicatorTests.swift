@@ -4,7 +4,7 @@ import Testing
 
 private let size = Size(width: 100, height: 60)
 
-private func composed(_ tile: Tile) throws(WordError) -> ComposedScene {
+private func composed(_ tile: Tile) throws(ParameterError) -> ComposedScene {
   try Scene(size: size, tiles: [tile]).composed(["a": .live], at: .testing, text: nil)
 }
 

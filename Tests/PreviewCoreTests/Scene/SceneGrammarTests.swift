@@ -49,6 +49,6 @@ func refusedScenes(key: String, text: String) {
   #expect {
     try Scene(parsing: text)
   } throws: { error in
-    (error as? WordError)?.key == key
+    (error as? ParameterError)?.key == key
   }
 }

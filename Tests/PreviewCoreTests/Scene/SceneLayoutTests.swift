@@ -7,7 +7,7 @@ private func tiles(_ count: Int) -> [Tile] { (0..<count).map { Tile("s\($0)") } 
 private func rectangles(
   _ layout: Scene.Layout, _ count: Int, _ width: Int, _ height: Int, gap: Int = 0,
   aspect: Size = Size(width: 16, height: 9)
-) throws(WordError) -> [String] {
+) throws(ParameterError) -> [String] {
   try layout.rectangles(
     for: tiles(count), in: Size(width: width, height: height), gap: gap, tileAspect: aspect
   ).map(\.description)
@@ -100,10 +100,10 @@ func tinyGrids() throws {
   #expect(try rectangles(.grid, 4, 2, 2) == ["1x1+0+0", "1x1+1+0", "1x1+0+1", "1x1+1+1"])
   #expect(try rectangles(.grid, 1, 3, 3, gap: 1) == ["1x1+1+1"])
 
-  #expect(throws: WordError("size", "1 tiles with gaps of 1 don't fit 2x2")) {
+  #expect(throws: ParameterError("size", "1 tiles with gaps of 1 don't fit 2x2")) {
     try rectangles(.grid, 1, 2, 2, gap: 1)
   }
-  #expect(throws: WordError("size", "5 tiles with gaps of 0 don't fit 2x2")) {
+  #expect(throws: ParameterError("size", "5 tiles with gaps of 0 don't fit 2x2")) {
     try rectangles(.grid, 5, 2, 2)
   }
 }
@@ -143,7 +143,7 @@ func fullStrip() throws {
       "183x144+0+576", "183x144+183+576", "183x144+366+576", "182x144+549+576", "183x144+731+576",
       "183x144+914+576", "183x144+1097+576",
     ])
-  #expect(throws: WordError.self) { try rectangles(.spotlight(main: 0), 49, 47, 47) }
+  #expect(throws: ParameterError.self) { try rectangles(.spotlight(main: 0), 49, 47, 47) }
 }
 
 @Test("insets stand in their corner, the next towards the middle")
@@ -165,7 +165,7 @@ func insets() throws {
 
   #expect(
     try rectangles(.inset(Scene.Inset(share: 1, margin: 0)), 2, 160, 90) == ["160x90+0+0", "160x90+0+0"])
-  #expect(throws: WordError("size", "5 tiles with gaps of 10 don't fit 1280x720")) {
+  #expect(throws: ParameterError("size", "5 tiles with gaps of 10 don't fit 1280x720")) {
     try rectangles(.inset(), 5, 1280, 720, gap: 10)
   }
 }
@@ -176,7 +176,7 @@ func freeTiles() throws {
   let half = Rectangle(x: -10, y: 90, width: 20, height: 30)
 
   #expect(try Scene.Layout.free.rectangles(for: [Tile("a", rectangle: half)], in: size) == [half])
-  #expect(throws: WordError("tile 2 (b)", "has no rectangle, which the layout 'free' needs")) {
+  #expect(throws: ParameterError("tile 2 (b)", "has no rectangle, which the layout 'free' needs")) {
     try Scene.Layout.free.rectangles(for: [Tile("a", rectangle: half), Tile("b")], in: size)
   }
 
@@ -184,7 +184,7 @@ func freeTiles() throws {
     Rectangle(x: 0, y: 0, width: 0, height: 5), Rectangle(x: 0, y: 0, width: 5, height: -1),
     Rectangle(x: 70000, y: 0, width: 5, height: 5), Rectangle(x: .min, y: .max, width: .max, height: .max),
   ] {
-    #expect(throws: WordError.self) {
+    #expect(throws: ParameterError.self) {
       try Scene.Layout.free.rectangles(for: [Tile("a", rectangle: wrong)], in: size)
     }
   }
@@ -201,7 +201,7 @@ func refusedLayouts(layout: Scene.Layout) {
     #expect {
       try layout.rectangles(for: tiles, in: size, gap: gap, tileAspect: aspect)
     } throws: { error in
-      (error as? WordError)?.key == key
+      (error as? ParameterError)?.key == key
     }
   }
 
@@ -223,6 +223,6 @@ func refusedShares() {
     .inset(Scene.Inset(share: 0)), .inset(Scene.Inset(share: 1.1)), .inset(Scene.Inset(share: .nan)),
     .inset(Scene.Inset(margin: -1)), .inset(Scene.Inset(margin: .max)),
   ] {
-    #expect(throws: WordError.self, "\(layout)") { try rectangles(layout, 2, 1280, 720) }
+    #expect(throws: ParameterError.self, "\(layout)") { try rectangles(layout, 2, 1280, 720) }
   }
 }

@@ -8,7 +8,7 @@ private let plain = ViewConfiguration()
 private func composed(
   _ scene: Scene, _ sources: [String: SourceAppearance] = ["a": .live, "b": .live, "c": .live],
   text: (any TextRenderer)? = nil
-) throws(WordError) -> ComposedScene {
+) throws(ParameterError) -> ComposedScene {
   try scene.composed(sources, at: .testing, text: text)
 }
 
@@ -111,19 +111,19 @@ func backgrounds() throws {
 
   let lost = SourceAppearance(hasFrame: true, outage: Outage(.lost, since: 0))
   #expect(try background(.blur(source: "a"), lost).inputs == [.source("a")])
-  #expect(throws: WordError("background", "no source 'z'")) { try background(.blur(source: "z")) }
+  #expect(throws: ParameterError("background", "no source 'z'")) { try background(.blur(source: "z")) }
 }
 
 @Test("a scene of a source that is not there is refused")
 func unknownSources() {
-  #expect(throws: WordError("tile 2 (z)", "no source 'z'")) {
+  #expect(throws: ParameterError("tile 2 (z)", "no source 'z'")) {
     try composed(Scene(size: wide, tiles: [Tile("a"), Tile("z")]))
   }
-  #expect(throws: WordError("tiles", "there are 0, not 1 to 49")) { try composed(Scene(size: wide)) }
-  #expect(throws: WordError("tiles", "there are 50, not 1 to 49")) {
+  #expect(throws: ParameterError("tiles", "there are 0, not 1 to 49")) { try composed(Scene(size: wide)) }
+  #expect(throws: ParameterError("tiles", "there are 50, not 1 to 49")) {
     try composed(Scene(size: wide, tiles: Array(repeating: Tile("a"), count: 50)))
   }
-  #expect(throws: WordError.self) {
+  #expect(throws: ParameterError.self) {
     try composed(Scene(size: Size(width: 0, height: 0), tiles: [Tile("a")]))
   }
 }
@@ -159,6 +159,6 @@ func refusedTiles(key: String, tile: Tile) {
   #expect {
     try composed(Scene(size: wide, tiles: [tile]))
   } throws: { error in
-    (error as? WordError)?.key == key
+    (error as? ParameterError)?.key == key
   }
 }

@@ -45,6 +45,6 @@ func refusedTiles(key: String, text: String) {
   #expect {
     try Tile(parsing: text)
   } throws: { error in
-    (error as? WordError)?.key == key
+    (error as? ParameterError)?.key == key
   }
 }

@@ -139,7 +139,7 @@ func listedKeys() {
     ("size=1x1,size=1x1", "size"), ("rotate=90,mode=fit,rotate=90", "rotate"),
   ])
 func refusals(words: String, key: String) {
-  let error = #expect(throws: WordError.self) { try ViewConfiguration(parsing: "a:\(words)") }
+  let error = #expect(throws: ParameterError.self) { try ViewConfiguration(parsing: "a:\(words)") }
   #expect(error?.key == key)
   #expect(error?.reason.isEmpty == false)
 }
@@ -148,12 +148,12 @@ func refusals(words: String, key: String) {
   "a key and its short form are the same key, and can't both be given",
   arguments: ["w=1,width=2", "height=3,h=4"])
 func shortFormsAreDuplicates(words: String) {
-  #expect(throws: WordError.self) { try ViewConfiguration(parsing: "a:\(words)") }
+  #expect(throws: ParameterError.self) { try ViewConfiguration(parsing: "a:\(words)") }
 }
 
 @Test("a side that is out of bounds is refused with its bounds")
 func boundsAreNamed() {
-  let error = #expect(throws: WordError.self) { try ViewConfiguration(parsing: "a:width=70000") }
+  let error = #expect(throws: ParameterError.self) { try ViewConfiguration(parsing: "a:width=70000") }
   #expect(error?.description == "width: '70000' is not a whole number from 1 to 65535 (view 'a')")
 }
 
@@ -172,8 +172,8 @@ func goodNames(name: String) throws {
     String(repeating: "n", count: 65), "а",
   ])
 func badNames(name: String) {
-  #expect(throws: WordError.self) { try ViewConfiguration(parsing: name) }
-  #expect(throws: WordError.self) { try ViewConfiguration(parsing: "\(name):mode=fit") }
+  #expect(throws: ParameterError.self) { try ViewConfiguration(parsing: name) }
+  #expect(throws: ParameterError.self) { try ViewConfiguration(parsing: "\(name):mode=fit") }
 }
 
 @Test("a value that is refused changes nothing")
@@ -181,7 +181,7 @@ func refusedValueChangesNothing() {
   var view = ViewConfiguration(crop: Rectangle(x: 1, y: 2, width: 3, height: 4), width: 5, height: 6)
   let before = view
   for (key, value) in [("crop", "1,2"), ("size", "7x0"), ("size", "7x8x9"), ("width", "x"), ("mode", "?")] {
-    #expect(throws: WordError.self) { try view.set(key, to: value) }
+    #expect(throws: ParameterError.self) { try view.set(key, to: value) }
   }
   #expect(view == before)
 }

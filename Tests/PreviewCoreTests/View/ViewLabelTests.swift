@@ -33,7 +33,7 @@ func labelWords() throws {
 func timeWords(word: String, meaning: String) throws { #expect(try view("time=\(word)").timeText == meaning) }
 
 @Test("and what is none", arguments: ["", "now", "%", "%Q", "UTC"])
-func wrongTimes(word: String) { #expect(throws: WordError.self) { try view("time=\(word)") } }
+func wrongTimes(word: String) { #expect(throws: ParameterError.self) { try view("time=\(word)") } }
 
 @Test(
   "labels are layers over the view in every format, as large as suits the picture",
@@ -70,7 +70,7 @@ func omittedLabels() throws {
 @Test("a label that can't be drawn is an error of the view")
 func wrongLabel() {
   let view = ViewConfiguration(labels: [Label(.text("a"), font: Label.Font(size: 3))])
-  #expect(throws: WordError.self) {
+  #expect(throws: ParameterError.self) {
     try Lettering(at: .testing, BoxText()).layers(of: view, format, RenderPlanner())
   }
 }

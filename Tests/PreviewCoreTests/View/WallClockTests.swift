@@ -33,6 +33,6 @@ func directives() throws {
   #expect(try Label.TimeFormat("%d.%m.%Y %Hh%M:%S 100%% ä").text(of: time) == "21.11.2026 17h05:09 100% ä")
   #expect(try Label.TimeFormat("").text(of: time) == "")
   for wrong in ["%q", "%", "%Y%", "%%%", "% Y", "%y"] {
-    #expect(throws: WordError.self, "\(wrong)") { try Label.TimeFormat(wrong) }
+    #expect(throws: ParameterError.self, "\(wrong)") { try Label.TimeFormat(wrong) }
   }
 }

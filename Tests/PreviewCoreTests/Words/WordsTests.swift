@@ -6,7 +6,7 @@ struct WordsTests {
   @Test("an error quotes the beginning and the end of what is too long for a line")
   func brief() {
     let points = (0..<10_000).map { "\($0 % 99),\($0 % 77)" }.joined(separator: " ")
-    let error = #expect(throws: WordError.self) { try PrivacyMask(parsing: points) }
+    let error = #expect(throws: ParameterError.self) { try PrivacyMask(parsing: points) }
     #expect((20...1000).contains(error?.description.unicodeScalars.count ?? 0))
     #expect("short".brief == "short")
     let long = String(repeating: "a\u{301}", count: 600) + "end"
@@ -19,8 +19,8 @@ struct WordsTests {
     #expect(try Words.whole("z", "-7", in: -9...9) == -7)
     #expect(try Words.whole("z", "1000000000", in: 1...1_000_000_000) == 1_000_000_000)
     for text in ["", "-", "+7", " 7", "7.0", "0x7", "1e3", "٣", "10", "99999999999999999999", "-1"] {
-      let error = #expect(throws: WordError.self) { try Words.whole("z", text, in: 0...9) }
-      #expect(error == WordError("z", "'\(text)' is not a whole number from 0 to 9"))
+      let error = #expect(throws: ParameterError.self) { try Words.whole("z", text, in: 0...9) }
+      #expect(error == ParameterError("z", "'\(text)' is not a whole number from 0 to 9"))
     }
   }
 
@@ -28,7 +28,7 @@ struct WordsTests {
   func number() throws {
     #expect(try Words.number("opacity", "0.5", in: 0...1) == 0.5)
     for text in ["", "nan", "inf", "1.5", "-0.1", "half"] {
-      let error = #expect(throws: WordError.self) { try Words.number("opacity", text, in: 0...1) }
+      let error = #expect(throws: ParameterError.self) { try Words.number("opacity", text, in: 0...1) }
       #expect(error?.description == "opacity: '\(text)' is not a number from 0 to 1")
     }
   }
@@ -37,7 +37,7 @@ struct WordsTests {
   func flag() throws {
     for text in ["true", "yes", "ON", "1"] { #expect(try Words.flag("linear", text)) }
     for text in ["false", "No", "off", "0"] { #expect(try !Words.flag("linear", text)) }
-    #expect(throws: WordError("linear", "'maybe' is not true or false")) {
+    #expect(throws: ParameterError("linear", "'maybe' is not true or false")) {
       try Words.flag("linear", "maybe")
     }
   }
@@ -47,7 +47,7 @@ struct WordsTests {
     #expect(try Words.size("size", "640x360") == Size(width: 640, height: 360))
     #expect(try Words.size("aspect", "16:9", separator: ":") == Size(width: 16, height: 9))
     for text in ["", "640", "x", "640x", "0x1", "1x65536", "1x2x3", "-1x2", "1X2"] {
-      #expect(throws: WordError("size", "'\(text)' is not WxH with sides from 1 to 65535")) {
+      #expect(throws: ParameterError("size", "'\(text)' is not WxH with sides from 1 to 65535")) {
         try Words.size("size", text)
       }
     }
@@ -61,13 +61,15 @@ struct WordsTests {
     #expect(try Words.rectangle("crop", "3,4,10,20") == rectangle)
     for text in ["", "10x20", "10+20x3+4", "10x20+3,4", "1,2,3", "1,2,3,4,5", "10x20+3+-4"] {
       #expect(
-        throws: WordError(
+        throws: ParameterError(
           "crop", "'\(text)' is not a rectangle: use WxH+X+Y, such as 640x360+0+0, or X,Y,W,H")
       ) {
         try Words.rectangle("crop", text)
       }
     }
-    #expect(throws: WordError("crop", "'0x5+1+1' has no pixels")) { try Words.rectangle("crop", "0x5+1+1") }
+    #expect(throws: ParameterError("crop", "'0x5+1+1' has no pixels")) {
+      try Words.rectangle("crop", "0x5+1+1")
+    }
   }
 
   @Test("a part without = belongs to the value before it")
@@ -80,9 +82,11 @@ struct WordsTests {
 
   @Test("a list with a part of no key, or a key twice, is refused")
   func badPairs() {
-    #expect(throws: WordError("scene", "'gap' is not KEY=VALUE")) { try Words.pairs("gap", of: "scene") }
-    #expect(throws: WordError("gap", "given twice in scene")) { try Words.pairs("gap=1,gap=2", of: "scene") }
-    #expect(throws: WordError("w", "given twice in view 'a'")) {
+    #expect(throws: ParameterError("scene", "'gap' is not KEY=VALUE")) { try Words.pairs("gap", of: "scene") }
+    #expect(throws: ParameterError("gap", "given twice in scene")) {
+      try Words.pairs("gap=1,gap=2", of: "scene")
+    }
+    #expect(throws: ParameterError("w", "given twice in view 'a'")) {
       try Words.pairs("size=1x1,w=2", of: "view 'a'", twins: ["size": ["width", "height"], "w": ["width"]])
     }
   }

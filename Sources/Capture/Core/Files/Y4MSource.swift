@@ -15,7 +15,7 @@ struct Y4MHeader: Sendable, Hashable {
   static let signature = Array("YUV4MPEG2 ".utf8)
 
   /// Parses the first line, without its newline.
-  init(parsing line: [UInt8], _ options: SourceOptions) throws(WordError) {
+  init(parsing line: [UInt8], _ options: SourceOptions) throws(ParameterError) {
     var width: Int?
     var height: Int?
     var rate: FrameRate?
@@ -23,7 +23,7 @@ struct Y4MHeader: Sendable, Hashable {
     var range: ColorDescription.QuantizationRange?
     let tags = line.split(separator: UInt8(ascii: " "))
     guard tags.first?.elementsEqual(Self.signature.dropLast()) == true else {
-      throw WordError("not a Y4M")
+      throw ParameterError("not a Y4M")
     }
     for tag in tags.dropFirst() {
       let value = String(decoding: tag.dropFirst(), as: UTF8.self)
@@ -37,12 +37,12 @@ struct Y4MHeader: Sendable, Hashable {
       default: break
       }
     }
-    guard let width, let height else { throw WordError("Y4M header has no \(width == nil ? "W" : "H")") }
+    guard let width, let height else { throw ParameterError("Y4M header has no \(width == nil ? "W" : "H")") }
     let size = Size(width: width, height: height)
-    if let refusal = size.refusal(maximumPixels: options.maximumPixels) { throw WordError(refusal) }
+    if let refusal = size.refusal(maximumPixels: options.maximumPixels) { throw ParameterError(refusal) }
     let (pixelFormat, bits, siting) = try Self.layout(chroma)
     guard let byteCount = pixelFormat.tightByteCount(of: size) else {
-      throw WordError("frames of \(size) are too large")
+      throw ParameterError("frames of \(size) are too large")
     }
     let color = ColorDescription(guessedFor: size, matrix: nil, range: range, siting: siting)
     self.format = Frame.Format(pixelFormat, size, color: color).overriding(options.color)
@@ -51,18 +51,18 @@ struct Y4MHeader: Sendable, Hashable {
     self.byteCount = bits > 8 ? 2 * byteCount : byteCount
   }
 
-  private static func side(_ text: String, _ tag: String) throws(WordError) -> Int {
+  private static func side(_ text: String, _ tag: String) throws(ParameterError) -> Int {
     guard let side = decimal(text), side > 0 else {
-      throw WordError("Y4M header has a bad \(tag): \"\(text)\"")
+      throw ParameterError("Y4M header has a bad \(tag): \"\(text)\"")
     }
     return side
   }
 
   /// Parses `30000:1001`; `0:0` means unknown.
-  private static func rate(_ text: String) throws(WordError) -> FrameRate? {
+  private static func rate(_ text: String) throws(ParameterError) -> FrameRate? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, let numerator = decimal(parts[0]), let denominator = decimal(parts[1]) else {
-      throw WordError("Y4M header has a bad F: \"\(text)\"")
+      throw ParameterError("Y4M header has a bad F: \"\(text)\"")
     }
     return FrameRate(numerator: numerator, denominator: denominator)
   }
@@ -83,7 +83,7 @@ struct Y4MHeader: Sendable, Hashable {
     }
   }
 
-  private static func layout(_ chroma: String) throws(WordError) -> (
+  private static func layout(_ chroma: String) throws(ParameterError) -> (
     PixelFormat, bits: Int, ColorDescription.ChromaSiting
   ) {
     switch chroma {
@@ -105,7 +105,7 @@ struct Y4MHeader: Sendable, Hashable {
       else { continue }
       return (format, bits, .left)
     }
-    throw WordError(
+    throw ParameterError(
       "Y4M of \"\(chroma)\" is not supported: use 420, 420jpeg, 420mpeg2, 420paldv, 422, 411, 444, mono, or these with up to 16 bits, such as 420p10"
     )
   }
@@ -129,7 +129,7 @@ actor Y4MSource: FrameSource {
     guard let line = try stream.readLine(limit: Y4MHeader.lineLimit) else {
       throw SourceError(.badData, path: stream.path, reason: "Y4M header has no end")
     }
-    do throws(WordError) {
+    do throws(ParameterError) {
       header = try Y4MHeader(parsing: line, options)
     } catch {
       throw SourceError(.badData, path: stream.path, reason: error.description)

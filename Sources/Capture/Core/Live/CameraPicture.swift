@@ -4,8 +4,8 @@
 package struct CameraPicture: Sendable {
   package enum Content: Sendable {
     case samples(Frame)
-    case jpeg(PassableJPEG)
-    case h264(PassableVideo.Place)
+    case jpeg(OriginalJPEG)
+    case h264(OriginalVideo.Place)
   }
 
   package let content: Content

@@ -43,7 +43,7 @@ extension CameraPicture {
   /// Wraps a buffered JPEG; nil if it can't be passed through.
   package init?(_ entry: ReplayBuffer.Entry, _ options: SourceOptions) {
     guard options.showsJPEGs, case .jpeg(let jpeg, _) = entry.content,
-      let passable = try? PassableJPEG(checking: jpeg, maximumPixels: options.maximumPixels)
+      let passable = try? OriginalJPEG(checking: jpeg, maximumPixels: options.maximumPixels)
     else { return nil }
     self.init(content: .jpeg(passable), sequence: entry.sequence, timestamp: entry.timestamp) { nil }
   }

@@ -64,9 +64,9 @@ package struct Capture: Sendable {
   package var jpeg: [UInt8]?
   /// The picture's place in the camera's own H.264 stream, if that can be passed through. Its frame is
   /// decoded from the last keyframe on.
-  package var video: PassableVideo.Place?
+  package var video: OriginalVideo.Place?
   /// Opens a separate decoder, independent of `makeFrame`, for H.264 of this stream.
-  package var openDecoder: (@Sendable () -> any KeptDecoder)?
+  package var openDecoder: (@Sendable () -> any BufferedDecoder)?
   /// Makes the frame, on any thread. Its sequence and time are set afterwards.
   let makeFrame: @Sendable (JPEGDecoder.DamagePolicy) throws -> Frame
 

@@ -138,7 +138,7 @@ private final class LiveCore: Sendable {
     guard let jpeg = capture.jpeg else { return nil }
     let checking = Task(executorPreference: DecodingQueue.shared) { [limit = options.maximumPixels] in
       try Task.checkCancellation()
-      return try? PassableJPEG(checking: jpeg, maximumPixels: limit)
+      return try? OriginalJPEG(checking: jpeg, maximumPixels: limit)
     }
     guard let passable = try await checking.join() else { return nil }
     let clean = capture.with(passable.bytes, options)
@@ -155,7 +155,7 @@ private final class LiveCore: Sendable {
       return frame.with(sequence: capture.sequence, timestamp: capture.timestamp)
     } catch is CancellationError {
       throw CancellationError()
-    } catch let error as WordError {
+    } catch let error as ParameterError {
       throw SourceError(.badRequest, path: device.name, reason: error.description)
     } catch  where error.isOutOfMemory {
       // A source that never retries, such as a render job's, reports the error to its reader.
@@ -186,7 +186,7 @@ private final class LiveCore: Sendable {
       return frame
     } catch {
       // Neither a mask that can't be drawn nor an exhausted memory budget means that the picture is damaged.
-      guard !(error is CancellationError), !(error is WordError) else { throw error }
+      guard !(error is CancellationError), !(error is ParameterError) else { throw error }
       if error.isOutOfMemory {
         foundNoMemory(error)
         throw error

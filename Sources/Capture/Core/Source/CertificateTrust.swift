@@ -23,12 +23,12 @@ public enum CertificateTrust: Sendable, Hashable, CustomStringConvertible {
 
   /// Parses `system`, `any`, 64 hexadecimal digits, or a path. The file is not opened.
   ///
-  /// - Throws: `WordError` for a fingerprint of the wrong length, and for an empty text.
-  public init(parsing text: String) throws(WordError) {
+  /// - Throws: `ParameterError` for a fingerprint of the wrong length, and for an empty text.
+  public init(parsing text: String) throws(ParameterError) {
     switch text {
     case "system": self = .system
     case "any": self = .any
-    case "": throw WordError("is empty: use system, any, a SHA-256 fingerprint or a file")
+    case "": throw ParameterError("is empty: use system, any, a SHA-256 fingerprint or a file")
     default:
       self =
         CertificateFingerprint.isMeant(by: text) ? .fingerprint(try .init(parsing: text)) : .file(text)
@@ -55,14 +55,14 @@ public struct CertificateFingerprint: Sendable, Hashable, CustomStringConvertibl
 
   /// Parses hexadecimal digits in either case, with or without colons.
   ///
-  /// - Throws: `WordError` unless there are 64.
-  public init(parsing text: String) throws(WordError) {
+  /// - Throws: `ParameterError` unless there are 64.
+  public init(parsing text: String) throws(ParameterError) {
     let digits = text.lowercased().filter { $0 != ":" }
     guard digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
-      throw WordError("'\(text)' is not a fingerprint, which has hexadecimal digits and colons")
+      throw ParameterError("'\(text)' is not a fingerprint, which has hexadecimal digits and colons")
     }
     guard digits.count == Self.digitCount else {
-      throw WordError(
+      throw ParameterError(
         "a fingerprint has \(Self.digitCount) hexadecimal digits (SHA-256), not \(digits.count)")
     }
     description = digits

@@ -25,7 +25,7 @@ package final class FrameMasker: Sendable {
     guard sides.contains(size.width), sides.contains(size.height) else {
       throw SourceError(.badRequest, path: name, reason: "a reference size of \(size) is not valid")
     }
-    do throws(WordError) {
+    do throws(ParameterError) {
       try options.masks.check(in: size)
     } catch {
       throw SourceError(.badRequest, path: name, reason: error.description)
@@ -37,11 +37,11 @@ package final class FrameMasker: Sendable {
 
   /// Returns the frame with its masks burned in; the frame itself if there are no masks.
   ///
-  /// - Throws: `WordError` with key `mask`; the frame must then not be shown.
-  package func masked(_ frame: consuming Frame) throws(WordError) -> Frame {
+  /// - Throws: `ParameterError` with key `mask`; the frame must then not be shown.
+  package func masked(_ frame: consuming Frame) throws(ParameterError) -> Frame {
     guard !masks.isEmpty else { return frame }
     let format = frame.format
-    let plan = try state.withLock { state throws(WordError) in
+    let plan = try state.withLock { state throws(ParameterError) in
       if let plan = state.plan, plan.format == format { return plan }
       let reference = state.reference ?? format.uprightSize
       let plan = try MaskPlan(masks, reference: reference, format: format)
@@ -71,7 +71,7 @@ package struct MaskedSource: FrameSource {
   package func nextFrame() async throws -> Frame? {
     guard let frame = try await source.nextFrame() else { return nil }
     masker.refer(to: await source.referenceSize)
-    do throws(WordError) {
+    do throws(ParameterError) {
       return try masker.masked(frame)
     } catch {
       throw SourceError(.badRequest, path: name, reason: error.description)

@@ -16,7 +16,7 @@ public struct Replay: Sendable, Hashable {
 }
 
 /// Decodes buffered samples in the order in which they arrived.
-package protocol KeptDecoder: Sendable {
+package protocol BufferedDecoder: Sendable {
   /// Decodes samples that follow the previously decoded ones, or that begin with a keyframe; returns the
   /// frame of the last one. Returns early if its task is cancelled.
   func frame(of samples: [VideoSample]) throws -> Frame
@@ -26,7 +26,7 @@ package protocol KeptDecoder: Sendable {
 /// `ClipSamples`, which is used only without masks, may show it.
 package enum BufferedPicture: Sendable {
   case jpeg([UInt8], decode: @Sendable () throws -> Frame)
-  case h264(VideoSample, openDecoder: @Sendable () -> any KeptDecoder)
+  case h264(VideoSample, openDecoder: @Sendable () -> any BufferedDecoder)
   case frame(Frame)
 }
 

@@ -11,13 +11,13 @@ public enum Warmup: Sendable, Hashable {
   public static let none = Warmup.frames(0)
 
   /// Parses a number of frames (`10`) or of seconds (`0.5s`).
-  public init(parsing text: String) throws(WordError) {
+  public init(parsing text: String) throws(ParameterError) {
     if text.hasSuffix("s"), let seconds = Double(text.dropLast()), seconds >= 0, seconds <= 3e9 {
       self = .time(.seconds(seconds))
     } else if let count = Int(text), count >= 0 {
       self = .frames(count)
     } else {
-      throw WordError("'\(text)' is not a number of frames (10) or seconds (0.5s)")
+      throw ParameterError("'\(text)' is not a number of frames (10) or seconds (0.5s)")
     }
   }
 

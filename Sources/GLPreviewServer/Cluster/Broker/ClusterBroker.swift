@@ -24,7 +24,8 @@ final class ClusterBroker: Service, CustomStringConvertible {
   /// Connects when it runs.
   ///
   /// - Throws: `NATSError` for files that can't be read.
-  init(_ configuration: BrokerConfiguration, name: String, _ patience: ServicePatience, logger: Logger) throws
+  init(_ configuration: NATSClusterConfiguration, name: String, _ patience: ServiceTimeouts, logger: Logger)
+    throws
   {
     client = try NATSClient(configuration.natsConfiguration(name: name, patience), logger: logger)
     (prefix, replicas) = (configuration.prefix, configuration.replicas)

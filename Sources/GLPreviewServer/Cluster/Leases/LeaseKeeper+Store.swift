@@ -36,7 +36,7 @@ extension LeaseKeeper {
   /// lower. Or the bucket was deleted, and perhaps created again by another node. A watch notices that only
   /// by missing heartbeats, which is too late, because other nodes count how long this node's key does not
   /// change.
-  func lookWhetherStoreWentBack(_ key: String, _ revision: UInt64, in bucket: KeyValue) async {
+  func detectStoreReset(_ key: String, _ revision: UInt64, in bucket: KeyValue) async {
     do throws(JetStreamError) {
       let known = try await bucket.get(key, from: .leader)?.revision ?? 0
       guard known < revision else { return }

@@ -9,7 +9,7 @@ package final class CameraRegistry: Sendable {
   /// The memory budget for everything that is decoded, drawn, encoded and cached.
   package let budget: MemoryBudget
   let limits: ServiceLimits
-  package let patience: ServicePatience
+  package let patience: ServiceTimeouts
   private let logger: Logger
   private let makeSource: SourceMaker
   private let state: Watched<ServedState>
@@ -58,7 +58,7 @@ package final class CameraRegistry: Sendable {
 
   /// Rejects a requested view that can't be drawn from the target's source, or is too large.
   ///
-  /// - Throws: `WordError`; the errors of getting a frame, whose size is needed.
+  /// - Throws: `ParameterError`; the errors of getting a frame, whose size is needed.
   package func check(_ view: ViewConfiguration, of target: ServedPreview) async throws {
     // A frame of any age is sufficient, or the fallback.
     let request = SnapshotRequest(.newest(maxAge: .seconds(3600)), timeout: patience.snapshot)
@@ -66,7 +66,7 @@ package final class CameraRegistry: Sendable {
   }
 
   /// Rejects a view that can't be drawn from a frame that is already available, or is too large.
-  func check(_ view: ViewConfiguration, at moment: SourceMoment) throws(WordError) {
+  func check(_ view: ViewConfiguration, at moment: CapturedFrame) throws(ParameterError) {
     if let reference = moment.size { _ = try view.visiblePart(of: reference) }
     // An uncropped view has the frame's size; a crop is in pixels of the reference size.
     let size = (view.isCropped ? nil : moment.frameSize) ?? moment.size ?? Size(width: 640, height: 360)
@@ -74,7 +74,7 @@ package final class CameraRegistry: Sendable {
   }
 
   private static func source(
-    of camera: CameraConfiguration, named name: String, _ make: SourceMaker, _ patience: ServicePatience
+    of camera: CameraConfiguration, named name: String, _ make: SourceMaker, _ patience: ServiceTimeouts
   ) async throws -> SessionSource {
     var source = make(camera.source, name, camera.options)
     source.opensWithin = patience.opening

@@ -8,7 +8,7 @@ internal import Synchronization
 
 package final class PeerCatalogue: Service, CustomStringConvertible {
   package let client: PeerClient
-  package let patience: ServicePatience
+  package let patience: ServiceTimeouts
   /// The names of this node's own cameras and scenes.
   let localNames: @Sendable () -> Set<String>
   private let logger: Logger
@@ -33,7 +33,7 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
 
   /// `name` is the name of this node. `localNames` returns those of its own cameras and scenes.
   init(
-    _ configuration: ClusterConfiguration, name: String, patience: ServicePatience, logger: Logger,
+    _ configuration: ClusterConfiguration, name: String, patience: ServiceTimeouts, logger: Logger,
     localNames: @escaping @Sendable () -> Set<String>
   ) throws {
     client = try PeerClient(configuration, patience: patience)

@@ -32,13 +32,13 @@ package final class PeerClient: Sendable {
   /// The most connections to one peer, for requests and videos.
   private static let connectionsPerPeer = 128
 
-  private let patience: ServicePatience
+  private let patience: ServiceTimeouts
   private let roots: [NIOSSLCertificate]
   private let client = Mutex<HTTPClient?>(nil)
   private let secret: Mutex<String?>
 
   /// - Throws: `ClusterError` if the file of certificates can't be used.
-  init(_ configuration: ClusterConfiguration, patience: ServicePatience) throws(ClusterError) {
+  init(_ configuration: ClusterConfiguration, patience: ServiceTimeouts) throws(ClusterError) {
     self.patience = patience
     secret = Mutex(configuration.token)
     guard let path = configuration.certificates else {

@@ -38,7 +38,7 @@ package final class PeerStreams: Service, CustomStringConvertible {
 
   private struct Source {
     let target: ServedPreview
-    let guest: Guest
+    let guest: RemoteView
     /// The token of the stream's requests.
     let token: String?
     let permit: AdmissionPermit
@@ -117,13 +117,13 @@ package final class PeerStreams: Service, CustomStringConvertible {
         return known.target
       }
       let permit = try gate.enter()
-      let guest = Guest { [catalogue] in
+      let guest = RemoteView { [catalogue] in
         guard let route = catalogue.route(to: key.camera), route.url == key.peer, route.outage == nil,
           route.camera.state.isTrouble
         else { return nil }
         return route.camera.state
       }
-      let target = try registry.addGuest(key.camera, key.view, at: key.url, options(key.kind), guest)
+      let target = try registry.addRemoteView(key.camera, key.view, at: key.url, options(key.kind), guest)
       if let old = sources[key] { registry.remove(guest: old.target) }
       sources[key] = Source(
         target: target, guest: guest, token: catalogue.client.token, permit: permit, usedAt: CaptureClock.now)

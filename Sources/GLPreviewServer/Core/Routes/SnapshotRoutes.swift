@@ -86,7 +86,8 @@ struct SnapshotRoutes: Sendable {
     // A scene shows several cameras, so it accepts no view parameters.
     if target.isScene { base.isLocked = true }
     var query = try SnapshotQuery(
-      QueryWords(request), of: base, as: format, offline: target.offline, timeout: registry.patience.snapshot,
+      QueryParameters(request), of: base, as: format, offline: target.offline,
+      timeout: registry.patience.snapshot,
       delay: target.triggerDelay)
     query.request.timeout = context.rest(of: query.request.timeout)
     return query

@@ -44,7 +44,7 @@ package struct StreamRoutes: Sendable {
   {
     // A peer has already checked the parameters of its views.
     if target.guest == nil {
-      var words = try QueryWords(request)
+      var words = try QueryParameters(request)
       let (wanted, _, _) = try takeStream(from: &words, over: Self.base(of: target))
       try words.finish(known: Self.query)
       try await check(wanted, target)
@@ -52,7 +52,7 @@ package struct StreamRoutes: Sendable {
     let names = ["view", "src"]
     let request = names.reduce(request.withoutBody) { $0.without($1) }
     let joined = try goingOn(target, request, context) { target in
-      var words = try QueryWords(request)
+      var words = try QueryParameters(request)
       guard target.guest == nil else {
         return try join(target, as: target.served, every: .zero, key: words.take(Self.key), context)
       }
@@ -109,7 +109,7 @@ package struct StreamRoutes: Sendable {
   /// Streams several views, named by `view=CAMERA/VIEW`, in one answer whose parts name their view. Other
   /// parameters apply to all views, except locked ones and scenes.
   private func several(_ request: Request, _ context: ServiceContext) async throws -> Response {
-    var words = try QueryWords(request)
+    var words = try QueryParameters(request)
     let names = words.takeAll(Self.views)
     guard !names.isEmpty else {
       throw Problem.badParameter("view", "give at least one view=CAMERA/VIEW")
@@ -151,7 +151,7 @@ package struct StreamRoutes: Sendable {
 
   /// Returns a view of several with the URL's parameters. Scenes and locked views keep their own settings.
   private func asOneOfSeveral(
-    _ target: ServedPreview, _ words: QueryWords
+    _ target: ServedPreview, _ words: QueryParameters
   ) throws -> (wanted: ServedView, interval: Duration) {
     let isAsItIs = target.isScene || target.served.isLocked
     var (base, rest) = (target.served, words)
@@ -162,7 +162,7 @@ package struct StreamRoutes: Sendable {
 
   /// Joins one view of several. If too many views are being drawn for URLs, it is sent as it is served.
   private func joinOneOfSeveral(
-    _ target: ServedPreview, _ words: QueryWords, _ context: ServiceContext
+    _ target: ServedPreview, _ words: QueryParameters, _ context: ServiceContext
   ) throws -> JoinedStream {
     guard target.guest == nil else {
       return try join(target, as: target.served, every: .zero, key: nil, context)
@@ -187,7 +187,7 @@ package struct StreamRoutes: Sendable {
   }
 
   /// Takes the view, the pace, and the name that the client gives itself.
-  private func takeStream(from words: inout QueryWords, over served: ServedView) throws -> (
+  private func takeStream(from words: inout QueryParameters, over served: ServedView) throws -> (
     ServedView, Duration, String?
   ) {
     let fps = try words.take(Self.rate)

@@ -8,7 +8,7 @@ internal import ServiceLifecycle
 extension QueryKey<Duration> {
   /// A time above 0, such as `500ms` or `3s`.
   fileprivate static func time(_ name: String, _ purpose: String) -> QueryKey {
-    QueryKey(name, .text, purpose) { name, text throws(WordError) in
+    QueryKey(name, .text, purpose) { name, text throws(ParameterError) in
       try SnapshotMoment.duration(text, key: name)
     }
   }
@@ -33,7 +33,7 @@ extension VideoRoutes {
 
   /// Takes the time span of a clip; nil if the URL requests none. The span is earlier by the camera's trigger
   /// delay.
-  func clipTime(from words: inout QueryWords, of target: ServedPreview) throws
+  func clipTime(from words: inout QueryParameters, of target: ServedPreview) throws
     -> ClosedRange<CaptureInstant>?
   {
     let (before, after) = (try words.take(Self.before), try words.take(Self.after))
@@ -71,7 +71,7 @@ extension VideoRoutes {
       guard let (sample, samples) = found else {
         throw Problem(.gatewayTimeout, "no picture within \(limit.components.seconds) s")
       }
-      guard let sample else { throw clip.notKept }
+      guard let sample else { throw clip.notBuffered }
       return (sample, samples)
     }
     var headers = headers
@@ -113,7 +113,7 @@ extension VideoRoutes {
 
   /// Sends the buffered frames of a time span as an animation.
   func webP(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws -> Response {
-    var words = try QueryWords(request)
+    var words = try QueryParameters(request)
     let isDownload = try words.take(SnapshotQuery.download) ?? false
     let rate = try words.take(Self.rate) ?? 5
     var base = target.served

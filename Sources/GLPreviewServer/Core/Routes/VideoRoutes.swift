@@ -28,7 +28,7 @@ package struct VideoRoutes: Sendable {
   package func mp4(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws
     -> Response
   {
-    var words = try QueryWords(request)
+    var words = try QueryParameters(request)
     let file = try File(&words)
     // A peer has already checked the other parameters of its views.
     if target.guest == nil {
@@ -52,7 +52,7 @@ package struct VideoRoutes: Sendable {
     let request = request.withoutBody
     let asked = { @Sendable (target: ServedPreview) throws -> VideoRequest in
       guard target.guest == nil else { return VideoRequest(target) }
-      var words = try QueryWords(request)
+      var words = try QueryParameters(request)
       let (wanted, configuration) = try take(from: &words, over: target)
       return VideoRequest(target, as: wanted, configuration, passes: passes)
     }
@@ -68,7 +68,7 @@ package struct VideoRoutes: Sendable {
     let duration: Duration?
     let isDownload: Bool
 
-    init(_ words: inout QueryWords) throws {
+    init(_ words: inout QueryParameters) throws {
       duration = try words.take(VideoRoutes.duration).map { Duration.seconds($0) }
       isDownload = try words.take(SnapshotQuery.download) ?? false
     }
@@ -93,7 +93,7 @@ package struct VideoRoutes: Sendable {
     let channel = try context.connection()
     let body = ResponseBody { writer in
       // At a low bit rate, the usual limit of unsent bytes would hold seconds of video.
-      channel.keepLittleUnsent(16 << 10)
+      channel.limitUnsentBytes(16 << 10)
       // While there are no samples, only this detects a client that has disconnected.
       channel.closeFuture.whenComplete { [weak stream] _ in stream?.end() }
       var (mp4, next) = (FragmentedMP4(), VideoSample?.some(first))
@@ -116,7 +116,7 @@ package struct VideoRoutes: Sendable {
   }
 
   /// Takes the parameters of a view and its encoding, and applies them to those of `target`.
-  package func take(from words: inout QueryWords, over target: ServedPreview) throws -> (
+  package func take(from words: inout QueryParameters, over target: ServedPreview) throws -> (
     ServedView, VideoConfiguration
   ) {
     var configuration = target.served.video

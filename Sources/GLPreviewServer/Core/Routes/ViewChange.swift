@@ -47,7 +47,7 @@ struct ViewChange {
     case ("size", .null): (served.view.width, served.view.height) = (nil, nil)
     case (_, .null): throw .badParameter(key, "'\(key)' can't be null")
     default:
-      do throws(WordError) {
+      do throws(ParameterError) {
         try served.view.set(key, to: "\(value)")
       } catch {
         let isUnknown = !Self.keys.contains(key)

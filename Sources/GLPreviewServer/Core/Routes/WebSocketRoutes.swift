@@ -34,7 +34,7 @@ package struct WebSocketRoutes: Sendable {
       problems: [.upgradeRequired])
     group.get("api/ws", rule, as: [entry]) { request, context in
       let (target, request) = try registry.source(request)
-      var words = try QueryWords(request)
+      var words = try QueryParameters(request)
       let (wanted, _) = try videos.take(from: &words, over: target)
       try words.finish(known: VideoRoutes.fileQuery)
       if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
@@ -70,7 +70,7 @@ package struct WebSocketRoutes: Sendable {
       jpegs: {
         let pictures = VideoRoutes.encodingKeys.reduce(request) { $0.without($1) }
         return try joined.goingOn(find(pictures, .jpegs), pictures, context) { target in
-          var (wanted, words) = (target.served, try QueryWords(pictures))
+          var (wanted, words) = (target.served, try QueryParameters(pictures))
           if target.guest == nil { (wanted, _) = try videos.take(from: &words, over: target) }
           let subscription = try joined.streams.join(target, as: wanted, every: .zero)
           subscription.name(address: context.clientAddress, key: nil)

@@ -12,21 +12,21 @@ package enum SnapshotMoment: Sendable, Hashable {
   case at(WallTime)
 
   /// Parses `-2s`, or seconds since 1970 as in `X-Timestamp`.
-  init(parsing text: String, key: String) throws(WordError) {
+  init(parsing text: String, key: String) throws(ParameterError) {
     if text.first == "-", let duration = try? Self.duration(String(text.dropFirst()), key: key) {
       self = .before(duration)
     } else if let seconds = Double(text), (0...1e11).contains(seconds), text.first != "-" {
       self = .at(WallTime(sinceEpoch: .seconds(seconds)))
     } else {
-      throw WordError(
+      throw ParameterError(
         key, "'\(text)' is neither a time before now, such as -2s, nor a time in seconds since 1970")
     }
   }
 
   /// Parses `3s`, `500ms`.
-  package static func duration(_ text: String, key: String) throws(WordError) -> Duration {
+  package static func duration(_ text: String, key: String) throws(ParameterError) -> Duration {
     do { return try ConfigurationWord<Duration>.time.read(text, "") } catch {
-      throw WordError(key, "'\(text)' is not a time above 0, such as 500ms or 3s")
+      throw ParameterError(key, "'\(text)' is not a time above 0, such as 500ms or 3s")
     }
   }
 
@@ -46,10 +46,10 @@ package enum SnapshotMoment: Sendable, Hashable {
   /// without `best`.
   static func span(
     _ best: SnapshotBest?, within text: String?
-  ) throws(WordError) -> Duration? {
-    let span = try text.map { text throws(WordError) in try duration(text, key: "within") }
+  ) throws(ParameterError) -> Duration? {
+    let span = try text.map { text throws(ParameterError) in try duration(text, key: "within") }
     guard best != nil || span == nil else {
-      throw WordError("within", "within needs best=sharpest")
+      throw ParameterError("within", "within needs best=sharpest")
     }
     return best.map { _ in span ?? .seconds(2) }
   }

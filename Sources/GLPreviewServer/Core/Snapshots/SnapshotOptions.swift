@@ -69,7 +69,7 @@ package struct SnapshotOptions: Sendable {
 
   /// Parses a body; `timeout` is the default.
   ///
-  /// - Throws: `Problem` 400 that names the error; `WordError`.
+  /// - Throws: `Problem` 400 that names the error; `ParameterError`.
   package init(json: [UInt8], timeout: Duration) throws {
     request.timeout = timeout
     guard !json.isEmpty else { return }

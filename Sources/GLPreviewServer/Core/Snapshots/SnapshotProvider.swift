@@ -86,7 +86,7 @@ final class SnapshotProvider: Sendable {
   /// Limits the buffered frames that are being decoded, drawn or encoded. Further requests wait.
   let keptGate = AdmissionLimit(capacity: servedAtATime, subject: "buffered pictures being rendered")
   /// Buffered frames that are being decoded, each once for all concurrent requests. None is cached.
-  private let keptMoments = SingleFlightCache<KeptKey, SourceMoment>(capacity: 0) { _ in 0 }
+  private let keptMoments = SingleFlightCache<KeptKey, CapturedFrame>(capacity: 0) { _ in 0 }
 
   /// The places of `keptGate`. A client's requests for one picture share a place.
   private let keptPlaces = SingleFlightCache<PlaceKey, AdmissionPermit>(capacity: 0) { _ in 0 }
@@ -139,7 +139,7 @@ final class SnapshotProvider: Sendable {
   ///
   /// - Throws: `Problem`: 503 if the source delivers nothing and the policy is `error`, or if the service
   ///   shuts down; 504 after the timeout.
-  func moment(of target: ServedPreview, _ wanted: SnapshotRequest) async throws -> SourceMoment {
+  func moment(of target: ServedPreview, _ wanted: SnapshotRequest) async throws -> CapturedFrame {
     let start = CaptureClock.now
     // Finding the best frame draws many pictures.
     let permit = if case .sharpest = wanted.mode { try gate.enter() } else { AdmissionPermit?.none }
@@ -147,7 +147,7 @@ final class SnapshotProvider: Sendable {
     var request = wanted
     request.waitsForOpening = true
     if request.fallback == .error { request.fallback = .placeholder }
-    let moment: SourceMoment
+    let moment: CapturedFrame
     do {
       moment = try await beforeShutdown { [self, request] in
         guard case .at(let time) = request.mode, let sequence = target.preview.keptSequence(at: time) else {
@@ -211,7 +211,7 @@ final class SnapshotProvider: Sendable {
   }
 
   /// Returns the metadata and the key of the picture that `query` requests of a frame.
-  func subject(_ moment: SourceMoment, _ query: SnapshotQuery, _ target: ServedPreview) -> SnapshotSubject {
+  func subject(_ moment: CapturedFrame, _ query: SnapshotQuery, _ target: ServedPreview) -> SnapshotSubject {
     var key = SnapshotKey(query, of: target, sequence: moment.sequence, timestamp: moment.timestamp)
     if moment.isFallback {
       // Placeholders count as equal for one second.
@@ -231,7 +231,7 @@ final class SnapshotProvider: Sendable {
   ///
   /// - Throws: `Problem`: 400 if the view can't be drawn, 503 if too many pictures are being drawn.
   func picture(
-    _ subject: SnapshotSubject, at moment: SourceMoment, _ query: SnapshotQuery, of target: ServedPreview
+    _ subject: SnapshotSubject, at moment: CapturedFrame, _ query: SnapshotQuery, of target: ServedPreview
   ) async throws -> SnapshotAnswer {
     let start = CaptureClock.now
     defer { metrics.measured(.snapshot, CaptureClock.now - start) }
@@ -254,7 +254,7 @@ final class SnapshotProvider: Sendable {
   }
 
   /// Draws the requested view of a frame, or reuses the picture if `preview` has already drawn it.
-  private func drawn(_ query: SnapshotQuery, _ preview: Preview?, at moment: SourceMoment) async throws
+  private func drawn(_ query: SnapshotQuery, _ preview: Preview?, at moment: CapturedFrame) async throws
     -> RenderedPicture
   {
     let (view, format) = (query.served.view, query.format.pictures)

@@ -57,7 +57,7 @@ struct SnapshotQuery: Sendable, Hashable {
   static let moments = QueryKey<SnapshotMoment>(
     "at", .text,
     "the capture time, for a camera with `replay`: a time before now, such as `-2s`, or seconds since 1970"
-  ) { name, text throws(WordError) in try SnapshotMoment(parsing: text, key: name) }
+  ) { name, text throws(ParameterError) in try SnapshotMoment(parsing: text, key: name) }
   private static let best = QueryKey<SnapshotBest>.choice(
     "best", "selects the best frame of the time `within`, instead of the frame at `at`")
   private static let within = QueryKey<String>.text(
@@ -71,8 +71,10 @@ struct SnapshotQuery: Sendable, Hashable {
   private static let warmups = QueryKey<Warmup>(
     "warmup", .text,
     "what to discard after an idle camera opens: a number of frames, or a time such as `0.5s`"
-  ) { name, text throws(WordError) in
-    do throws(WordError) { return try Warmup(parsing: text) } catch { throw WordError(name, error.reason) }
+  ) { name, text throws(ParameterError) in
+    do throws(ParameterError) { return try Warmup(parsing: text) } catch {
+      throw ParameterError(name, error.reason)
+    }
   }
   private static let exif = QueryKey<Bool>.flag(
     "exif", usual: true,
@@ -89,7 +91,7 @@ struct SnapshotQuery: Sendable, Hashable {
 
   /// Parses a URL; `offline` and `timeout` are the defaults, and `delay` is the camera's `trigger-delay`.
   init(
-    _ words: QueryWords, of served: ServedView, as format: EncodedPicture.Format,
+    _ words: QueryParameters, of served: ServedView, as format: EncodedPicture.Format,
     offline: SnapshotRequest.FallbackPolicy,
     timeout: Duration, delay: Duration = .zero
   ) throws {

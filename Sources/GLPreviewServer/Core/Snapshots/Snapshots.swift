@@ -70,7 +70,7 @@ package struct Snapshots: Sendable {
   }
 
   /// Throws unless the view may still be shown as `query` requests.
-  private func check(_ target: ServedPreview, _ query: SnapshotQuery, at moment: SourceMoment) throws {
+  private func check(_ target: ServedPreview, _ query: SnapshotQuery, at moment: CapturedFrame) throws {
     let view = query.served.view
     try registry.check(ViewRight(target, query.request.mode.isKept ? .kept(view) : .drawn(view)))
     if view != target.served.view { try registry.check(view, at: moment) }

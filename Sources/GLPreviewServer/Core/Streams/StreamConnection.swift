@@ -72,7 +72,7 @@ package final class StreamConnection: ChannelDuplexHandler, RemovableChannelHand
   ) {
     guard let context, context.channel.isActive, raw != nil else { return finished.succeed() }
     self.finished = finished
-    context.channel.keepLittleUnsent()
+    context.channel.limitUnsentBytes()
     write(bytes: StreamPart.opening)
     for stream in streams { watch(stream, on: context.eventLoop) }
   }

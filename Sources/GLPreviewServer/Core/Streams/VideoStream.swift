@@ -11,7 +11,7 @@ struct ShownVideo: Sendable {
 }
 
 /// A client's pictures. A client that can't keep up with the view gets a lower rendition for a while
-/// (`VideoRung`). When the view's camera moves to another node, the pictures continue from there.
+/// (`VideoRendition`). When the view's camera moves to another node, the pictures continue from there.
 package final class VideoStream: Sendable {
   /// Finds the view with which a stream continues, and begins it; returns false if there is none.
   package typealias Next =
@@ -27,7 +27,7 @@ package final class VideoStream: Sendable {
     var watch: VideoWatch
     /// The lower rendition that it watches instead of the source, until the view changes.
     var lower: (source: VideoSource, grant: Grant<ViewRight>)?
-    var rung: VideoRung
+    var rung: VideoRendition
     /// The time of the last picture.
     var last: CaptureInstant?
     var isEncoded = false
@@ -217,7 +217,7 @@ package final class VideoStream: Sendable {
     }
   }
 
-  private func watchSource(_ change: (inout VideoRung) -> Void) {
+  private func watchSource(_ change: (inout VideoRendition) -> Void) {
     let shown = state.withLock { $0.shown }
     replace(with: Self.watch(shown, streams, isPatient: isPatient), nil) { change(&$0.rung) }
   }

@@ -38,12 +38,12 @@ package final class VideoStreams: Service, CustomStringConvertible {
   }
 
   let control: BitrateControl
-  let rung: VideoRung
+  let rung: VideoRendition
 
   /// `gate` limits the views that are drawn or encoded only for URLs and slow clients.
   init(
     _ registry: CameraRegistry, gate: AdmissionLimit, counting counters: VideoCounters, logger: Logger,
-    control: BitrateControl = BitrateControl(), rung: VideoRung = VideoRung()
+    control: BitrateControl = BitrateControl(), rung: VideoRendition = VideoRendition()
   ) {
     self.control = control
     self.rung = rung

@@ -16,7 +16,7 @@ package struct ClusterConfiguration: Sendable, Hashable, CustomStringConvertible
   /// The address at which other nodes reach this one, without a trailing slash; nil for that of `bind`.
   package var url: String?
   /// The NATS servers by which movable cameras are shared; nil if cameras do not move.
-  package var broker: BrokerConfiguration?
+  package var broker: NATSClusterConfiguration?
   /// The most movable cameras that this node takes.
   package var slots = 16
 
@@ -43,7 +43,8 @@ extension ConfigurationKeys {
         "url", .peer, \.url, "that of `bind`",
         "the URL at which other nodes reach this node, with `cluster.nats`"
       ).atStart,
-      .init("nats", broker, \.broker, new: BrokerConfiguration()) { isThere("servers", &$0, $1) }.atStart,
+      .init("nats", broker, \.broker, new: NATSClusterConfiguration()) { isThere("servers", &$0, $1) }
+        .atStart,
     ]
     + ConfigurationKey<ClusterConfiguration>.secret(
       "token", .token, \.token, "none",
@@ -116,7 +117,7 @@ extension ServerConfiguration {
   }
 }
 
-extension ConfigurationWord<CameraHome> {
+extension ConfigurationWord<CameraNode> {
   static var home: Self {
     Self("`any` or a node's name") { text in
       if text == "any" { return .any }
@@ -140,7 +141,8 @@ extension ConfigurationWord<String> {
     Self("`http://HOST:PORT`, `https://HOST`", isSecret: true) { text, folder in
       var address = try ConfigurationWord.webAddress.read(text, folder)
       guard !address.contains(where: { "@?#".contains($0) }) else {
-        throw WordError("must be a URL without credentials, '?' and '#', such as https://shed.local:8080")
+        throw ParameterError(
+          "must be a URL without credentials, '?' and '#', such as https://shed.local:8080")
       }
       while address.hasSuffix("/") { address.removeLast() }
       return address

@@ -36,8 +36,8 @@ struct ConfigurationEnvironment: Sendable {
   /// Replaces `${NAME}` and `${NAME:default}` in `text`, as other camera servers do. `$${` becomes `${`.
   /// Values are not expanded again.
   ///
-  /// - Throws: `WordError` if a variable is not set and has no default, or if a brace is not closed.
-  func expand(_ text: String) throws(WordError) -> String {
+  /// - Throws: `ParameterError` if a variable is not set and has no default, or if a brace is not closed.
+  func expand(_ text: String) throws(ParameterError) -> String {
     guard text.contains("${") else { return text }
     var expanded = ""
     var rest = text[...]
@@ -49,7 +49,7 @@ struct ConfigurationEnvironment: Sendable {
         continue
       }
       guard let end = rest.firstIndex(of: "}") else {
-        throw WordError("'${' has no '}'; write '$${' for a literal '${'")
+        throw ParameterError("'${' has no '}'; write '$${' for a literal '${'")
       }
       expanded += before
       expanded += try value(of: rest[..<end])
@@ -58,11 +58,11 @@ struct ConfigurationEnvironment: Sendable {
     return expanded + rest
   }
 
-  private func value(of text: Substring) throws(WordError) -> String {
+  private func value(of text: Substring) throws(ParameterError) -> String {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     if let value = variables[String(parts[0])] { return value }
     guard parts.count == 2 else {
-      throw WordError(
+      throw ParameterError(
         "the environment variable \(parts[0]) is not set; '${\(parts[0]):DEFAULT}' gives a default")
     }
     return String(parts[1])

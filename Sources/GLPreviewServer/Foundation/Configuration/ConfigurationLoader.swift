@@ -70,7 +70,7 @@ package struct ConfigurationLoader: Sendable {
 
   private func tree(of file: String) throws(ConfigurationError) -> ConfigurationNode {
     let (text, folder): (String, String)
-    do throws(WordError) {
+    do throws(ParameterError) {
       let path = try ConfigurationPaths.resolved(file, in: workingFolder)
       text = try ConfigurationPaths.text(of: path, limit: Self.largestFile)
       folder = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])

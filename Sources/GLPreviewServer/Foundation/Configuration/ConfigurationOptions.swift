@@ -31,8 +31,8 @@ package struct ConfigurationOptions: Sendable {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
     let path = Self.views + [name]
-    do throws(WordError) {
-      guard !viewNames.contains(name) else { throw WordError("two views are named '\(name)'") }
+    do throws(ParameterError) {
+      guard !viewNames.contains(name) else { throw ParameterError("two views are named '\(name)'") }
       try ViewConfiguration.check(name: name)
       root.put(ConfigurationNode(content: .members([]), origin: .option(option)), at: path[...])
       guard parts.count == 2 else { return }

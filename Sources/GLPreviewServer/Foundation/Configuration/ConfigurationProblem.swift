@@ -44,7 +44,7 @@ package struct ConfigurationError: Error, Sendable, Hashable, CustomStringConver
 extension [String] {
   /// The known key that is nearest to `word`: the one with the fewest bytes to insert, remove or change; nil
   /// if all need too many changes.
-  func nearest(to word: String) -> String? {
+  package func nearest(to word: String) -> String? {
     // Longer input is not a typing mistake, and the cost grows with both lengths.
     guard word.utf8.count <= 64 else { return nil }
     let ranked = map { (word: $0, distance: $0.editDistance(to: word)) }

@@ -201,7 +201,7 @@ package struct ConfigurationReader {
   private mutating func expanded(_ text: String, _ origin: ConfigurationOrigin, _ path: [String])
     -> SourcedText?
   {
-    do throws(WordError) {
+    do throws(ParameterError) {
       let word = try environment.expand(text)
       return SourcedText(text: word, origin: origin, isSecret: word != text)
     } catch {
@@ -219,7 +219,7 @@ package struct ConfigurationReader {
     } catch {
       var reason = "\(error)"
       // Omits the key, which the message already names.
-      if let error = error as? WordError, error.key == path.last || error.key == "mask" {
+      if let error = error as? ParameterError, error.key == path.last || error.key == "mask" {
         reason = error.reason
       }
       if found.isSecret || word.isSecret, !found.text.isEmpty {

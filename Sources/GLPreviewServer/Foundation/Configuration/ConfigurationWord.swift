@@ -6,7 +6,7 @@ package struct ConfigurationWord<Value>: Sendable {
   package let form: String
   /// Whether messages must not contain the value.
   let isSecret: Bool
-  /// Parses a value. Relative paths refer to `folder`. Throws a `WordError` that describes the accepted
+  /// Parses a value. Relative paths refer to `folder`. Throws a `ParameterError` that describes the accepted
   /// values.
   package let read: @Sendable (_ text: String, _ folder: String) throws -> Value
 
@@ -45,7 +45,7 @@ extension ConfigurationWord<Int> {
     return Self("bytes, \(lowest)...\(highest)") { text in
       guard let bytes = text.lowercased().amount(in: units), bytes >= Double(lowest), bytes <= Double(highest)
       else {
-        throw WordError(
+        throw ParameterError(
           "'\(text)' is not a number of bytes from \(lowest) to \(highest), such as 100000, 64kB or 256MiB")
       }
       return Int(bytes)
@@ -68,7 +68,7 @@ extension ConfigurationWord<Duration> {
     return Self("time") { text in
       // The limit is about a century, far below the range of Duration.
       guard let seconds = text.amount(in: units), seconds > 0, seconds <= 3.2e9 else {
-        throw WordError("'\(text)' is not a time above 0, such as 500ms, 30s, 5m, 12h or 7d")
+        throw ParameterError("'\(text)' is not a time above 0, such as 500ms, 30s, 5m, 12h or 7d")
       }
       return .milliseconds(max(1, Int64(seconds * 1000)))
     }
@@ -83,7 +83,7 @@ extension ConfigurationWord<GPUDevice.Choice> {
   static var gpu: Self {
     Self("`auto`, `software`, a number of `glpreview devices`, `/dev/dri/renderD128`") { text in
       if let choice = GPUDevice.Choice(text) { return choice }
-      throw WordError(
+      throw ParameterError(
         "'\(text)' is not one of auto, software, a number of `glpreview devices`, /dev/dri/renderD128")
     }
   }
@@ -108,7 +108,7 @@ extension ConfigurationWord<ListenAddress> {
       guard case .unix(let said) = address else { return address }
       let path = try ConfigurationPaths.resolved(said, in: folder)
       guard path.utf8.count <= ListenAddress.longestPath else {
-        throw WordError(
+        throw ParameterError(
           "a socket path may have at most \(ListenAddress.longestPath) bytes, not \(path.utf8.count)")
       }
       return .unix(path: path)
@@ -124,7 +124,7 @@ extension ConfigurationWord {
   ) -> Self {
     Self("`\(form)`", isSecret: isSecret) { text in
       guard let index = text.firstIndex(of: sign), index > text.startIndex else {
-        throw WordError("is not \(form)")
+        throw ParameterError("is not \(form)")
       }
       return make(String(text[..<index]), String(text[text.index(after: index)...].drop { $0 == " " }))
     }
@@ -151,12 +151,14 @@ extension ConfigurationWord<String> {
   /// because they follow the device when it is plugged in again.
   static var source: Self {
     Self("a source", isSecret: true) { text, folder in
-      guard !text.isEmpty else { throw WordError("is empty") }
+      guard !text.isEmpty else { throw ParameterError("is empty") }
       let text = SourceLocator(text).text
       let scheme = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
       let isAddress = scheme.count > 1 && text[scheme.endIndex...].first == ":"
       let isText = [.command, .generated].contains(SourceLocator(text).kind.origin)
-      if isAddress, !isText, let problem = UnencodedPassword.problem(in: text) { throw WordError(problem) }
+      if isAddress, !isText, let problem = UnencodedPassword.problem(in: text) {
+        throw ParameterError(problem)
+      }
       guard !isAddress, text != "-", !text.hasPrefix("/dev/") else { return text }
       return try ConfigurationPaths.resolved(text, in: folder)
     }
@@ -214,7 +216,7 @@ extension ConfigurationWord<String> {
     if isRight: @escaping @Sendable (String) -> Bool
   ) -> Self {
     Self(form, isSecret: isSecret) { text in
-      guard isRight(text) else { throw WordError(reason(text)) }
+      guard isRight(text) else { throw ParameterError(reason(text)) }
       return text
     }
   }

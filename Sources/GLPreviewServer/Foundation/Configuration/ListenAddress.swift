@@ -15,12 +15,12 @@ extension ListenAddress {
 
   /// Parses `HOST:PORT`, `[ADDRESS]:PORT` (IPv6), `HOST` alone (port 8080), or `unix:PATH`.
   ///
-  /// - Throws: `WordError`.
-  package static func parse(_ text: String) throws(WordError) -> ListenAddress {
+  /// - Throws: `ParameterError`.
+  package static func parse(_ text: String) throws(ParameterError) -> ListenAddress {
     if text.hasPrefix("unix:") {
       let path = String(text.dropFirst(5))
       guard !path.isEmpty else {
-        throw WordError("'\(text)' names no socket: use unix:PATH, such as unix:/run/glpreview.sock")
+        throw ParameterError("'\(text)' names no socket: use unix:PATH, such as unix:/run/glpreview.sock")
       }
       return .unix(path: path)
     }
@@ -28,33 +28,33 @@ extension ListenAddress {
     var rest = text[...]
     var host: Substring
     if rest.first == "[" {
-      guard let end = rest.firstIndex(of: "]") else { throw WordError("'\(text)' is not \(form)") }
+      guard let end = rest.firstIndex(of: "]") else { throw ParameterError("'\(text)' is not \(form)") }
       host = rest[rest.index(after: rest.startIndex)..<end]
       rest = rest[rest.index(after: end)...]
       guard host.contains(":") else {
-        throw WordError("'\(text)': brackets are for an IPv6 address, such as [::1]:8080")
+        throw ParameterError("'\(text)': brackets are for an IPv6 address, such as [::1]:8080")
       }
     } else {
       guard rest.count(where: { $0 == ":" }) < 2 else {
-        throw WordError("'\(text)' is not \(form); put an IPv6 address in brackets")
+        throw ParameterError("'\(text)' is not \(form); put an IPv6 address in brackets")
       }
       host = rest.prefix { $0 != ":" }
       rest = rest[host.endIndex...]
     }
     guard !host.isEmpty else {
-      throw WordError("'\(text)' has no host: use 0.0.0.0\(text) for all addresses")
+      throw ParameterError("'\(text)' has no host: use 0.0.0.0\(text) for all addresses")
     }
     guard rest.isEmpty || rest.first == ":",
       !host.contains(where: { $0.isWhitespace || $0 == "/" || $0 == "@" })
-    else { throw WordError("'\(text)' is not \(form)") }
+    else { throw ParameterError("'\(text)' is not \(form)") }
     guard !rest.isEmpty else {
       guard !host.allSatisfy(\.isNumber) else {
-        throw WordError("'\(text)' is not \(form); for a port of this machine use 127.0.0.1:\(text)")
+        throw ParameterError("'\(text)' is not \(form); for a port of this machine use 127.0.0.1:\(text)")
       }
       return .host(String(host), port: 8080)
     }
     guard let port = UInt16(rest.dropFirst()) else {
-      throw WordError("'\(text)': a port is a whole number from 0 to 65535 (0 selects a free port)")
+      throw ParameterError("'\(text)': a port is a whole number from 0 to 65535 (0 selects a free port)")
     }
     return .host(String(host), port: Int(port))
   }

@@ -24,7 +24,7 @@ package struct ServerConfiguration: Sendable, Hashable {
   /// The configuration of features.
   package var sections = ConfigurationSections<ServerConfiguration>()
   /// The timeouts that are not configurable.
-  package var patience = ServicePatience()
+  package var patience = ServiceTimeouts()
 
   /// Creates a service of `cameras` on loopback; by default of the test pattern.
   package init(cameras: [CameraConfiguration] = [.testPattern]) { self.cameras = cameras }
@@ -32,7 +32,7 @@ package struct ServerConfiguration: Sendable, Hashable {
 
 /// The timeouts that are not configurable. Tests use longer ones, because they must pass on slow machines
 /// too.
-package struct ServicePatience: Sendable, Hashable {
+package struct ServiceTimeouts: Sendable, Hashable {
   /// How long a camera may take to open before a fallback is shown.
   package var opening = Duration.seconds(1)
   /// The timeout of a snapshot whose request sets none.
@@ -159,7 +159,7 @@ package struct CameraConfiguration: Sendable, Hashable, CustomStringConvertible 
   package var options = CameraConfiguration.usualOptions
   /// The node that serves the camera; nil for this node, or for any node if it is a network camera and there
   /// are leases.
-  package var home: CameraHome?
+  package var home: CameraNode?
   /// Whether the camera stays open without viewers.
   package var keepsWarm = false
   /// The settings of motion detection; nil to disable it.

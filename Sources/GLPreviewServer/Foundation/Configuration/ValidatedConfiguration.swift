@@ -110,7 +110,7 @@ extension ServerConfiguration {
         }
         continue
       }
-      do throws(WordError) {
+      do throws(ParameterError) {
         _ = try scene.scene.composed(
           Dictionary(names.map { ($0, .live) }) { $1 }, at: WallClockTime(secondsSince1970: 0), text: nil)
       } catch {
@@ -121,7 +121,7 @@ extension ServerConfiguration {
   }
 
   private func invalid(_ name: String, _ path: [String]) -> [ConfigurationProblem] {
-    do throws(WordError) {
+    do throws(ParameterError) {
       try ViewConfiguration.check(name: name)
       return []
     } catch {

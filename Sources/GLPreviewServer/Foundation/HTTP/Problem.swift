@@ -37,7 +37,7 @@ package struct Problem: Error, HTTPResponseError, Hashable, CustomStringConverti
   package static func notFound(_ detail: String) -> Problem { Problem(.notFound, detail) }
 
   /// 404 for a time without a buffered frame; `kept` is the range of the buffered frames.
-  static func notKept(_ kept: ClosedRange<WallTime>?) -> Problem {
+  static func notBuffered(_ kept: ClosedRange<WallTime>?) -> Problem {
     var problem = Problem(
       .notFound,
       kept.map {
@@ -74,8 +74,8 @@ extension Problem {
   package init?(_ error: any Error) {
     switch error {
     case let problem as Problem: self = problem
-    case let error as NotKept: self = .notKept(error.kept)
-    case let error as WordError: self = .badParameter(error.key, error.reason)
+    case let error as NotBuffered: self = .notBuffered(error.buffered)
+    case let error as ParameterError: self = .badParameter(error.key, error.reason)
     case let error as SourceError:
       self = .busy(.serviceUnavailable, "the camera delivers no frames: \(error.reason)", retryAfter: 1)
     case let error as VideoError:

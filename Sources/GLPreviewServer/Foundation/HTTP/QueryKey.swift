@@ -24,7 +24,7 @@ package struct QueryEntry: Sendable, Hashable {
 
 /// A URL parameter that is parsed to a `Value`.
 package struct QueryKey<Value: Sendable>: Sendable {
-  package typealias Parse = @Sendable (_ name: String, _ text: String) throws(WordError) -> Value
+  package typealias Parse = @Sendable (_ name: String, _ text: String) throws(ParameterError) -> Value
 
   package private(set) var entry: QueryEntry
   /// The name, and an optional short form.
@@ -61,7 +61,7 @@ extension QueryKey<Int> {
     _ name: String, or alias: String? = nil, in range: ClosedRange<Int>, usual: Int? = nil, _ purpose: String
   ) -> QueryKey {
     QueryKey(name, or: alias, .integer(in: range), usual: usual.map(JSONValue.integer), purpose) {
-      name, text throws(WordError) in try Words.whole(name, text, in: range)
+      name, text throws(ParameterError) in try Words.whole(name, text, in: range)
     }
   }
 }
@@ -71,7 +71,7 @@ extension QueryKey<Double> {
     _ name: String, in range: ClosedRange<Double>, usual: Double? = nil, _ purpose: String
   ) -> QueryKey {
     QueryKey(name, .number(in: range), usual: usual.map(JSONValue.number), purpose) {
-      name, text throws(WordError) in try Words.number(name, text, in: range)
+      name, text throws(ParameterError) in try Words.number(name, text, in: range)
     }
   }
 }
@@ -79,7 +79,7 @@ extension QueryKey<Double> {
 extension QueryKey<Bool> {
   /// A flag; a parameter without a value means true.
   package static func flag(_ name: String, usual: Bool = false, _ purpose: String) -> QueryKey {
-    QueryKey(name, .boolean, usual: .bool(usual), purpose) { name, text throws(WordError) in
+    QueryKey(name, .boolean, usual: .bool(usual), purpose) { name, text throws(ParameterError) in
       text.isEmpty ? true : try Words.flag(name, text)
     }
   }
@@ -95,7 +95,7 @@ extension QueryKey where Value: RawRepresentable & CaseIterable, Value.RawValue 
   /// A choice of the raw values of `Value`.
   package static func choice(_ name: String, usual: Value? = nil, _ purpose: String) -> QueryKey {
     QueryKey(name, .choice(Value.self), usual: usual.map { .string($0.rawValue) }, purpose) {
-      name, text throws(WordError) in try Words.word(name, text, as: Value.self)
+      name, text throws(ParameterError) in try Words.word(name, text, as: Value.self)
     }
   }
 }

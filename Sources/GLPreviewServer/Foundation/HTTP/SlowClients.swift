@@ -13,7 +13,7 @@ extension ChannelHandlerContext {
 extension Channel {
   /// Makes the channel unwritable while any byte waits, so that a slow connection skips pictures instead of
   /// falling behind.
-  package func keepLittleUnsent(_ unsent: Int = 128 << 10) {
+  package func limitUnsentBytes(_ unsent: Int = 128 << 10) {
     _ = setOption(.writeBufferWaterMark, value: .init(low: 1, high: 1))
     guard remoteAddress?.ipAddress != nil else { return }
     // TCP_NOTSENT_LOWAT of <linux/tcp.h>.

@@ -81,7 +81,7 @@ package struct WebSocket: Sendable {
     on channel: any Channel, _ stalledAfter: Duration, _ onCutOff: @escaping @Sendable () -> Void
   ) async throws -> WebSocket {
     let (messages, sender) = makeMessages()
-    channel.keepLittleUnsent(16 << 10)
+    channel.limitUnsentBytes(16 << 10)
     return try await channel.eventLoop.flatSubmit {
       EarlyBytes.take(from: channel).flatMapThrowing { early in
         let handler = WebSocketHandler(sender, on: channel.eventLoop, stalledAfter, onCutOff)

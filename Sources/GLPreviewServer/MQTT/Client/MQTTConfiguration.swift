@@ -114,19 +114,20 @@ extension ConfigurationWord<MQTTConfiguration.Server> {
     Self("`mqtt://HOST:PORT`, `mqtts://HOST:PORT`", isSecret: true) { text in
       let form = "the server must be mqtt://HOST[:PORT] or mqtts://HOST[:PORT]"
       let scheme = ["mqtts://", "mqtt://"].first { text.hasPrefix($0) }
-      guard let scheme else { throw WordError(form) }
+      guard let scheme else { throw ParameterError(form) }
       var rest = text.dropFirst(scheme.count)
       guard !rest.contains("@") else {
-        throw WordError("the URL must not contain a user name or password: use mqtt.user and mqtt.password")
+        throw ParameterError(
+          "the URL must not contain a user name or password: use mqtt.user and mqtt.password")
       }
       if rest.last == "/" { rest.removeLast() }
       guard !rest.isEmpty, rest.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"/?#".utf8.contains($0) })
-      else { throw WordError(form) }
+      else { throw ParameterError(form) }
       let isSecure = scheme == "mqtts://"
       let hasPort = rest.last != "]" && rest.contains(":")
       let address = hasPort ? String(rest) : "\(rest):\(isSecure ? 8883 : 1883)"
       guard case .host(let host, let port) = try ListenAddress.parse(address), port > 0 else {
-        throw WordError(form)
+        throw ParameterError(form)
       }
       return .init(host: host, port: port, isSecure: isSecure)
     }
@@ -143,7 +144,7 @@ extension ConfigurationWord<String> {
           && level.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
       }
       guard isRight, text.utf8.count <= 64 else {
-        throw WordError("must be 1 to 64 letters, digits, '-' and '_', with '/' between levels")
+        throw ParameterError("must be 1 to 64 letters, digits, '-' and '_', with '/' between levels")
       }
       return text
     }
@@ -163,7 +164,7 @@ extension ConfigurationWord<Duration?> {
     Self("time of a second or more, `0`") { text, folder in
       if text == "0" { return nil }
       let time = try ConfigurationWord<Duration>.time.read(text, folder)
-      guard time >= .seconds(1) else { throw WordError("'\(text)' is less than 1 s; 0 is allowed") }
+      guard time >= .seconds(1) else { throw ParameterError("'\(text)' is less than 1 s; 0 is allowed") }
       return time
     }
   }

@@ -68,12 +68,12 @@ struct Y4MSourceTests {
       "W2 H2 C420p", "W2 H2 C422p-10", "W2 H2 Cmono 10 C",
     ])
   func refusals(text: String) {
-    #expect(throws: WordError.self) { try header(text) }
+    #expect(throws: ParameterError.self) { try header(text) }
   }
 
   @Test("names what is supported where it refuses a colourspace")
   func unsupported() {
-    let error = #expect(throws: WordError.self) { try header("W2 H2 C444alpha") }
+    let error = #expect(throws: ParameterError.self) { try header("W2 H2 C444alpha") }
     #expect(
       error?.description
         == "Y4M of \"444alpha\" is not supported: use 420, 420jpeg, 420mpeg2, 420paldv, 422, 411, 444, mono, or these with up to 16 bits, such as 420p10"

@@ -145,7 +145,7 @@
         (String(digits.prefix(40)), "64 hexadecimal digits (SHA-256), not 40"), ("", "is empty"),
       ])
     func mistakes(text: String, reason: String) {
-      let error = #expect(throws: WordError.self) { try CertificateTrust(parsing: text) }
+      let error = #expect(throws: ParameterError.self) { try CertificateTrust(parsing: text) }
       #expect(error?.reason.contains(reason) == true, "\(error?.reason ?? "")")
     }
 
@@ -156,7 +156,7 @@
         (gone, "no such file"), (empty, "has no certificate (PEM)"), ("/dev/zero", "is not a file"),
       ]
       for (path, reason) in reasons {
-        #expect(throws: WordError("'\(path)' \(reason)")) { try CertificateTrust.file(path).checkFile() }
+        #expect(throws: ParameterError("'\(path)' \(reason)")) { try CertificateTrust.file(path).checkFile() }
       }
       try CertificateTrust.file(fixtureFile("certificates/authority.pem").path).checkFile()
       try CertificateTrust.any.checkFile()

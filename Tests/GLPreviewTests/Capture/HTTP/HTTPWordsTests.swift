@@ -42,7 +42,7 @@ struct HTTPWordsTests {
       "http://a b/", "http://\u{E9}.fr/", "http://[::1", "http://[::1]x", "http://[a]", "http://u:%zz@a/",
       "http://u:%0a@a/", "http://u:%ff@a", "http://u:p/q@a/", "ftp://a/", "a", "http://a:1:2/",
     ])
-  func malformed(text: String) { #expect(throws: WordError.self) { try HTTPAddress(text) } }
+  func malformed(text: String) { #expect(throws: ParameterError.self) { try HTTPAddress(text) } }
 
   @Test(
     "a password with a sign that ends it is told so, and no address without one",
@@ -52,7 +52,7 @@ struct HTTPWordsTests {
     ])
   func unencodedPassword(rest: String, sign: String) {
     for scheme in ["http", "https"] {
-      let error = #expect(throws: WordError.self) { try HTTPAddress("\(scheme)://\(rest)") }
+      let error = #expect(throws: ParameterError.self) { try HTTPAddress("\(scheme)://\(rest)") }
       #expect(
         error?.description
           == "has a '\(sign)' before its '@': in a user name or password, % is written %25, / %2F, ? %3F, # %23 and @ %40"

@@ -36,7 +36,7 @@ struct RTSPRequestRewriterTests {
   @Test(
     "an address without a host, or with a port that is none, is a mistake",
     arguments: ["rtsps://", "rtsps://a:b/", "rtsps:///x"])
-  func mistakes(text: String) { #expect(throws: WordError.self) { try RTSPSAddress(text) } }
+  func mistakes(text: String) { #expect(throws: ParameterError.self) { try RTSPSAddress(text) } }
 
   @Test("requests name the camera, in whatever pieces they come")
   func requests() throws {

@@ -1,7 +1,7 @@
 // A source at one time: everything drawn from it, in any number of views and calls, shows the same frame.
 
 /// A frame of a source, or the outage instead. Its views can be drawn at any time.
-package struct SourceMoment: Sendable {
+package struct CapturedFrame: Sendable {
   /// The source's name.
   package let source: String
   /// The number of the frame in its source; 0 if there was none.
@@ -65,7 +65,7 @@ extension Preview {
   ///
   /// - Throws: `SourceError` if the source delivers nothing in time, or delivers nothing and no placeholder
   ///   is wanted; `SessionError` if the source is closed, or the preview is a scene.
-  package func moment(_ request: SnapshotRequest) async throws -> SourceMoment {
+  package func moment(_ request: SnapshotRequest) async throws -> CapturedFrame {
     guard let feed = producer as? SourceFeed else { throw SessionError("preview '\(name)' is a scene") }
     // The camera stays open while it warms up.
     if request.warmup != .none { feed.readerCame(self) }
@@ -74,8 +74,8 @@ extension Preview {
     // A source that is still being opened shows that.
     if found == nil, request.waitsForOpening { found = await feed.openingEvent }
     guard let event = found else { throw SourceError.late(feed.source.name, request.timeout) }
-    let moment = try SourceMoment(event, of: feed, request.fallback)
-    if request.mode.isKept, !shows(moment.timestamp) { throw feed.notKept(moment.timestamp) }
+    let moment = try CapturedFrame(event, of: feed, request.fallback)
+    if request.mode.isKept, !shows(moment.timestamp) { throw feed.notBuffered(moment.timestamp) }
     return moment
   }
 }
@@ -115,12 +115,12 @@ extension SourceFeed {
   }
 }
 
-extension SourceMoment {
+extension CapturedFrame {
   /// Draws previews of the source at this time, in one pass. Pictures of this frame that the previews have
   /// already, and their JPEGs, are reused.
   ///
   /// - Returns: a picture for each preview, in order.
-  /// - Throws: `WordError`, `DeviceError`, `RenderError`; `SessionError` for previews of another source.
+  /// - Throws: `ParameterError`, `DeviceError`, `RenderError`; `SessionError` for previews of another source.
   package func draw(_ previews: [Preview], as format: Picture.Format = .ycbcr(.yuv420)) async throws
     -> [RenderedPicture]
   {
@@ -130,7 +130,7 @@ extension SourceMoment {
       guard preview.sourceName == source else {
         throw SessionError("preview '\(preview.name)' is not of '\(source)'")
       }
-      guard preview.shows(timestamp) else { throw feed.notKept(timestamp) }
+      guard preview.shows(timestamp) else { throw feed.notBuffered(timestamp) }
       if let existing = existing(preview, format) {
         frames.append(existing)
       } else {
@@ -145,7 +145,7 @@ extension SourceMoment {
   /// Draws views of the source at this time, in one pass.
   ///
   /// - Returns: a picture for each view, in order.
-  /// - Throws: `WordError`, `DeviceError`, `RenderError`.
+  /// - Throws: `ParameterError`, `DeviceError`, `RenderError`.
   package func draw(_ views: [ViewConfiguration], as format: Picture.Format = .ycbcr(.yuv420)) async throws
     -> [RenderedPicture]
   {

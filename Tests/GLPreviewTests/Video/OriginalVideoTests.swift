@@ -14,8 +14,8 @@ struct PassableVideoTests {
   /// Adds a picture a second, of this many bytes; key pictures are named.
   private static func video(
     _ count: Int, keys: Set<Int>, bytes: Int = 10, limit: Int = 1000
-  ) -> (PassableVideo, [PassableVideo.Place]) {
-    let video = PassableVideo(limit: limit)
+  ) -> (OriginalVideo, [OriginalVideo.Place]) {
+    let video = OriginalVideo(limit: limit)
     let places = (0..<count).map { index in
       video.add(
         VideoSample(
@@ -30,12 +30,12 @@ struct PassableVideoTests {
   @Test("pictures of a connection that has ended are for nobody who comes later")
   func over() {
     let ended = EndedConnections()
-    let video = PassableVideo(of: ended)
+    let video = OriginalVideo(of: ended)
     #expect(!video.isOver)
     ended.add()
     #expect(video.isOver)
-    #expect(!PassableVideo(of: ended).isOver)
-    #expect(!PassableVideo().isOver)
+    #expect(!OriginalVideo(of: ended).isOver)
+    #expect(!OriginalVideo().isOver)
   }
 
   @Test("who begins gets all from the last key picture on, who follows what is new")
@@ -104,8 +104,8 @@ struct PassableVideoTests {
   func budget() {
     let budget = MemoryBudget(capacity: 2 << 20)
     do {
-      let video = PassableVideo(budget: budget)
-      func add(_ index: Int, isKey: Bool = false) -> PassableVideo.Place {
+      let video = OriginalVideo(budget: budget)
+      func add(_ index: Int, isKey: Bool = false) -> OriginalVideo.Place {
         video.add(
           VideoSample(
             bytes: [UInt8](repeating: UInt8(index), count: 600_000), isKey: isKey, timestamp: .second(index),
@@ -134,7 +134,7 @@ struct PassableVideoTests {
   }
 }
 
-extension PassableVideo {
+extension OriginalVideo {
   fileprivate func samples(after last: Int?, through index: Int) -> [VideoSample] {
     pictures(after: last, through: index).map(\.sample)
   }

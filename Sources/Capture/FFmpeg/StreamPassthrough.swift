@@ -4,7 +4,7 @@ internal import CAV
 internal import Synchronization
 
 /// The pictures of one connection that can be passed through.
-struct StreamPassing {
+struct StreamPassthrough {
   /// The handling of a packet.
   enum Verdict {
     case capture(Capture)
@@ -14,21 +14,21 @@ struct StreamPassing {
     case decode(isInterrupted: Bool)
   }
 
-  private let video: PassableVideo
-  private let decoder: PassableDecoder
-  private let openDecoder: @Sendable () -> any KeptDecoder
-  private var h264: PassableH264
+  private let video: OriginalVideo
+  private let decoder: OriginalDecoder
+  private let openDecoder: @Sendable () -> any BufferedDecoder
+  private var h264: OriginalH264
   private var isPassing = false
 
   /// Why the stream is not passed through; nil while it may be.
   var refusal: String? { h264.refusal }
 
   init(_ header: [UInt8], _ options: SourceOptions) {
-    h264 = PassableH264(header: header, maximumPixels: options.maximumPixels)
-    video = PassableVideo(budget: options.memory?.budget, of: options.endedConnections)
+    h264 = OriginalH264(header: header, maximumPixels: options.maximumPixels)
+    video = OriginalVideo(budget: options.memory?.budget, of: options.endedConnections)
     let (maximumPixels, memory) = (options.maximumPixels, options.memory ?? FramePool())
-    decoder = PassableDecoder(video, maximumPixels: maximumPixels, memory: memory)
-    openDecoder = { KeptVideoDecoder(maximumPixels: maximumPixels, memory: memory) }
+    decoder = OriginalDecoder(video, maximumPixels: maximumPixels, memory: memory)
+    openDecoder = { BufferedVideoDecoder(maximumPixels: maximumPixels, memory: memory) }
   }
 
   mutating func take(_ packet: VideoPacket, timestamp: CaptureInstant) -> Verdict {
@@ -55,8 +55,8 @@ struct StreamPassing {
 }
 
 /// Decodes stored pictures in order, each at most once.
-package final class PassableDecoder: Sendable {
-  private let video: PassableVideo
+package final class OriginalDecoder: Sendable {
+  private let video: OriginalVideo
   private let maximumPixels: Int
   private let memory: FramePool
   private let state = Mutex(State())
@@ -67,7 +67,7 @@ package final class PassableDecoder: Sendable {
     var last: (index: Int, picture: VideoPicture)?
   }
 
-  init(_ video: PassableVideo, maximumPixels: Int, memory: FramePool) {
+  init(_ video: OriginalVideo, maximumPixels: Int, memory: FramePool) {
     self.video = video
     self.maximumPixels = maximumPixels
     self.memory = memory
@@ -111,7 +111,7 @@ package final class PassableDecoder: Sendable {
 }
 
 /// Decodes buffered pictures in order, independently of the stream.
-final class KeptVideoDecoder: KeptDecoder {
+final class BufferedVideoDecoder: BufferedDecoder {
   private let decoder = Mutex<VideoDecoder?>(nil)
   private let maximumPixels: Int
   private let memory: FramePool

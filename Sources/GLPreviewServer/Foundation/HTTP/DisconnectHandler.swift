@@ -8,7 +8,7 @@ package import NIOHTTPTypes
 /// A client that closes its connection looks the same as one that closes only its sending half. nginx and Go
 /// treat both as a disconnection at once. Here, a client that has closed its half still gets an answer that
 /// is ready within `lingers`.
-package final class DepartureHandler: ChannelInboundHandler, RemovableChannelHandler {
+package final class DisconnectHandler: ChannelInboundHandler, RemovableChannelHandler {
   package typealias InboundIn = HTTPRequestPart
 
   private let lingers: TimeAmount
@@ -42,7 +42,7 @@ extension ServiceContext {
   ) async throws -> Value {
     guard let channel else { return try await work() }
     let found = channel.eventLoop.submit {
-      try channel.pipeline.syncOperations.handler(type: DepartureHandler.self).hasLeft
+      try channel.pipeline.syncOperations.handler(type: DisconnectHandler.self).hasLeft
     }
     guard let hasLeft = try? await found.get() else { return try await work() }
     return try await withThrowingTaskGroup(of: Value?.self) { group in

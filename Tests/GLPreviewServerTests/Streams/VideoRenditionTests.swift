@@ -15,7 +15,7 @@ private func at(_ seconds: Double) -> CaptureInstant { .start + .seconds(1000) +
 struct VideoRungTests {
   @Test("a client goes down when it is left behind, and up after 30 s without drops")
   func moves() {
-    var rung = VideoRung()
+    var rung = VideoRendition()
     #expect(rung.move(isLeftBehind: false, lastDrop: at(0), at: at(1)) == nil)
     #expect(rung.move(isLeftBehind: true, lastDrop: at(1), at: at(1)) == .down)
     #expect(rung.isLower)
@@ -27,7 +27,7 @@ struct VideoRungTests {
 
   @Test("each try that fails doubles the wait, up to ten minutes; one that lasts two minutes has not failed")
   func backoff() {
-    var (rung, time) = (VideoRung(), 0.0)
+    var (rung, time) = (VideoRendition(), 0.0)
     for wait in [30.0, 60, 120, 240, 480, 600, 600] {
       #expect(rung.move(isLeftBehind: true, lastDrop: nil, at: at(time)) == .down)
       #expect(rung.move(isLeftBehind: false, lastDrop: nil, at: at(time + wait - 0.1)) == nil)
@@ -41,7 +41,7 @@ struct VideoRungTests {
 
   @Test("where there is no lower rung, it is asked for again after a time that doubles")
   func refusal() {
-    var rung = VideoRung()
+    var rung = VideoRendition()
     #expect(rung.move(isLeftBehind: true, lastDrop: nil, at: at(0)) == .down)
     rung.refuse(at: at(0))
     #expect(!rung.isLower)
@@ -86,7 +86,7 @@ struct SlowVideoTests {
       )
       let streams = VideoStreams(
         service.inside.registry, gate: AdmissionLimit(capacity: gate), counting: VideoCounters(),
-        logger: LogRecords().logger, control: control, rung: VideoRung(wait: waiting))
+        logger: LogRecords().logger, control: control, rung: VideoRendition(wait: waiting))
       try await work(streams, service, try service.inside.registry.view("main", of: "camera"))
     }
   }

@@ -3,7 +3,7 @@
 internal import Synchronization
 
 /// The state of a remote view, besides its pictures.
-package final class Guest: Sendable {
+package final class RemoteView: Sendable {
   /// Returns the camera's state as its node reports it, if the camera is in trouble. The pictures do not show
   /// it, because the node sends a placeholder then.
   let trouble: @Sendable () -> SourceState?
@@ -22,8 +22,8 @@ extension CameraRegistry {
   /// The caller removes it.
   ///
   /// - Throws: `SessionError` if the session is closed.
-  func addGuest(
-    _ camera: String, _ view: String, at url: String, _ options: SourceOptions, _ guest: Guest
+  func addRemoteView(
+    _ camera: String, _ view: String, at url: String, _ options: SourceOptions, _ guest: RemoteView
   ) throws -> ServedPreview {
     var source = SessionSource(url, name: nextName("guest"), options: options)
     source.opensWithin = patience.opening

@@ -1,7 +1,7 @@
 // The assignment of cameras to nodes.
 
 /// The node that serves a camera.
-package enum CameraHome: Sendable, Hashable {
+package enum CameraNode: Sendable, Hashable {
   /// Any node that takes a lease for the camera.
   case any
   /// The node with this name.

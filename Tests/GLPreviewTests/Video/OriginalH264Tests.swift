@@ -8,13 +8,13 @@ import Testing
 
 @Suite("H.264 that is sent on")
 struct PassableH264Tests {
-  private static func stream(_ header: [UInt8] = []) -> PassableH264 {
-    PassableH264(header: header, maximumPixels: 1 << 20)
+  private static func stream(_ header: [UInt8] = []) -> OriginalH264 {
+    OriginalH264(header: header, maximumPixels: 1 << 20)
   }
 
   /// The code of what is sent on; nil if it is not.
   private static func code(
-    _ stream: inout PassableH264, _ packet: [UInt8], says: Duration? = nil, isDamaged: Bool = false
+    _ stream: inout OriginalH264, _ packet: [UInt8], says: Duration? = nil, isDamaged: Bool = false
   ) -> UInt8? {
     let verdict = stream.take(packet, says: says, timestamp: .second(1), isDamaged: isDamaged)
     if case .sample(let sample) = verdict { return sample.packetCode }
@@ -164,7 +164,7 @@ struct PassableH264Tests {
   func refusals() throws {
     func refusal(_ bits: String, profile: UInt8 = 77, maximumPixels: Int = 1 << 20) -> String? {
       guard let set = SequenceParameters(parameterSet(bits, profile: profile)) else { return "no set" }
-      return PassableH264.refusal(of: set, maximumPixels)
+      return OriginalH264.refusal(of: set, maximumPixels)
     }
     // 16x16 in frames; no crop, no usability information.
     let frames = "1 1 011 010 0 1 1 1 1 0"

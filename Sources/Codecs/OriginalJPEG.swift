@@ -7,7 +7,7 @@ internal import Glibc
 /// Of application data and comments, only JFIF's and Adobe's markers remain, because they define the meaning
 /// of the samples; EXIF can contain a location and thumbnails. If a camera leaves out the Huffman tables, as
 /// many do, the standard ones are added.
-package struct PassableJPEG: Sendable {
+package struct OriginalJPEG: Sendable {
   package let bytes: [UInt8]
   /// In pixels. The picture is upright.
   package let size: Size

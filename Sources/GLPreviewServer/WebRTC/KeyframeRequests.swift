@@ -1,7 +1,7 @@
 // When a WebRTC client gets a keyframe on request, and when its requests show that it struggles.
 
 /// One client's needs for keyframes. It has no clock of its own.
-struct KeyNeeds: Sendable, Hashable {
+struct KeyframeRequests: Sendable, Hashable {
   private var last: CaptureInstant?
   private var goesOn = false
 

@@ -3,10 +3,10 @@
 internal import Synchronization
 
 /// The pictures of one connection from its last keyframe on, within a limit of memory.
-package final class PassableVideo: Sendable {
+package final class OriginalVideo: Sendable {
   /// The position of a picture in its connection's stream.
   package struct Place: Sendable {
-    package let video: PassableVideo
+    package let video: OriginalVideo
     /// The picture's number; the first one is 0.
     package let index: Int
     package let size: Size
@@ -20,7 +20,7 @@ package final class PassableVideo: Sendable {
   /// Makes a decoder for a video's stored pictures. The decoder returns the frame of the picture with the
   /// given number.
   package typealias OpenDecoder =
-    @Sendable (PassableVideo, _ maximumPixels: Int, FramePool) -> @Sendable (Int) throws -> Frame
+    @Sendable (OriginalVideo, _ maximumPixels: Int, FramePool) -> @Sendable (Int) throws -> Frame
 
   private let state = Mutex(State())
   private let limit: Int

@@ -1,7 +1,7 @@
 // The NATS servers through which nodes share cameras, and this node's credentials for them.
 package import NATS
 
-package struct BrokerConfiguration: Sendable, Hashable, CustomStringConvertible {
+package struct NATSClusterConfiguration: Sendable, Hashable, CustomStringConvertible {
   /// The servers of one NATS cluster: `nats://HOST:PORT`, `tls://HOST:PORT`.
   package var servers: [String] = []
   package var token: String?
@@ -23,7 +23,7 @@ package struct BrokerConfiguration: Sendable, Hashable, CustomStringConvertible 
   package var description: String { "\(prefix) at \(servers.joined(separator: ", "))" }
 
   /// - Throws: `NATSError` for an invalid seed or address.
-  package func natsConfiguration(name: String, _ patience: ServicePatience) throws(NATSError)
+  package func natsConfiguration(name: String, _ patience: ServiceTimeouts) throws(NATSError)
     -> NATSConfiguration
   {
     var addresses: [NATSServerAddress] = []
@@ -59,19 +59,19 @@ package struct BrokerConfiguration: Sendable, Hashable, CustomStringConvertible 
 }
 
 extension ConfigurationKeys {
-  static let broker: [ConfigurationKey<BrokerConfiguration>] =
+  static let broker: [ConfigurationKey<NATSClusterConfiguration>] =
     [
       .init(
         "servers", listOf: .broker, \.servers, "required",
         "NATS servers of one cluster, with JetStream; cameras can then move between nodes ([cluster.md](cluster.md))"
       )
     ]
-    + ConfigurationKey<BrokerConfiguration>.secret(
+    + ConfigurationKey<NATSClusterConfiguration>.secret(
       "token", .token, \.token, "none", "a token that the servers accept")
     + [.init("user", .userName, \.user, "none", "the user name at the servers")]
-    + ConfigurationKey<BrokerConfiguration>.secret(
+    + ConfigurationKey<NATSClusterConfiguration>.secret(
       "password", .password, \.password, "none", "the user's password")
-    + ConfigurationKey<BrokerConfiguration>.secret(
+    + ConfigurationKey<NATSClusterConfiguration>.secret(
       "nkey", .seed, \.seed, "none", "the seed of an nkey, `SU...`")
     + [
       .init(
@@ -91,14 +91,14 @@ extension ConfigurationKeys {
 extension ConfigurationWord<String> {
   fileprivate static var broker: Self {
     Self("`nats://HOST:PORT`, `tls://HOST:PORT`", isSecret: true) { text in
-      do { _ = try NATSServerAddress(text) } catch { throw WordError("\(error)") }
+      do { _ = try NATSServerAddress(text) } catch { throw ParameterError("\(error)") }
       return text
     }
   }
 
   fileprivate static var seed: Self {
     Self("an nkey seed", isSecret: true) { text in
-      do { _ = try NKey(seed: text) } catch { throw WordError("\(error)") }
+      do { _ = try NKey(seed: text) } catch { throw ParameterError("\(error)") }
       return text
     }
   }
@@ -106,7 +106,7 @@ extension ConfigurationWord<String> {
   fileprivate static var prefix: Self {
     Self("letters, digits, `-`, `_`") { text in
       guard NATSSubject.isToken(text), text.utf8.count <= 32 else {
-        throw WordError("must be 1 to 32 letters, digits, '-' and '_'")
+        throw ParameterError("must be 1 to 32 letters, digits, '-' and '_'")
       }
       return text
     }

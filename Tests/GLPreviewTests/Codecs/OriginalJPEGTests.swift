@@ -41,8 +41,8 @@ struct PassableJPEGTests {
     return changed
   }
 
-  private static func passed(_ jpeg: [UInt8], maximumPixels: Int = 1 << 20) throws -> PassableJPEG {
-    try PassableJPEG(checking: jpeg, maximumPixels: maximumPixels)
+  private static func passed(_ jpeg: [UInt8], maximumPixels: Int = 1 << 20) throws -> OriginalJPEG {
+    try OriginalJPEG(checking: jpeg, maximumPixels: maximumPixels)
   }
 
   private static func samples(_ jpeg: [UInt8]) throws -> [UInt8] {

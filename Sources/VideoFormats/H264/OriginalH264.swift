@@ -1,7 +1,7 @@
 // Decides by their bytes alone which pictures of a camera's own H.264 can be passed through unchanged.
 
 /// Turns the packets of one connection, one picture each, into samples where they can be passed through.
-package struct PassableH264: Sendable {
+package struct OriginalH264: Sendable {
   /// The decision about a packet.
   package enum Verdict: Sendable, Equatable {
     /// The packet is passed through.

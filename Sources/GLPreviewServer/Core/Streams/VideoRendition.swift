@@ -2,7 +2,7 @@
 // size and rate.
 
 /// The decision for one client. It reads no clock itself.
-struct VideoRung: Sendable {
+struct VideoRendition: Sendable {
   enum Move: Sendable, Hashable {
     case down, up
   }
@@ -46,7 +46,7 @@ struct VideoRung: Sendable {
   }
 
   /// Forgets the client's history, because the view has changed.
-  mutating func forget() { self = VideoRung(wait: shortestWait) }
+  mutating func forget() { self = VideoRendition(wait: shortestWait) }
 }
 
 extension ViewConfiguration {

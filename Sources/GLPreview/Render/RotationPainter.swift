@@ -1,7 +1,7 @@
 // Copies drawn planes, rotated or mirrored.
 internal import Shaders
 
-struct TurnPainter {
+struct RotationPainter {
   let programs: ProgramCache
   let targets: TargetPool
 

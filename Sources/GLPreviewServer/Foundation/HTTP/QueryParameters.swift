@@ -3,7 +3,7 @@
 package import Hummingbird
 
 /// The query parameters of a request.
-package struct QueryWords {
+package struct QueryParameters {
   private var words: [(key: String, value: String)]
 
   /// - Throws: `Problem` if a parameter that is not repeatable is given twice.
@@ -23,7 +23,7 @@ package struct QueryWords {
   }
 
   /// Takes the value of a parameter; nil if it is missing.
-  package mutating func take<Value>(_ key: QueryKey<Value>) throws(WordError) -> Value? {
+  package mutating func take<Value>(_ key: QueryKey<Value>) throws(ParameterError) -> Value? {
     guard let index = words.firstIndex(where: { key.names.contains($0.key) }) else { return nil }
     let (name, text) = words.remove(at: index)
     return try key.parse(name, text)
@@ -31,7 +31,7 @@ package struct QueryWords {
 
   /// Takes all parameters of a view, and the quality, and returns `served` with these changes.
   ///
-  /// - Throws: `WordError` for a bad value; `Problem` for any parameter of a locked view.
+  /// - Throws: `ParameterError` for a bad value; `Problem` for any parameter of a locked view.
   package mutating func takeView(over served: ServedView) throws -> ServedView {
     var result = served
     let keys = Set(ViewConfiguration.keys + ["w", "h"])
