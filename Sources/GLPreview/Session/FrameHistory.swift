@@ -10,7 +10,7 @@ final class FrameHistory: Sendable {
     var length = Duration.zero
   }
 
-  /// The limits, whatever the delay.
+  /// The limits that apply to any delay.
   private static let maximumBytes = 256 << 20
   private static let maximumFrames = 128
 

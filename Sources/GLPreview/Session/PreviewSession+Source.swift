@@ -21,7 +21,7 @@ extension PreviewSession {
     /// `SourceOptions.referenceSize` sets it.
     public var size: Size? { feed.drawing.reference }
 
-    /// The state of a live source; nil if it is not open, or is not live, as a file.
+    /// The state of a live source, its reason and counters; nil if it is not open, or is not live, as a file.
     public var status: SourceStatus? { get async { await feed.status } }
 
     /// The last error of opening or reading; nil if there was none, or a frame has arrived since.

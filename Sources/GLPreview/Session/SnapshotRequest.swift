@@ -57,7 +57,7 @@ public struct SnapshotRequest: Sendable, Hashable {
   /// The time limit. Default: 5 seconds.
   public var timeout: Duration
   /// Frames or time to discard from a camera that was opened for the snapshot or shortly before, until its
-  /// exposure has settled. Default: no more than `SessionSource.warmup` discards for all readers.
+  /// exposure has settled. Default: nothing beyond `SessionSource.warmup`.
   public var warmup = Warmup.none
   /// Whether views with crops that are not previews will be drawn from it; a camera then gives a frame of its
   /// reference size. Default: false. Previews with crops need no such setting.

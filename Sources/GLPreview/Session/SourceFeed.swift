@@ -80,7 +80,7 @@ actor SourceFeed: PictureProducer {
     guard !request.isDisabled else { throw PreviewIsDisabled() }
     let id = board.add(request)
     begin(request)
-    // Only a cancelled request is still there.
+    // Only a cancelled request remains.
     defer { if board.remove(id) { closeIfUnread() } }
     return try await request.answer.value()
   }
@@ -118,7 +118,7 @@ actor SourceFeed: PictureProducer {
   /// The state of a source that is being opened, once that takes long; nil otherwise.
   var openingEvent: FeedEvent? { board.outage?.state == .opening ? board.event : nil }
 
-  /// Whether no newer frame than the one that is shown is known: it was just read, or nothing follows it.
+  /// Whether the frame that is shown is the newest one known: it was just read, or nothing follows it.
   private var isCurrent: Bool {
     pump != nil || board.isEnded || (camera.opened?.source as? any TimelySource)?.hasNewFrame == false
   }

@@ -70,7 +70,7 @@ extension SamplingMap {
     }
   }
 
-  /// Returns the sample that contains `position`, as seen; on a boundary, the one seen later.
+  /// Returns the sample that contains `position`, as the view shows it; on a boundary, the one shown later.
   private func nearest(to position: Int) -> Int {
     source.isReversed
       ? -floorDivide(-position, by: denominator) - 1 : floorDivide(position, by: denominator)

@@ -47,7 +47,7 @@ public struct ViewConfiguration: Sendable, Hashable {
 
   /// The name that outputs and URLs use.
   public var name: String
-  /// The visible part, in pixels of the upright source; nil is the whole source.
+  /// The visible part, in pixels of the upright source at its reference size; nil is the whole source.
   public var crop: Rectangle?
   /// The clockwise rotation, after cropping.
   public var rotation: Rotation
@@ -70,7 +70,8 @@ public struct ViewConfiguration: Sendable, Hashable {
   /// Labels over the picture, lowest first. Times are those of the frame's capture. Default: none.
   public var labels: [Label]
 
-  /// Creates a view. The defaults show the whole source at its own size.
+  /// Creates a view. The defaults show the whole source at its own size; with a `width` and a `height` of another
+  /// shape, two sides are cut unless `contentMode` is `.fit`.
   public init(
     name: String = "main", crop: Rectangle? = nil, rotation: Rotation = .none, mirroring: Mirroring = .none,
     width: Int? = nil, height: Int? = nil, contentMode: ContentMode = .fill, background: RGBColor = .black,

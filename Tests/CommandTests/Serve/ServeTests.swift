@@ -70,7 +70,7 @@ struct ServeTests {
     let little = "limits: {memory: 127MB}\ncameras: {a: {source: x, replay: 1s}}"
     try folder.write(Array(little.utf8), to: "e.yaml")
     let lack = try await check("--config", "e.yaml")
-    #expect(lack.status == 64 && lack.errors.contains("limits.memory: half of it"))
+    #expect(lack.status == 64 && lack.errors.contains("limits.memory: the cameras' replay-bytes"))
   }
 
   @Test("all mistakes of all files are told, each on a line that begins with its place; status 64")

@@ -85,7 +85,7 @@ struct PeerRecordingTests {
         #expect(try await edge.send("DELETE", file).status == 204)
         for node in [owner, edge] { #expect(try await node.get(file).status == 404) }
         let unknown = try await edge.get("/recordings/camera/2026-01-01T00-00-00.000Z-main.mp4")
-        #expect(unknown.status == 404 && unknown.text.contains("away"))
+        #expect(unknown.status == 404 && unknown.text.contains("unavailable: "))
       }
     }
   }

@@ -106,7 +106,7 @@ struct WebSocketTests {
     "what can't be played is told by its name, and the rest goes on",
     arguments: [
       (#"{"type":"mse","value":"hvc1.1.6.L153.B0"}"#, "mse: the client does not accept H.264"),
-      (#"{"type":"hls"}"#, "hls: is not offered"),
+      (#"{"type":"hls"}"#, "hls: not supported"),
       (#"{"type":"webrtc/offer","value":"v=0"}"#, "webrtc/offer: "),
       (#"{"type":"webrtc"}"#, "webrtc: the value is not an offer"),
     ])

@@ -47,7 +47,9 @@ struct WordsTests {
     #expect(try Words.size("size", "640x360") == Size(width: 640, height: 360))
     #expect(try Words.size("aspect", "16:9", separator: ":") == Size(width: 16, height: 9))
     for text in ["", "640", "x", "640x", "0x1", "1x65536", "1x2x3", "-1x2", "1X2"] {
-      #expect(throws: ParameterError("size", "'\(text)' is not WxH with sides from 1 to 65535")) {
+      #expect(
+        throws: ParameterError("size", "'\(text)' is not WxH, such as 640x360, with sides from 1 to 65535")
+      ) {
         try Words.size("size", text)
       }
     }

@@ -175,7 +175,7 @@ package final class VideoStream: Sendable {
     return grant.isValid && watch.showsPast
   }
 
-  /// The number of clients that its pictures are for; by default 1.
+  /// The number of clients that receive its pictures. Default: 1.
   var clients: Int { state.withLock { $0.clients } }
 
   package func stand(for clients: Int) {

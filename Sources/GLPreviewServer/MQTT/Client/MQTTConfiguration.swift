@@ -44,7 +44,7 @@ package struct MQTTConfiguration: Sendable, Hashable, CustomStringConvertible {
       problems.append((key == nil ? "certificate" : "key", "certificate and key must be set together"))
     }
     if !server.isSecure, authorities != nil || certificate != nil {
-      problems.append(("server", "a client certificate needs mqtts://, not mqtt://"))
+      problems.append(("server", "certificates need mqtts://, not mqtt://"))
     }
     return problems
   }

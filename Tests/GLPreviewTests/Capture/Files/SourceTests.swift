@@ -333,9 +333,9 @@ struct TestPatternSourceTests {
     arguments: [
       ("nope", "no such pattern; there are smpte, gradient, zoneplate, counter"),
       ("", "no such pattern; there are smpte, gradient, zoneplate, counter"),
-      ("smpte,size=12", "size: '12' is not WxH with sides from 1 to 65535"),
-      ("smpte,size=+1x2", "size: '+1x2' is not WxH with sides from 1 to 65535"),
-      ("smpte,size=0x5", "size: '0x5' is not WxH with sides from 1 to 65535"),
+      ("smpte,size=12", "size: '12' is not WxH, such as 640x360, with sides from 1 to 65535"),
+      ("smpte,size=+1x2", "size: '+1x2' is not WxH, such as 640x360, with sides from 1 to 65535"),
+      ("smpte,size=0x5", "size: '0x5' is not WxH, such as 640x360, with sides from 1 to 65535"),
       ("smpte,fps=0", "fps=0 is not within 0.001...1000"),
       ("smpte,fps=nan", "fps=nan is not within 0.001...1000"),
       ("smpte,", "\"\" is not a setting: use size=WxH or fps=N"),
