@@ -47,7 +47,7 @@ package enum PictureFile {
 
   static func open(_ path: String, _ flags: CInt, for name: String? = nil) throws(WriteError) -> CInt {
     let file = unsafe Glibc.open(path, flags | O_CLOEXEC, 0o666)
-    guard file >= 0 else { throw WriteError(name ?? path, errno) }
+    guard file >= 0 else { throw WriteError(opening: name ?? path, errno) }
     return file
   }
 }
@@ -59,9 +59,14 @@ public struct WriteError: Error, Hashable, CustomStringConvertible {
   /// The system's error message; of a missing folder its name.
   public let reason: String
 
-  package init(_ path: String, _ code: CInt) {
+  package init(_ path: String, _ code: CInt) { self.init(path, String(errno: code)) }
+
+  /// Creates the error of a file that could not be opened; it names the folder if that is missing.
+  package init(opening path: String, _ code: CInt) {
     let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
-    self.init(path, code == ENOENT && !folder.isEmpty ? "there is no folder \(folder)" : String(errno: code))
+    let isThere = unsafe folder.isEmpty || access(String(folder), F_OK) == 0
+    let isMissing = code == ENOENT && !isThere
+    self.init(path, isMissing ? "there is no folder \(folder)" : String(errno: code))
   }
 
   package init(_ path: String, _ reason: String) {

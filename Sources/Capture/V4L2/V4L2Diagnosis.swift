@@ -38,7 +38,7 @@ enum V4L2Diagnosis {
       V4L2Identity(of: node).map { identity in "\(node) (\(identity.name))" } ?? node
     }
     return cameras.isEmpty
-      ? "this machine has no cameras (`glpreview devices` lists them)"
+      ? "this machine has no cameras"
       : "there are \(cameras.joined(separator: ", "))"
   }
 

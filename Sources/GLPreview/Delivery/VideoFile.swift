@@ -50,7 +50,7 @@ package final class VideoFile: Sendable {
     file =
       path == "-"
       ? STDOUT_FILENO : unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0o666)
-    guard file >= 0 else { throw WriteError(path, errno) }
+    guard file >= 0 else { throw WriteError(opening: path, errno) }
   }
 
   /// Whether two paths lead to the same file, which must not be read and truncated at the same time.

@@ -50,7 +50,8 @@ internal import Synchronization
 
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
-    unsafe pthread_key_create(&key, nil)
+    let code = unsafe pthread_key_create(&key, nil)
+    precondition(code == 0, "no key for a thread's values is left")
     return key
   }()
 

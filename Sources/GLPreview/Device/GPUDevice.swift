@@ -189,6 +189,10 @@ extension GPUDevice {
     guard platform != .surfaceless, let byDefault = candidates.last,
       candidates.allSatisfy({ $0.isMarkedSoftware || [platform, .surfaceless].contains($0.platform) })
     else { return nil }
+    // A renderer may be there already, beside another one.
+    guard let display = try? GPUDisplay.open(byDefault.platform), display.turn?.contexts ?? 0 == 0 else {
+      return nil
+    }
     return await DeviceThread(thread).device(byDefault, of: driver)
   }
 }

@@ -59,7 +59,7 @@ public final class VideoFileWriter {
       let file =
         path == "-"
         ? dup(STDOUT_FILENO) : unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0o666)
-      guard file >= 0 else { throw WriteError(path, errno) }
+      guard file >= 0 else { throw WriteError(opening: path, errno) }
       target = format == .mp4 ? .fragments(file) : .stream(file)
       return
     }

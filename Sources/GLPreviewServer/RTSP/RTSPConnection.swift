@@ -123,6 +123,9 @@ final class RTSPConnection {
     } catch {
       let problem =
         Problem(error) ?? Problem(.internalServerError, "internal error: see the log of the service")
+      if problem.status == .internalServerError {
+        parts.logger.error("RTSP request failed", metadata: ["reason": "\(Redaction.message("\(error)"))"])
+      }
       let status = [400, 401, 403, 404, 500, 501].contains(problem.status.code) ? problem.status.code : 503
       try await send(status, request, [], problem.detail)
     }

@@ -275,7 +275,7 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
     case 200: return
     case 401, 403:
       throw PeerFailure("rejected the token (see cluster.token-file)", .unauthorized)
-    case 429: throw PeerFailure("rejected too many requests", .refused)
+    case 429: throw PeerFailure("received too many requests", .refused)
     case 421: throw PeerFailure("rejected this host name (see access.hosts there)")
     case 300..<400: throw PeerFailure("redirected to another address")
     default: throw PeerFailure("answered \(status.code)")

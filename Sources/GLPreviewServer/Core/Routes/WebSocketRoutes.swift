@@ -177,7 +177,7 @@ private struct Player: Sendable {
     } catch is CancellationError {
       return
     } catch {
-      let reason = Problem(error)?.detail ?? "internal error: see the log of the service"
+      let reason = Problem(error)?.detail ?? "internal error"
       try? await send(
         Message(type: "error", value: .text("\(type.prefix(Self.longestQuote)): \(reason)")), on: socket)
     }

@@ -96,7 +96,7 @@ extension ConfigurationKeys {
       "the maximum memory of the replay buffer"),
     .init(
       "trigger-delay", .time, \.triggerDelay, "none",
-      "how late triggers of snapshots arrive: snapshots by POST use the frame from that much earlier"),
+      "how late triggers arrive: snapshots by POST, `at=`, `best=` and clips count from that much earlier"),
     .init(
       "warmup", .init("frames (`10`) or seconds (`0.5s`)") { try Warmup(parsing: $0) }, \.warmup, "none",
       "the frames or time to discard after the camera opens, until its exposure has settled"),
