@@ -4,7 +4,7 @@
 
 SWIFT ?= swift
 # SwiftPM names a package's traits to the compiler in the order of a hash table. Where that is another one each time, every
-# second build begins anew.
+# second build starts from the beginning.
 export SWIFT_DETERMINISTIC_HASHING = 1
 # What only computes is optimised where tests are built too: PreviewCore's tests take a tenth of the time.
 export GLPREVIEW_OPTIMISED = 1
@@ -29,7 +29,7 @@ help:
 	@echo "make render    install what is missing, build, render the test pattern to several views under out/"
 	@echo "make test      install what is missing, run every test (SUITE=trixie: in that release of Debian)"
 	@echo "make nightly   what takes longer: each stage of scripts/stages whose record in Tests/nightly.json is out of date (STAGE=soak: that one)"
-	@echo "make test-starved  run every test RUNS times beside BUSY busy loops (3 and 4 unless told), until one fails"
+	@echo "make test-starved  run every test RUNS times beside BUSY busy loops (default: 3 and 4), until one fails"
 	@echo "make test-camera   the tests that need a camera, in a small machine with a kernel of its own"
 	@echo "make test-browser  the tests of the dashboard, in a headless Chromium"
 	@echo "make soak      one service with cameras, clients, a disk and a clock that misbehave (SECONDS=300 SEED=1; docs/testing.md)"
@@ -44,7 +44,7 @@ help:
 	@echo "make build     install what is missing, build $(GLPREVIEW)"
 	@echo "make verify    compare this machine's driver with the reference renderer"
 	@echo "make check-api  ask a service what its description of the API allows, and more (CASES=100 SEED=7)"
-	@echo "make check-pictures   compare pictures with what docs/semantics.md says, worked out anew in numpy"
+	@echo "make check-pictures   compare pictures with what docs/semantics.md says, computed independently in numpy"
 	@echo "make bench     the same work through glpreview and its peers (BENCH_FLAGS=--help tells more);"
 	@echo "               BENCH_FLAGS=--matrix: every format, filter, size and encoding (\"--matrix --help\" tells more)"
 	@echo "make bench-service  the service under load, beside ustreamer and others, on loopback"
@@ -216,7 +216,7 @@ deb:
 	@SUITE="$(SUITE)" SWIFT="$(SWIFT)" scripts/deb-suite
 else
 # The release build, or `make deb GLPREVIEW=...`. What writes the man pages is a tool of argument-parser, built with the same
-# flags, so that nothing else is built anew; its plugin (`swift package generate-manual`) has its own.
+# flags, so that nothing else is built again; its plugin (`swift package generate-manual`) has its own.
 deb: $(if $(filter file,$(origin GLPREVIEW)),build)
 	@scripts/setup deb
 	$(SWIFT_BUILD) -c release $(BUILD_FLAGS) --product generate-manual
@@ -230,7 +230,7 @@ test-deb: deb
 install: build
 	install -D -s -m 755 $(GLPREVIEW) $(DESTDIR)$(PREFIX)/bin/glpreview
 
-# A configuration that is there is somebody's.
+# An existing configuration is left alone.
 install-service:
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system $(DESTDIR)/etc/glpreview
 	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' packaging/glpreview.service \

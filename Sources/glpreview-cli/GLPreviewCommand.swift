@@ -44,7 +44,9 @@ struct GLPreviewCommand: AsyncParsableCommand {
     let names = configuration.subcommands.map { $0._commandName } + ["help"]
     guard let first, !first.hasPrefix("-"), !names.contains(first) else { return }
     let hint = names.nearest(to: first).map { "; did you mean '\($0)'?" } ?? ""
-    throw UsageError("unknown command '\(first)'\(hint) (known: \(names.joined(separator: ", ")))")
+    throw UsageError(
+      "unknown command '\(Redaction.source(first))'\(hint) (known: \(names.joined(separator: ", ")); see glpreview --help)"
+    )
   }
 
   /// Runs like `main(_:)`, but ends the process without running the exit handlers of libraries. A driver's

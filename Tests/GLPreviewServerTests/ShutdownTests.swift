@@ -31,7 +31,7 @@ struct ShutdownTests {
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let (ports, told) = AsyncStream.makeStream(of: Int.self)
     var configuration = ServerConfiguration(cameras: cameras).patient()
-    configuration.patience.closing = closing
+    configuration.timeouts.closing = closing
     let server = PreviewServer(
       try ValidatedConfiguration(configuration), logger: logger, onRunning: { told.yield($0 ?? 0) })
     let group = ServiceGroup(services: [Serving(server: server)], logger: logger)

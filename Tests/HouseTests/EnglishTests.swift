@@ -57,7 +57,7 @@ struct EnglishTests {
 
   @Test("comments and pages say things plainly")
   func plain() throws {
-    let marked = try (Self.comments() + Self.prose()).filter { !$0.advice.isEmpty }
+    let marked = try (Self.comments() + Self.prose() + Self.scripts()).filter { !$0.advice.isEmpty }
     for line in marked {
       Issue.record("\(line.place): write plainly: \(line.advice.joined(separator: "; "))\n  \(line.text)")
     }
@@ -87,6 +87,18 @@ struct EnglishTests {
         else { return nil }
         let text = String(line[start...].drop { " /".contains($0) })
         return Line(place: "\(file.path):\(number + 1)", text: text, beginsComment: isDoc && !wasDoc)
+      }
+    }
+  }
+
+  /// What `make` and the scripts print, and their comments.
+  private static func scripts() throws -> [Line] {
+    let folder = SourceFile.root.appending(path: "scripts")
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    return try (["Makefile", ".ci/run"] + names.map { "scripts/\($0)" }).flatMap { path in
+      let text = try String(contentsOf: SourceFile.root.appending(path: path), encoding: .utf8)
+      return text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().map {
+        Line(place: "\(path):\($0.offset + 1)", text: String($0.element))
       }
     }
   }

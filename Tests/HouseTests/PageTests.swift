@@ -192,6 +192,11 @@ struct PageTests {
     for page in try Page.all() where page.path.hasPrefix("docs/") && page.path != "docs/configuration.md" {
       #expect(page.lines.count <= 200, "\(page.path)")
     }
+    let index = try Self.text("docs/decisions/README.md")
+    for page in try Page.all() where page.path.firstMatch(of: /^docs\/decisions\/[0-9]{3}-/) != nil {
+      let isListed = index.contains("](\(page.path.split(separator: "/")[2]))")
+      #expect(page.lines.count <= 15 && isListed, "\(page.path)")
+    }
     let contributing = try #require(try Page.all().first { $0.path == "CONTRIBUTING.md" })
     #expect(contributing.lines.count <= 80)
   }
@@ -223,7 +228,7 @@ struct PageTests {
       let types = code.text.matches(of: /(?:^|[^\w.\/{$-])([A-Z]\w*[a-z]\w*[A-Z]\w+(?:\+\w+)?)/).map {
         String($0.1)
       }
-      // Apple's names are for readers who know AVFoundation.
+      // The pages name classes of AVFoundation, which are not declared here.
       let ours = types.filter { !$0.hasPrefix("AVCapture") }
       for name in metrics + (code.isBlock ? [] : ours) { wanted[name, default: []].append(code.place) }
     }
@@ -242,6 +247,16 @@ struct PageTests {
 
   private static func isOfName(_ byte: UInt8) -> Bool {
     byte == 95 || (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
+  }
+
+  @Test("every metric is on a page")
+  func metrics() throws {
+    let pages = try Page.all().filter { $0.path.hasPrefix("docs/") }.flatMap(\.lines).joined(separator: "\n")
+    let lines = try SourceFile.all(below: "Sources/GLPreviewServer").flatMap(\.lines)
+    let names = Set(lines.flatMap { $0.matches(of: /"(glpreview_[a-z_]+)"/).map { String($0.1) } })
+
+    #expect(names.count > 60)
+    for name in names.sorted() { #expect(pages.contains(name), "\(name)") }
   }
 
   @Test("every fuzz target is in the table of docs/fuzzing.md")

@@ -84,9 +84,9 @@ struct SBOMTests {
 
       #expect(status == 1)
       for fault in [
-        "the document has no documentNamespace", "'created' is no time", "a creator is of no kind",
+        "the document has no documentNamespace", "'created' is not a time", "a creator is of no kind",
         "p has no versionInfo",
-        "p q is there twice, or is no name", "relates what is not there", "it describes nothing",
+        "p q is there twice, or is not a name", "relates what is not there", "it describes nothing",
       ] {
         #expect(text.contains(fault), "\(fault) is not said: \(text)")
       }

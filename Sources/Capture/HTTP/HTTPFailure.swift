@@ -49,7 +49,7 @@ extension SourceError {
     case let error as NIOSSLExtraError: "TLS fails: \(error.description)"
     case is HTTPResponseFailure: "does not speak HTTP: \(error)"
     case is NIOHTTPDecompression.DecompressionError: "sends data that can't be decompressed: \(error)"
-    default: "the connection broke: \(error)"
+    default: "the connection was lost: \(error)"
     }
   }
 
@@ -68,7 +68,7 @@ extension SourceError {
     case ETIMEDOUT: "connection timed out"
     case ECONNRESET, EPIPE: "closed the connection"
     case EHOSTUNREACH, ENETUNREACH: "can't be reached from here"
-    default: "the connection broke: \(String(errno: code))"
+    default: "the connection was lost: \(String(errno: code))"
     }
   }
 }

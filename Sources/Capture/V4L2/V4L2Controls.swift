@@ -91,7 +91,7 @@ extension CameraControl {
     let names = controls.filter { $0.kind != .other }.map(\.name)
     throw V4L2Refusal(
       "has no control '\(text)'"
-        + (names.isEmpty ? ": it has no controls" : ": there are \(names.joined(separator: ", "))"))
+        + (names.isEmpty ? ": it has none that can be set" : ": there are \(names.joined(separator: ", "))"))
   }
 
   /// Returns the value for `text`: a number, `true` or `false`, or the name of a menu item.

@@ -182,17 +182,16 @@ extension GPUDevice {
   ///
   /// Software's contexts of one display draw by turns (`DriverTurn`), so that it needs a second one, which must be the
   /// same driver's.
-  func beside(toDrawOn thread: GPUThread) async -> GPUDevice? {
+  /// It must have no context of other renderers, which would wait for it, unless it is `shared`.
+  func beside(toDrawOn thread: GPUThread, shared: Bool = false) async -> GPUDevice? {
     guard isSoftware else { return self }
     let candidates = DeviceCandidate.all(renderNodes: [])
     // With hardware, the default is that.
     guard platform != .surfaceless, let byDefault = candidates.last,
       candidates.allSatisfy({ $0.isMarkedSoftware || [platform, .surfaceless].contains($0.platform) })
     else { return nil }
-    // A renderer may be there already, beside another one.
-    guard let display = try? GPUDisplay.open(byDefault.platform), display.turn?.contexts ?? 0 == 0 else {
-      return nil
-    }
+    guard let display = try? GPUDisplay.open(byDefault.platform), shared || display.turn?.contexts ?? 0 == 0
+    else { return nil }
     return await DeviceThread(thread).device(byDefault, of: driver)
   }
 }

@@ -56,10 +56,10 @@ public actor GLRenderer: Renderer {
   }
 
   /// Opens a context of the same driver on a thread of the lowest priority; nil if no second context can draw
-  /// beside `device`.
-  static func openInBackground(on device: GPUDevice) async throws -> GLRenderer? {
+  /// beside `device`, or, unless it may be `shared`, others draw on its display already.
+  static func openInBackground(on device: GPUDevice, shared: Bool = false) async throws -> GLRenderer? {
     let thread = try GPUThread(named: "glpreview-prime", isBackground: true)
-    guard let other = await device.beside(toDrawOn: thread) else { return nil }
+    guard let other = await device.beside(toDrawOn: thread, shared: shared) else { return nil }
     return try await GLRenderer(on: other, other.tuning, thread)
   }
 

@@ -21,14 +21,14 @@ package struct ClusterFeature: ServiceFeature {
   package init(_ core: ServiceCore, _ views: ViewRoutes) throws {
     (self.core, self.views) = (core, views)
     let (configuration, peers) = (core.configuration, core.peers)
-    let (metrics, patience, logger) = (core.metrics, configuration.patience, core.logger)
+    let (metrics, timeouts, logger) = (core.metrics, configuration.timeouts, core.logger)
     peerEvents = PeerEvents(
-      peers, core.events.log, counting: metrics, limit: patience.peerAnswer, logger: logger)
+      peers, core.events.log, counting: metrics, limit: timeouts.peerAnswer, logger: logger)
     broker = try configuration.cluster.broker.map {
-      try ClusterBroker($0, name: configuration.nodeName, patience, logger: logger)
+      try ClusterBroker($0, name: configuration.nodeName, timeouts, logger: logger)
     }
     forwarder = PeerForwarder(
-      peers, counting: metrics, within: core.registry.budget, limit: patience.peerAnswer,
+      peers, counting: metrics, within: core.registry.budget, limit: timeouts.peerAnswer,
       logger: logger
     )
     responder = broker.map {
@@ -40,7 +40,7 @@ package struct ClusterFeature: ServiceFeature {
     node = broker.map { [responder] broker in
       ClusterNode(
         broker, configuration.configuration.identity(of: configuration.nodeName, peers.instance),
-        Self.follower(core, responder), times: patience.leases, logger: logger)
+        Self.follower(core, responder), times: timeouts.leases, logger: logger)
     }
     expect(configuration)
   }
@@ -77,7 +77,7 @@ package struct ClusterFeature: ServiceFeature {
   package func addRoutes(to group: ServiceRoutes) {
     group.add(
       middleware: PeerMiddleware(
-        catalogue: core.peers, forwarder: forwarder, guests: core.peerStreams, streams: views.streams,
+        catalogue: core.peers, forwarder: forwarder, remoteViews: core.peerStreams, streams: views.streams,
         videos: views.videos, sockets: views.sockets, borrowed: views.compatibility,
         epoch: { [node] in node?.epoch(of: $0) }))
   }

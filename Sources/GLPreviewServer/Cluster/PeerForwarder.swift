@@ -184,7 +184,7 @@ package final class PeerForwarder: Sendable {
       method: method, peer: peer.url, target: target, role: context.role ?? .read)
     let permit = try gate(of: peer.url).enter()
     defer { withExtendedLifetime(permit) {} }
-    let limit = min(limit, catalogue.patience.peerList)
+    let limit = min(limit, catalogue.timeouts.peerList)
     let answer = try await withDeadline(limit) { [self] in
       let (head, body) = try await send(call, to: peer, within: limit)
       return (head.status, try await body.collect(upTo: size))

@@ -10,7 +10,7 @@ internal import NIOCore
 struct PeerMiddleware: ServiceMiddleware {
   let catalogue: PeerCatalogue
   let forwarder: PeerForwarder
-  let guests: PeerStreams
+  let remoteViews: PeerStreams
   let streams: StreamRoutes
   let videos: VideoRoutes
   let sockets: WebSocketRoutes
@@ -110,20 +110,20 @@ struct PeerMiddleware: ServiceMiddleware {
     // The camera's node checks the URL's parameters and answers for them.
     let asked = kind == .jpegs ? target.asked(request) : request
     let address = request.address(of: view, target.camera, as: kind)
-    if try !guests.isAccepted(address, at: route),
+    if try !remoteViews.isAccepted(address, at: route),
       let refusal = try await context.whileClientStays({
         try await forwarder.refusal(of: asked, context, by: route)
       })
     {
       return refusal
     }
-    let guest = try known(address)
+    let remoteView = try known(address)
     var context = context
     // The wait for the node does not count against the time for the first frame.
     context.startedAt = CaptureClock.now
     return switch kind {
-    case .jpegs: try await streams.stream(guest, request, context)
-    case .video: try await videos.mp4(guest, request, context)
+    case .jpegs: try await streams.stream(remoteView, request, context)
+    case .video: try await videos.mp4(remoteView, request, context)
     }
   }
 
@@ -133,10 +133,10 @@ struct PeerMiddleware: ServiceMiddleware {
   private func known(_ address: ViewAddress) throws -> ServedPreview {
     var address = address
     address.isAccepted = true
-    guard let guest = try guests.view(address) else {
+    guard let remoteView = try remoteViews.view(address) else {
       throw Problem.busy(.serviceUnavailable, "the cameras of the nodes have just changed", retryAfter: 1)
     }
-    return guest
+    return remoteView
   }
 
   /// This node's answer to a WebRTC offer, or to `OPTIONS`; nil if only the camera's node can answer.
@@ -145,8 +145,10 @@ struct PeerMiddleware: ServiceMiddleware {
   ) async throws -> Response? {
     guard let view = offeredView(target, route) else { return nil }
     if request.method == .options { return sockets.offers.options }
-    guard request.method == .post, let guest = try await offered(view, context, route) else { return nil }
-    return try await sockets.offers.answer(guest, request, context)
+    guard request.method == .post, let remoteView = try await offered(view, context, route) else {
+      return nil
+    }
+    return try await sockets.offers.answer(remoteView, request, context)
   }
 
   /// The view of a peer's camera that an offer is for; nil if there is none, or if this node has no WebRTC.
@@ -165,7 +167,7 @@ struct PeerMiddleware: ServiceMiddleware {
       head: HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/api/stream.mp4?\(words)"),
       body: RequestBody(buffer: ByteBuffer()))
     let address = video.address(of: view, route.camera.name, as: .video)
-    if try !guests.isAccepted(address, at: route) {
+    if try !remoteViews.isAccepted(address, at: route) {
       let refusal = try await context.whileClientStays {
         try await forwarder.refusal(of: video, context, by: route)
       }
@@ -182,7 +184,7 @@ struct PeerMiddleware: ServiceMiddleware {
     let (camera, request) = (target.camera, request.without("src"))
     let source = ["src=\(camera)/\(view)", request.uri.query].compactMap(\.self).joined(separator: "&")
     // A node without an encoder may still have JPEGs.
-    if try !guests.isAccepted(request.address(of: view, camera, as: .video), at: route) {
+    if try !remoteViews.isAccepted(request.address(of: view, camera, as: .video), at: route) {
       let video = request.at("/api/stream.mp4", with: source)
       let refusal = try await context.whileClientStays {
         try await forwarder.refusal(of: video, context, by: route)
@@ -193,8 +195,8 @@ struct PeerMiddleware: ServiceMiddleware {
     }
     let show = sockets.show(view, of: camera, request, isAccepted: true, context) { [self] offer in
       let route = catalogue.route(to: camera) ?? route
-      if let view = offeredView(target, route), let guest = try await offered(view, context, route) {
-        return try await sockets.offers.begin(guest, offer: offer, context)
+      if let view = offeredView(target, route), let remoteView = try await offered(view, context, route) {
+        return try await sockets.offers.begin(remoteView, offer: offer, context)
       }
       return try await forwarder.answer(to: offer, at: "/api/webrtc?\(source)", context, by: route)
     }

@@ -88,7 +88,7 @@ package final class HLSFeature: ServiceFeature, Service {
   private func playlist(_ request: Request, _ context: ServiceContext) async throws -> Response {
     let stream = try await stream(request, context, begins: true)
     let (viewer, now) = (Self.viewer(request), CaptureClock.now)
-    let limit = context.rest(of: videos.registry.patience.firstPicture)
+    let limit = context.rest(of: videos.registry.timeouts.firstPicture)
     let query = (request.uri.query ?? "").replacing("\"", with: "%22").replacing("?", with: "%3F")
     let text = try await context.whileClientStays {
       try await beforeShutdown { try await stream?.playlist(query, for: viewer, at: now, within: limit) }

@@ -70,7 +70,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     client = try MQTTClient(
       configuration, id: id,
       will: MQTTMessage(topic: topics.status, payload: Array("offline".utf8), isRetained: true),
-      subscribingTo: [topics.commands], times: core.registry.patience.mqtt, counting: core.metrics,
+      subscribingTo: [topics.commands], times: core.registry.timeouts.mqtt, counting: core.metrics,
       logger: core.logger)
     (self.configuration, registry, watch) = (configuration, core.registry, core.watch)
     (snapshots, log, peers) = (core.snapshots, core.events.log, core.peers)
@@ -211,7 +211,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     else { return }
     do {
       try await snapshots.counting {
-        let options = try SnapshotOptions(json: [], timeout: registry.patience.snapshot)
+        let options = try SnapshotOptions(json: [], timeout: registry.timeouts.snapshot)
         _ = try await snapshots.take(options, of: camera) { _ in }
       }
       metrics.count(.mqttCommand(.done))
@@ -273,7 +273,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
 
   private func takePicture(_ view: ServedPreview?, of camera: ServedCamera) async throws -> Bool {
     guard let view else { return true }
-    let request = SnapshotRequest(fallback: view.offline, timeout: registry.patience.snapshot)
+    let request = SnapshotRequest(fallback: view.offline, timeout: registry.timeouts.snapshot)
     let snapshot = try await snapshots.take([view], request)
     guard let picture = snapshot.pictures.first else { return false }
     try await publish(picture, of: view, camera)

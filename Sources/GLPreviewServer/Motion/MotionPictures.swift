@@ -90,7 +90,7 @@ final class MotionPictures: Sendable {
   /// The picture of an event; nil if there is none, or if it may no longer be shown. Waits for a picture that
   /// is being taken.
   func picture(of event: Int, _ camera: ServedCamera) async -> Kept? {
-    _ = try? await albums.first(until: CaptureClock.now + registry.patience.snapshot) { albums in
+    _ = try? await albums.first(until: CaptureClock.now + registry.timeouts.snapshot) { albums in
       albums[camera.source]?.isTaking(event) == true ? nil : true
     }
     return kept(event, camera)
@@ -151,7 +151,7 @@ final class MotionPictures: Sendable {
   /// The best frame of the event if the replay buffer has it, else the current frame.
   private func moment(_ event: MotionEvent, _ view: ServedPreview) async throws -> CapturedFrame {
     var request = SnapshotRequest(
-      .newest(maxAge: Self.latest), fallback: .placeholder, timeout: registry.patience.snapshot)
+      .newest(maxAge: Self.latest), fallback: .placeholder, timeout: registry.timeouts.snapshot)
     request.isCropped = view.served.view.isCropped
     guard let source = view.source, registry.session[source]?.bufferedTimes != nil else {
       return try await view.preview.moment(request)

@@ -42,7 +42,7 @@ package final class RTSPServer: ServiceFeature, Service, CustomStringConvertible
     parts = Parts(
       videos: core.videos, directory: core.directory, access: core.access, limiter: core.limiter,
       sessions: AdmissionLimit(capacity: 200, subject: "RTSP sessions", retryAfter: 5),
-      firstPicture: core.registry.patience.firstPicture, idle: limits.idleConnection,
+      firstPicture: core.registry.timeouts.firstPicture, idle: limits.idleConnection,
       stalled: limits.stalledClient, logger: core.logger)
   }
 

@@ -90,7 +90,7 @@ package struct PreviewServer: Sendable {
     var group = ServiceGroupConfiguration(
       services: services.map { .init(service: $0) },
       gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-    group.maximumGracefulShutdownDuration = configuration.patience.shutdown
+    group.maximumGracefulShutdownDuration = configuration.timeouts.shutdown
     do {
       try await ServiceGroup(configuration: group).run()
     } catch let error {

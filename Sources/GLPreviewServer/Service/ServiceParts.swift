@@ -77,7 +77,7 @@ struct ServiceParts: Sendable {
 
   func server() throws -> HTTPServerBuilder {
     let (limits, metrics, connections) = (core.configuration.limits, core.metrics, connections)
-    let (closing, halfClosed) = (core.configuration.patience.closing, core.configuration.patience.halfClosed)
+    let (closing, halfClosed) = (core.configuration.timeouts.closing, core.configuration.timeouts.halfClosed)
     let http = HTTPServerBuilder { responder in
       ServiceConnection(responder: responder, idleTimeout: limits.idleConnection) {
         [

@@ -174,12 +174,13 @@ package struct WHEPRoutes: OfferAnswering {
   private func video(of target: ServedPreview) async throws -> VideoStream {
     let address = ViewAddress(
       view: target.name, camera: target.camera, parameters: StreamKind.frequentKeys)
-    let asked = { @Sendable (target: ServedPreview) in VideoRequest(target, passes: target.guest != nil) }
+    let asked = { @Sendable (target: ServedPreview) in VideoRequest(target, passes: target.remoteView != nil)
+    }
     let found = try await directory.awaited(address)
     // Otherwise another camera has taken its name.
     guard
       directory.catalogue.moves(target.camera) || found.preview === target.preview
-        || found.guest != nil && target.guest != nil
+        || found.remoteView != nil && target.remoteView != nil
     else { throw Problem.notFound("the view was removed") }
     return try videos.begin(
       asked(found), next: directory.nextVideo(address, asked))

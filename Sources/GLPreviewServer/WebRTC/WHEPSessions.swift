@@ -68,13 +68,13 @@ final class WHEPSessions: Service, CustomStringConvertible {
     if let missing = WebRTCError.ofLibraries { throw Problem(.notImplemented, missing.description) }
     let permit = try gate.enter()
     // Another node's stream is encoded there.
-    if target.guest == nil { try await checkEncoder(pictures) }
+    if target.remoteView == nil { try await checkEncoder(pictures) }
     let port = try await openPort()
     let client = RequestClient.current
     let terms = WHEPSession.Terms(
       id: Self.word(32), offer: offer, fragment: Self.word(8), password: Self.word(32),
       ssrc: .random(in: 1 ... .max))
-    let (identity, counters, consent) = (port.identity, counters, directory.registry.patience.webRTCConsent)
+    let (identity, counters, consent) = (port.identity, counters, directory.registry.timeouts.webRTCConsent)
     let view = try directory.registry.grants.grant(ViewRight(target, .asServed))
     let own = try grant?.another(.read) { [weak self] in self?.end(terms.id, Self.revoked) }
     do {

@@ -206,6 +206,6 @@ private actor SceneStates {
     guard let status = await session[name]?.status, [.opening, .lost].contains(status.state) else {
       return nil
     }
-    return SourceError(.unavailable, path: name, reason: status.reason ?? "gave no picture")
+    return SourceError(.unavailable, path: name, reason: status.reason ?? "delivered no picture")
   }
 }

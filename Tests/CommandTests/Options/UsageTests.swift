@@ -66,7 +66,7 @@ struct UsageTests {
   @Test(
     "what the command line's grammar does not allow is told with the way to the help",
     arguments: [
-      ["render"], ["rendre"],
+      ["render"],
       ["render", "pattern:smpte", "--sise", "4x4"],
       ["render", "pattern:smpte", "--quality", "0"], ["render", "pattern:smpte", "--quality", "101"],
       ["render", "pattern:smpte", "--quality", "high"], ["render", "pattern:smpte", "--max-bytes", "0"],
@@ -82,8 +82,25 @@ struct UsageTests {
     let result = try await folder.run(arguments)
     #expect(result.status == 64)
     #expect(result.output.isEmpty)
-    #expect(result.errors.hasPrefix("Error: ") || result.errors.hasPrefix("glpreview: unknown command"))
-    #expect(result.errors.contains("help"))
+    #expect(result.errors.hasPrefix("Error: "))
+    #expect(result.errors.contains("--help"))
+    #expect(try folder.names == [])
+  }
+
+  @Test(
+    "an unknown command is named, with the nearest one and the way to the help",
+    arguments: [
+      (["rendre"], "unknown command 'rendre'; did you mean 'render'?"),
+      (["rendre", "pattern:smpte", "--size", "4x4"], "unknown command 'rendre'; did you mean 'render'?"),
+      (["photo.jpg"], "unknown command 'photo.jpg' ("), ([""], "unknown command '' ("),
+      (["rtsp://user:secret@camera/x"], "unknown command 'rtsp://"),
+    ])
+  func command(arguments: [String], reason: String) async throws {
+    let result = try await folder.run(arguments)
+    #expect(result.status == 64)
+    #expect(result.output.isEmpty)
+    #expect(result.errors.hasPrefix("glpreview: \(reason)"))
+    #expect(result.errors.contains("glpreview --help") && !result.errors.contains("secret"))
     #expect(try folder.names == [])
   }
 

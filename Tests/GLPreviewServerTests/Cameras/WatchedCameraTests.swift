@@ -99,8 +99,8 @@ struct WatchedCameraTests {
     camera.update(SourceStatus(.opening, since: Self.start), nil, 0, at: Self.start)
     #expect(camera.failure == "is opening")
     camera.proved(
-      SourceError(.unavailable, path: "camera", reason: "gave no picture within 5 s"), at: Self.start)
-    #expect(camera.failure == "gave no picture within 5 s")
+      SourceError(.unavailable, path: "camera", reason: "delivered no picture within 5 s"), at: Self.start)
+    #expect(camera.failure == "delivered no picture within 5 s")
   }
 
   @Test("a required camera that is away is tried again and again, and told of once", .timeLimit(.minutes(15)))

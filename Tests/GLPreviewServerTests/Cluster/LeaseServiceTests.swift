@@ -196,7 +196,7 @@ extension RunningService {
     // Nobody is held for dead, and the watch is not missed.
     @Sendable func patient(_ name: String) -> ServerConfiguration {
       node(name, server) {
-        ($0.patience.leases.dead, $0.patience.leases.heartbeat) = (allTheTimeThereIs, allTheTimeThereIs)
+        ($0.timeouts.leases.dead, $0.timeouts.leases.heartbeat) = (allTheTimeThereIs, allTheTimeThereIs)
       }
     }
     try await withService(patient("one"), logger: records[0].logger) { one in
@@ -243,8 +243,8 @@ extension RunningService {
     let server = try await NATSServer(withStore)
     let configuration = node("one", server) {
       $0.cluster.slots = 0
-      $0.patience.peerAnswer = .milliseconds(50)
-      $0.patience.leases.dead = allTheTimeThereIs
+      $0.timeouts.peerAnswer = .milliseconds(50)
+      $0.timeouts.leases.dead = allTheTimeThereIs
     }
     try await withService(configuration) { one in
       let answer = try await one.get("/cameras/cam1/main.jpg")

@@ -43,7 +43,7 @@ struct PeerEventTests {
   @Test("two nodes that list each other tell each event once, with its node, and what changed is listed then")
   func two() async throws {
     var seldom = Self.node("a", "A").patient()
-    seldom.patience.peerPoll = allTheTimeThereIs
+    seldom.timeouts.peerPoll = allTheTimeThereIs
     try await withService(seldom) { a in
       try await withService(Self.node("b", "B", peers: [a.base])) { b in
         try await a.inside.apply(Self.node("a", "A", peers: [b.base]))

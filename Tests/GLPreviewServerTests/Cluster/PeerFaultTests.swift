@@ -146,7 +146,7 @@ struct PeerFaultTests {
       }
     } _: { address, peer in
       var configuration = edgeConfiguration(of: address)
-      if kind == "slow" || kind == "half" { configuration.patience.peerList = .milliseconds(50) }
+      if kind == "slow" || kind == "half" { configuration.timeouts.peerList = .milliseconds(50) }
       try await withService(configuration) { edge in
         await until { edge.inside.peers.cluster.peers.first?.reason == reason }
         #expect(edge.inside.peers.cluster.peers.first?.state == .lost)
@@ -228,7 +228,7 @@ struct PeerFaultTests {
         }
       }
       var hasty = edgeConfiguration(of: address)
-      hasty.patience.peerAnswer = .milliseconds(50)
+      hasty.timeouts.peerAnswer = .milliseconds(50)
       try await withService(hasty) { edge in
         await until { edge.inside.peers.cluster.peers.first?.state == .up }
         let hung = try await edge.get("/cameras/door/main.jpg?hang=1")

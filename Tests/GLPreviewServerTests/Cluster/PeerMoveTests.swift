@@ -185,7 +185,7 @@ struct PeerMoveTests {
   func nobody() async throws {
     for dead in [String?.none, "dead"] {
       var configuration = edgeConfiguration(of: nowhere).patient()
-      configuration.patience.peerAnswer = dead == nil ? .seconds(2) : .milliseconds(50)
+      configuration.timeouts.peerAnswer = dead == nil ? .seconds(2) : .milliseconds(50)
       try await withService(configuration) { edge in
         edge.inside.peers.apply(.of(["dead": nowhere], owner: "dead", epoch: 1, without: dead))
         for path in [Self.picture, "/cameras/camera/main.mjpeg"] {
@@ -296,7 +296,7 @@ struct PeerMoveTests {
       Self.shown
     } _: { address, _ in
       var configuration = edgeConfiguration(of: nowhere).patient()
-      configuration.patience.halfClosed = allTheTimeThereIs
+      configuration.timeouts.halfClosed = allTheTimeThereIs
       try await withService(configuration) { edge in
         edge.inside.peers.apply(.of(["owner": address], owner: "owner", epoch: 1))
         let half = try await RawConnection(

@@ -53,7 +53,7 @@ struct StreamMoveTests {
     var edge = edgeConfiguration(of: nowhere)
     edge.rtsp.listen = .at(host: "127.0.0.1", port: 0)
     // What peers list wakes what waits.
-    edge.patience.lostPeerPoll = allTheTimeThereIs
+    edge.timeouts.lostPeerPoll = allTheTimeThereIs
     if isHere { edge.cameras = configuration().cameras }
     try await withService(configuration()) { [edge] first in
       try await withService(configuration()) { next in

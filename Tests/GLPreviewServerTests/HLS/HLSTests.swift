@@ -198,11 +198,11 @@ struct HLSTests {
   }
 
   @Test("a camera that gives nothing is waited for as long as for the first picture of MP4")
-  func patience() async throws {
+  func timeouts() async throws {
     let camera = CountingCamera()
     var configuration = Self.configuration("dark")
     configuration.cameras[0].isRequired = false
-    configuration.patience.firstPicture = .milliseconds(50)
+    configuration.timeouts.firstPicture = .milliseconds(50)
     try await withService(configuration, makeSource: { camera.source(named: $1, $2) }) {
       (service) async throws in
       #expect(try await service.get(Self.main).status == 504)

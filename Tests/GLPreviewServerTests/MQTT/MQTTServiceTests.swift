@@ -290,7 +290,7 @@ struct MQTTServiceTests {
     let server = try await Mosquitto()
     let log = LogRecords()
     var configuration = Self.configuration(server)
-    configuration.patience.mqtt.longestPause = .milliseconds(50)
+    configuration.timeouts.mqtt.longestPause = .milliseconds(50)
     try await withService(configuration, logger: log.logger) { service in
       await until { service.inside.mqtt?.client.isConnected == true }
       let first = try server.subscribe()
@@ -336,7 +336,7 @@ struct MQTTServiceTests {
     let server = try await Mosquitto(
       "allow_anonymous false\npassword_file FOLDER/users", files: ["users": Self.users])
     var configuration = Self.configuration(server) { ($0.user, $0.password) = ("ann", "wrong") }
-    configuration.patience.mqtt.longestPause = .milliseconds(20)
+    configuration.timeouts.mqtt.longestPause = .milliseconds(20)
     try await withService(configuration, logger: log.logger) { service in
       await until { log.messages.contains("MQTT server lost") }
       let answer = try await service.get("/cameras/door/main.jpg")

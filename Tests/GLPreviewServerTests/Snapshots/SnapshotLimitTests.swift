@@ -147,7 +147,7 @@ struct SnapshotLimitTests {
     camera.options.live = .init(
       stallsAfter: allTheTimeThereIs, reconnectsAfter: allTheTimeThereIs, connectsWithin: allTheTimeThereIs)
     var configuration = ServerConfiguration(cameras: [camera])
-    configuration.patience.opening = .milliseconds(1)
+    configuration.timeouts.opening = .milliseconds(1)
 
     try await withService(configuration) { service in
       let answer = try await service.get("/cameras/camera/main.jpg?offline=error")

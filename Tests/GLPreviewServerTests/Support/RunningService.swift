@@ -197,19 +197,19 @@ extension ServerConfiguration {
       if self[keyPath: path] == usual[keyPath: path] { copy[keyPath: path] = time }
     }
     let limits: [WritableKeyPath<ServerConfiguration, Duration>] = [
-      \.limits.stalledClient, \.limits.idleConnection, \.patience.opening, \.patience.snapshot,
-      \.patience.firstPicture, \.patience.shutdown, \.patience.closing, \.patience.peerList,
-      \.patience.peerStream.stallsAfter, \.patience.peerStream.reconnectsAfter,
-      \.patience.peerStream.connectsWithin, \.patience.peerStreamLingers, \.patience.mqtt.answer,
-      \.patience.mqtt.silence, \.patience.peerConnects, \.patience.peerSilence, \.patience.peerAnswer,
-      \.patience.brokerConnects, \.patience.brokerSilence, \.patience.webRTCConsent,
+      \.limits.stalledClient, \.limits.idleConnection, \.timeouts.opening, \.timeouts.snapshot,
+      \.timeouts.firstPicture, \.timeouts.shutdown, \.timeouts.closing, \.timeouts.peerList,
+      \.timeouts.peerStream.stallsAfter, \.timeouts.peerStream.reconnectsAfter,
+      \.timeouts.peerStream.connectsWithin, \.timeouts.peerStreamLingers, \.timeouts.mqtt.answer,
+      \.timeouts.mqtt.silence, \.timeouts.peerConnects, \.timeouts.peerSilence, \.timeouts.peerAnswer,
+      \.timeouts.brokerConnects, \.timeouts.brokerSilence, \.timeouts.webRTCConsent,
     ]
     for limit in limits { replace(limit) }
     if self.limits.requestsPerSecond == usual.limits.requestsPerSecond {
       copy.limits.requestsPerSecond = 1_000_000
     }
-    replace(\.patience.peerPoll, by: .milliseconds(10))
-    replace(\.patience.lostPeerPoll, by: .milliseconds(20))
+    replace(\.timeouts.peerPoll, by: .milliseconds(10))
+    replace(\.timeouts.lostPeerPoll, by: .milliseconds(20))
     return copy
   }
 }

@@ -52,7 +52,7 @@ import Testing
   @Test("who draws in the background has the same driver, and if that is software, a display of its own")
   func background() async throws {
     let device = try await GPUDevice.choose()
-    guard let renderer = try await GLRenderer.openInBackground(on: device) else {
+    guard let renderer = try await GLRenderer.openInBackground(on: device, shared: true) else {
       #expect(device.isSoftware && device.platform == .surfaceless, "there is no other display")
       return
     }
@@ -61,12 +61,27 @@ import Testing
     await renderer.close()
   }
 
+  @Test("nobody draws in the background where another renderer of software draws")
+  func occupiedBackground() async throws {
+    let device = try await GPUDevice.choose(.software)
+    let display = try GPUDisplay.open(.surfaceless)
+    guard display.turn != nil else { return }  // It is hardware's.
+
+    let other = try await TestContext(.surfaceless, on: display)
+    let renderer = try await GLRenderer.openInBackground(on: device)
+
+    #expect(renderer == nil)
+    #expect(await other.end() == [:])
+  }
+
   @Test("contexts of one software display draw by turns, whichever there are")
   func turns() async throws {
     let device = try await GPUDevice.choose(.software)
+    let display = try GPUDisplay.open(device.platform)
     let contexts = [
-      try await TestContext(device.platform), try await TestContext(device.platform),
-      try await TestContext(device.platform),
+      try await TestContext(device.platform, on: display),
+      try await TestContext(device.platform, on: display),
+      try await TestContext(device.platform, on: display),
     ]
     let overlap = Overlap()
     await withTaskGroup { group in

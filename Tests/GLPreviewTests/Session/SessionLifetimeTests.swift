@@ -96,6 +96,29 @@ struct SessionLifetimeTests {
     try await check(use) { _ in }
   }
 
+  @Test("a source that is held outlives its session, and keeps no camera open")
+  func held() async throws {
+    let script = SourceScript()
+    let watch = Watch()
+    var source: PreviewSession.Source?
+    do {
+      let session = try PreviewSession(scripted: script.source())
+      watch.add("session", session)
+      for object in session.parts { watch.add("\(type(of: object))", object) }
+      let view = try session.addPreview(ViewConfiguration(width: 4, height: 3))
+      script.give(1)
+      _ = try await view.pictures.first
+      source = session["camera"]
+      #expect(session["other"] == nil)
+      #expect(session.sources.map(\.name) == ["camera"])
+      #expect(source?.size == script.size)
+    }
+    await until { !script.isOpen && !watch.names.contains("session") }
+    await source?.setEnabled(true)
+    #expect(await source?.status == nil)
+    #expect(!script.isOpen)
+  }
+
   @Test("a session may be closed twice, and from several places at a time")
   func closedByMany() async throws {
     let script = SourceScript()

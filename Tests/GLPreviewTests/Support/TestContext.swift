@@ -10,11 +10,14 @@ actor TestContext {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
 
-  /// Without some of the display's extensions, as if its driver were older.
-  init(_ platform: DisplayPlatform, lacking extensions: Set<Substring> = []) async throws {
+  /// On `display`, or on the one that a renderer would get; without some of its extensions, as if its driver
+  /// were older.
+  init(
+    _ platform: DisplayPlatform, on display: GPUDisplay? = nil, lacking extensions: Set<Substring> = []
+  ) async throws {
     thread = try GPUThread(named: "gpu-test")
     context = nil  // All is set: from here on the init runs on the thread.
-    var display = try GPUDisplay.open(platform)
+    var display = if let display { display } else { try GPUDisplay.forContext(on: platform) }
     display.extensions.subtract(extensions)
     context = try GLContext(on: display)
   }

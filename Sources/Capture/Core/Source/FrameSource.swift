@@ -127,9 +127,9 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
     SourceError(kind, path: path, reason: reason, isOutOfMemory: isOutOfMemory)
   }
 
-  /// Returns the error of a source or scene that gave no picture within `limit`.
+  /// Returns the error of a source or scene that delivered no picture within `limit`.
   package static func late(_ path: String, _ limit: Duration) -> SourceError {
-    SourceError(.unavailable, path: path, reason: "gave no picture within \(limit / .seconds(1)) s")
+    SourceError(.unavailable, path: path, reason: "delivered no picture within \(limit / .seconds(1)) s")
   }
 
   /// `PATH: reason` in one line; control characters are replaced.

@@ -24,10 +24,10 @@ final class ClusterBroker: Service, CustomStringConvertible {
   /// Connects when it runs.
   ///
   /// - Throws: `NATSError` for files that can't be read.
-  init(_ configuration: NATSClusterConfiguration, name: String, _ patience: ServiceTimeouts, logger: Logger)
+  init(_ configuration: NATSClusterConfiguration, name: String, _ timeouts: ServiceTimeouts, logger: Logger)
     throws
   {
-    client = try NATSClient(configuration.natsConfiguration(name: name, patience), logger: logger)
+    client = try NATSClient(configuration.natsConfiguration(name: name, timeouts), logger: logger)
     (prefix, replicas) = (configuration.prefix, configuration.replicas)
     self.logger = logger
   }

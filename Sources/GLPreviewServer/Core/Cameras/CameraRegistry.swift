@@ -9,7 +9,7 @@ package final class CameraRegistry: Sendable {
   /// The memory budget for everything that is decoded, drawn, encoded and cached.
   package let budget: MemoryBudget
   let limits: ServiceLimits
-  package let patience: ServiceTimeouts
+  package let timeouts: ServiceTimeouts
   private let logger: Logger
   private let makeSource: SourceMaker
   private let state: Watched<ServedState>
@@ -37,7 +37,7 @@ package final class CameraRegistry: Sendable {
     self.state = state
     grants = Grants { right throws(Problem) in try state.value.check(right) }
     limits = configuration.limits
-    patience = configuration.patience
+    timeouts = configuration.timeouts
     var options = options
     options.gpu = configuration.gpu
     budget = MemoryBudget(capacity: limits.memory ?? MachineMemory.usualBudget)
@@ -45,7 +45,7 @@ package final class CameraRegistry: Sendable {
     var prepared = PreparedState(configuration, from: ServedState())
     var sources: [SessionSource] = []
     for camera in prepared.missingCameras {
-      sources.append(try await Self.source(of: camera, named: "\(camera.name)-0", makeSource, patience))
+      sources.append(try await Self.source(of: camera, named: "\(camera.name)-0", makeSource, timeouts))
     }
     session =
       try sources.isEmpty
@@ -61,7 +61,7 @@ package final class CameraRegistry: Sendable {
   /// - Throws: `ParameterError`; the errors of getting a frame, whose size is needed.
   package func check(_ view: ViewConfiguration, of target: ServedPreview) async throws {
     // A frame of any age is sufficient, or the fallback.
-    let request = SnapshotRequest(.newest(maxAge: .seconds(3600)), timeout: patience.snapshot)
+    let request = SnapshotRequest(.newest(maxAge: .seconds(3600)), timeout: timeouts.snapshot)
     try check(view, at: try await target.preview.moment(request))
   }
 
@@ -74,10 +74,10 @@ package final class CameraRegistry: Sendable {
   }
 
   private static func source(
-    of camera: CameraConfiguration, named name: String, _ make: SourceMaker, _ patience: ServiceTimeouts
+    of camera: CameraConfiguration, named name: String, _ make: SourceMaker, _ timeouts: ServiceTimeouts
   ) async throws -> SessionSource {
     var source = make(camera.source, name, camera.options)
-    source.opensWithin = patience.opening
+    source.opensWithin = timeouts.opening
     source.keepsWarm = camera.keepsWarm
     source.warmup = camera.warmup
     source.replay = camera.replay
@@ -176,7 +176,7 @@ package final class CameraRegistry: Sendable {
         var sources: [SessionSource] = []
         for camera in prepared.missingCameras {
           let name = nextName(camera.name)
-          sources.append(try await Self.source(of: camera, named: name, makeSource, patience))
+          sources.append(try await Self.source(of: camera, named: name, makeSource, timeouts))
         }
         try Task.checkCancellation()
         try prepared.take(sources) { try session.addSource($0, replacing: $1) }

@@ -23,21 +23,21 @@ extension CameraRegistry {
   ///
   /// - Throws: `SessionError` if the session is closed.
   func addRemoteView(
-    _ camera: String, _ view: String, at url: String, _ options: SourceOptions, _ guest: RemoteView
+    _ camera: String, _ view: String, at url: String, _ options: SourceOptions, _ remoteView: RemoteView
   ) throws -> ServedPreview {
-    var source = SessionSource(url, name: nextName("guest"), options: options)
-    source.opensWithin = patience.opening
+    var source = SessionSource(url, name: nextName("remote"), options: options)
+    source.opensWithin = timeouts.opening
     source.showsFailures = true
     try session.addSource(source)
     let preview = try session.addPreview(ViewConfiguration(name: nextName("view")), of: source.name)
     var served = ServedView(ViewConfiguration(name: view))
     served.isLocked = true
     return ServedPreview(
-      camera: camera, content: .view(preview), served: served, offline: .placeholder, guest: guest)
+      camera: camera, content: .view(preview), served: served, offline: .placeholder, remoteView: remoteView)
   }
 
   /// Removes the stream's source in the background.
-  func remove(guest target: ServedPreview) {
+  func remove(remoteView target: ServedPreview) {
     guard let source = target.source else { return }
     Task { [session] in await session.removeSource(source) }
   }

@@ -48,7 +48,7 @@ package struct ServedPreview: Sendable {
   /// The delay of the camera's snapshot triggers.
   package var triggerDelay = Duration.zero
   /// Set for a view of another node's camera; nil for the configuration's own views.
-  package var guest: RemoteView?
+  package var remoteView: RemoteView?
 
   package var name: String { served.view.name }
   var isScene: Bool { source == nil }

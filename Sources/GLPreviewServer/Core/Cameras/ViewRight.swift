@@ -45,8 +45,8 @@ extension ServedState {
   ///   replaced, changed or locked since it was looked up.
   func check(_ right: ViewRight) throws(Problem) {
     let target = right.target
-    if let guest = target.guest {
-      if guest.isOver { throw .reconfigured(target) }
+    if let remoteView = target.remoteView {
+      if remoteView.isOver { throw .reconfigured(target) }
       return
     }
     guard let now = try? view(target.name, of: target.camera), now.preview === target.preview else {

@@ -8,7 +8,7 @@ internal import Synchronization
 
 package final class PeerCatalogue: Service, CustomStringConvertible {
   package let client: PeerClient
-  package let patience: ServiceTimeouts
+  package let timeouts: ServiceTimeouts
   /// The names of this node's own cameras and scenes.
   let localNames: @Sendable () -> Set<String>
   private let logger: Logger
@@ -33,11 +33,11 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
 
   /// `name` is the name of this node. `localNames` returns those of its own cameras and scenes.
   init(
-    _ configuration: ClusterConfiguration, name: String, patience: ServiceTimeouts, logger: Logger,
+    _ configuration: ClusterConfiguration, name: String, timeouts: ServiceTimeouts, logger: Logger,
     localNames: @escaping @Sendable () -> Set<String>
   ) throws {
-    client = try PeerClient(configuration, patience: patience)
-    self.patience = patience
+    client = try PeerClient(configuration, timeouts: timeouts)
+    self.timeouts = timeouts
     self.localNames = localNames
     self.logger = logger
     let instance = String(UInt64.random(in: .min ... .max), radix: 16)
@@ -192,7 +192,7 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
       state.wishes[url, default: 0] += 1
       return state.wishes[url] ?? 0
     }
-    _ = try? await state.first(until: CaptureClock.now + patience.peerList) {
+    _ = try? await state.first(until: CaptureClock.now + timeouts.peerList) {
       $0.granted[url] ?? 0 >= wish ? true : nil
     }
   }
@@ -242,8 +242,8 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
         return state.cluster.heard(answer, from: url, local: local)
       }
       for item in news { tell(item) }
-      let pause = min(patience.peerPoll * (1 << min(failures, 8)), patience.lostPeerPoll)
-      let wait = (failures == 0 ? patience.peerPoll : pause) * Double.random(in: 0.8...1.2)
+      let pause = min(timeouts.peerPoll * (1 << min(failures, 8)), timeouts.lostPeerPoll)
+      let wait = (failures == 0 ? timeouts.peerPoll : pause) * Double.random(in: 0.8...1.2)
       _ = try? await state.first(until: CaptureClock.now + wait) { $0.wishes[url] == wishes ? nil : true }
     }
   }
@@ -252,7 +252,7 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
   private func list(of url: String) async throws(PeerFailure) -> PeerListing {
     let bytes: ByteBuffer
     do {
-      let (limit, client) = (patience.peerList, client)
+      let (limit, client) = (timeouts.peerList, client)
       // The deadline covers headers and body, so that a slow sender is given up.
       let answer = try await withDeadline(limit) { () -> ByteBuffer? in
         guard let response = try await client.send(.init(peer: url, target: Self.path), within: limit) else {

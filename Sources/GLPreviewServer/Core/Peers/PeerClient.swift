@@ -32,14 +32,14 @@ package final class PeerClient: Sendable {
   /// The most connections to one peer, for requests and videos.
   private static let connectionsPerPeer = 128
 
-  private let patience: ServiceTimeouts
+  private let timeouts: ServiceTimeouts
   private let roots: [NIOSSLCertificate]
   private let client = Mutex<HTTPClient?>(nil)
   private let secret: Mutex<String?>
 
   /// - Throws: `ClusterError` if the file of certificates can't be used.
-  init(_ configuration: ClusterConfiguration, patience: ServiceTimeouts) throws(ClusterError) {
-    self.patience = patience
+  init(_ configuration: ClusterConfiguration, timeouts: ServiceTimeouts) throws(ClusterError) {
+    self.timeouts = timeouts
     secret = Mutex(configuration.token)
     guard let path = configuration.certificates else {
       roots = []
@@ -60,7 +60,7 @@ package final class PeerClient: Sendable {
     var options = HTTPClient.Configuration()
     options.redirectConfiguration = .disallow
     options.timeout = .init(
-      connect: TimeAmount(patience.peerConnects), read: TimeAmount(patience.peerSilence))
+      connect: TimeAmount(timeouts.peerConnects), read: TimeAmount(timeouts.peerSilence))
     options.connectionPool.retryConnectionEstablishment = false
     options.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Self.connectionsPerPeer
     options.httpVersion = .http1Only

@@ -38,7 +38,7 @@ package final class PeerStreams: Service, CustomStringConvertible {
 
   private struct Source {
     let target: ServedPreview
-    let guest: RemoteView
+    let remoteView: RemoteView
     /// The token of the stream's requests.
     let token: String?
     let permit: AdmissionPermit
@@ -90,7 +90,7 @@ package final class PeerStreams: Service, CustomStringConvertible {
   /// Whether a stream with these parameters exists already, and its node has accepted them.
   package func isAccepted(_ address: ViewAddress, at route: PeerRoute) throws -> Bool {
     let key = try key(route, address.view ?? "", address)
-    return sources.withLock { $0[key].map { $0.isAccepted && !$0.guest.isOver } ?? false }
+    return sources.withLock { $0[key].map { $0.isAccepted && !$0.remoteView.isOver } ?? false }
   }
 
   private func key(_ route: PeerRoute, _ view: String, _ address: ViewAddress) throws -> Key {
@@ -112,21 +112,23 @@ package final class PeerStreams: Service, CustomStringConvertible {
   private func source(_ key: Key, isAccepted: Bool) throws -> ServedPreview {
     try sources.withLock { sources in
       defer { if isAccepted { sources[key]?.isAccepted = true } }
-      if let known = sources[key], !known.guest.isOver {
+      if let known = sources[key], !known.remoteView.isOver {
         sources[key]?.usedAt = CaptureClock.now
         return known.target
       }
       let permit = try gate.enter()
-      let guest = RemoteView { [catalogue] in
+      let remoteView = RemoteView { [catalogue] in
         guard let route = catalogue.route(to: key.camera), route.url == key.peer, route.outage == nil,
           route.camera.state.isTrouble
         else { return nil }
         return route.camera.state
       }
-      let target = try registry.addRemoteView(key.camera, key.view, at: key.url, options(key.kind), guest)
-      if let old = sources[key] { registry.remove(guest: old.target) }
+      let target = try registry.addRemoteView(
+        key.camera, key.view, at: key.url, options(key.kind), remoteView)
+      if let old = sources[key] { registry.remove(remoteView: old.target) }
       sources[key] = Source(
-        target: target, guest: guest, token: catalogue.client.token, permit: permit, usedAt: CaptureClock.now)
+        target: target, remoteView: remoteView, token: catalogue.client.token, permit: permit,
+        usedAt: CaptureClock.now)
       return target
     }
   }
@@ -134,7 +136,7 @@ package final class PeerStreams: Service, CustomStringConvertible {
   private func options(_ kind: StreamKind) -> SourceOptions {
     var options = CameraConfiguration.usualOptions
     options.takesVideo = kind == .video
-    options.live = registry.patience.peerStream
+    options.live = registry.timeouts.peerStream
     // Frames of an ended connection are not shown to later clients, because the node may have hidden parts of
     // the view since.
     options.endedConnections = EndedConnections()
@@ -149,9 +151,10 @@ package final class PeerStreams: Service, CustomStringConvertible {
   func followPeers() {
     let token = catalogue.client.token
     let ended = sources.withLock { sources in
-      sources.filter { !$1.guest.isOver && ($1.token != token || !isOffered($0)) }.map(\.value.guest)
+      sources.filter { !$1.remoteView.isOver && ($1.token != token || !isOffered($0)) }.map(
+        \.value.remoteView)
     }
-    for guest in ended { guest.end() }
+    for remoteView in ended { remoteView.end() }
     if !ended.isEmpty { registry.grants.revokeLost() }
     changes.update { $0 += 1 }
   }
@@ -194,13 +197,13 @@ package final class PeerStreams: Service, CustomStringConvertible {
         let preview = source.target.preview
         if streams.clientCount(of: preview) + videos.clientCount(of: preview) > 0 {
           sources[key]?.usedAt = now
-        } else if now - source.usedAt >= registry.patience.peerStreamLingers {
+        } else if now - source.usedAt >= registry.timeouts.peerStreamLingers {
           sources[key] = nil
           unwatched.append(source.target)
         }
       }
       return unwatched
     }
-    for target in unwatched { registry.remove(guest: target) }
+    for target in unwatched { registry.remove(remoteView: target) }
   }
 }

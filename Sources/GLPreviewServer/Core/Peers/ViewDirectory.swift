@@ -49,7 +49,7 @@ package struct ViewDirectory: Sendable {
   /// - Throws: `Problem`: 404 if there is no such view, 503 if no node currently has the camera.
   func find(_ address: ViewAddress) throws -> ServedPreview {
     if !address.isFromPeer, let camera = address.camera {
-      if let guest = try peers.view(address) { return guest }
+      if let remoteView = try peers.view(address) { return remoteView }
       if catalogue.isExpected(camera) {
         throw Problem.busy(
           .serviceUnavailable, "no node serves camera '\(camera)' at the moment", retryAfter: 2)
@@ -63,7 +63,7 @@ package struct ViewDirectory: Sendable {
   /// - Throws: the errors of `find`; `CancellationError`.
   package func awaited(_ address: ViewAddress) async throws -> ServedPreview {
     if !address.isFromPeer, let camera = address.camera {
-      try await catalogue.awaitOwner(of: camera, within: registry.patience.peerAnswer)
+      try await catalogue.awaitOwner(of: camera, within: registry.timeouts.peerAnswer)
     }
     return try find(address)
   }
@@ -77,7 +77,7 @@ package struct ViewDirectory: Sendable {
     _ address: ViewAddress, _ begin: @Sendable (ServedPreview) throws -> Result
   ) async -> Result? {
     guard !address.isFromPeer, let camera = address.camera else { return nil }
-    let deadline = CaptureClock.now + registry.patience.peerAnswer
+    let deadline = CaptureClock.now + registry.timeouts.peerAnswer
     while !Task.isCancelled, catalogue.moves(camera) {
       let known = peers.changes.value
       do {

@@ -35,7 +35,7 @@ struct CaptureRoutes: Sendable {
     let camera = try context.parameters.require("camera")
     let body = try await request.body.collect(upTo: context.maxUploadSize)
     let options = try SnapshotOptions(
-      json: Array(body.readableBytesView), timeout: registry.patience.snapshot)
+      json: Array(body.readableBytesView), timeout: registry.timeouts.snapshot)
     let take = { @Sendable [snapshots] in
       try await snapshots.take(options, of: camera, since: context.startedAt) { taken in
         try await Self.encoded(taken, options)

@@ -87,7 +87,7 @@ struct SnapshotRoutes: Sendable {
     if target.isScene { base.isLocked = true }
     var query = try SnapshotQuery(
       QueryParameters(request), of: base, as: format, offline: target.offline,
-      timeout: registry.patience.snapshot,
+      timeout: registry.timeouts.snapshot,
       delay: target.triggerDelay)
     query.request.timeout = context.rest(of: query.request.timeout)
     return query

@@ -43,7 +43,7 @@ package struct StreamRoutes: Sendable {
     -> Response
   {
     // A peer has already checked the parameters of its views.
-    if target.guest == nil {
+    if target.remoteView == nil {
       var words = try QueryParameters(request)
       let (wanted, _, _) = try takeStream(from: &words, over: Self.base(of: target))
       try words.finish(known: Self.query)
@@ -53,7 +53,7 @@ package struct StreamRoutes: Sendable {
     let request = names.reduce(request.withoutBody) { $0.without($1) }
     let joined = try goingOn(target, request, context) { target in
       var words = try QueryParameters(request)
-      guard target.guest == nil else {
+      guard target.remoteView == nil else {
         return try join(target, as: target.served, every: .zero, key: words.take(Self.key), context)
       }
       let (wanted, interval, key) = try takeStream(from: &words, over: Self.base(of: target))
@@ -92,7 +92,7 @@ package struct StreamRoutes: Sendable {
   private func response(
     _ joined: JoinedStream, of target: ServedPreview, _ context: ServiceContext
   ) async throws -> Response {
-    let limit = context.rest(of: registry.patience.firstPicture)
+    let limit = context.rest(of: registry.timeouts.firstPicture)
     do {
       let subscription = joined.subscription
       _ = try await beforeShutdown {
@@ -131,11 +131,11 @@ package struct StreamRoutes: Sendable {
         guard target.served.isEnabled else { continue }
         // A single view rejects parameters that it does not accept, as its own URL does. A peer's request is
         // treated as for several views.
-        if target.guest == nil, names.count == 1, !request.isFromPeer {
+        if target.remoteView == nil, names.count == 1, !request.isFromPeer {
           var rest = parameters
           _ = try takeStream(from: &rest, over: Self.base(of: target))
         }
-        if target.guest == nil { try await check(asOneOfSeveral(target, parameters).wanted, target) }
+        if target.remoteView == nil { try await check(asOneOfSeveral(target, parameters).wanted, target) }
         subscriptions.append(
           try goingOn(target, request.withoutBody, context) { try joinOneOfSeveral($0, parameters, context) })
       } catch let problem as Problem where problem.status == .conflict {
@@ -164,7 +164,7 @@ package struct StreamRoutes: Sendable {
   private func joinOneOfSeveral(
     _ target: ServedPreview, _ words: QueryParameters, _ context: ServiceContext
   ) throws -> JoinedStream {
-    guard target.guest == nil else {
+    guard target.remoteView == nil else {
       return try join(target, as: target.served, every: .zero, key: nil, context)
     }
     let (wanted, interval) = try asOneOfSeveral(target, words)

@@ -63,7 +63,7 @@ extension VideoRoutes {
     let places = try ClipPlaces(clips, times, isCaughtUp: all.isCaughtUp)
     // The first sample shows whether there are frames and an encoder.
     let (first, started) = try await context.whileClientStays {
-      let limit = registry.patience.firstPicture
+      let limit = registry.timeouts.firstPicture
       let found = try await withDeadline(limit) {
         var samples = all
         return (try await samples.next(), samples)

@@ -31,7 +31,7 @@ package struct VideoRoutes: Sendable {
     var words = try QueryParameters(request)
     let file = try File(&words)
     // A peer has already checked the other parameters of its views.
-    if target.guest == nil {
+    if target.remoteView == nil {
       let (wanted, configuration) = try take(from: &words, over: target)
       let times = try file.duration == nil ? clipTime(from: &words, of: target) : nil
       try words.finish(known: times == nil ? Self.fileQuery : Self.clipQuery)
@@ -51,7 +51,7 @@ package struct VideoRoutes: Sendable {
     let address = request.address(of: target.name, target.camera, as: .video)
     let request = request.withoutBody
     let asked = { @Sendable (target: ServedPreview) throws -> VideoRequest in
-      guard target.guest == nil else { return VideoRequest(target) }
+      guard target.remoteView == nil else { return VideoRequest(target) }
       var words = try QueryParameters(request)
       let (wanted, configuration) = try take(from: &words, over: target)
       return VideoRequest(target, as: wanted, configuration, passes: passes)
@@ -137,7 +137,7 @@ package struct VideoRoutes: Sendable {
   private func first(
     of stream: VideoStream, _ target: ServedPreview, _ context: ServiceContext
   ) async throws -> VideoSample {
-    let limit = context.rest(of: registry.patience.firstPicture)
+    let limit = context.rest(of: registry.timeouts.firstPicture)
     let first = try await beforeShutdown { try await withDeadline(limit) { try await stream.next() } }
     guard let first else {
       throw Problem(.gatewayTimeout, "no picture within \(limit.components.seconds) s")

@@ -65,13 +65,13 @@ package struct WebSocketRoutes: Sendable {
         let frequent = request.without("keyframe").adding(StreamKind.frequentKeys)
         let target = try find(isOwn ? request : frequent, .video)
         return try videos.begin(
-          target, target.guest != nil && !isOwn ? frequent : request, context, passes: isOwn)
+          target, target.remoteView != nil && !isOwn ? frequent : request, context, passes: isOwn)
       },
       jpegs: {
         let pictures = VideoRoutes.encodingKeys.reduce(request) { $0.without($1) }
         return try joined.goingOn(find(pictures, .jpegs), pictures, context) { target in
           var (wanted, words) = (target.served, try QueryParameters(pictures))
-          if target.guest == nil { (wanted, _) = try videos.take(from: &words, over: target) }
+          if target.remoteView == nil { (wanted, _) = try videos.take(from: &words, over: target) }
           let subscription = try joined.streams.join(target, as: wanted, every: .zero)
           subscription.name(address: context.clientAddress, key: nil)
           return JoinedStream(subscription: subscription)

@@ -58,7 +58,7 @@ package struct ServiceCore: Sendable {
     snapshots = Snapshots(
       registry, events, gate: AdmissionLimit(capacity: limits.adHocViews), counting: metrics)
     peers = try PeerCatalogue(
-      configuration.cluster, name: name, patience: configuration.patience, logger: logger
+      configuration.cluster, name: name, timeouts: configuration.timeouts, logger: logger
     ) { registry.served.names }
     peerStreams = PeerStreams(
       registry, streams, videos, peers, certificates: configuration.cluster.certificates)

@@ -167,7 +167,7 @@ final class SnapshotProvider: Sendable {
       throw problem(error, isLate: CaptureClock.now - start >= wanted.timeout, target.camera)
     }
     guard wanted.fallback == .error, moment.isFallback else { return moment }
-    let error = SourceError(.unavailable, path: target.camera, reason: moment.reason ?? "no frame")
+    let error = SourceError(.unavailable, path: target.camera, reason: moment.reason ?? "none has arrived")
     throw problem(error, isLate: false, target.camera)
   }
 
@@ -265,7 +265,7 @@ final class SnapshotProvider: Sendable {
       return frame
     }
     guard let frame = try await moment.draw([view], as: format).first else {
-      throw SourceError(.unavailable, path: moment.source, reason: "no frame")
+      throw SourceError(.unavailable, path: moment.source, reason: "none has arrived")
     }
     return frame
   }

@@ -226,7 +226,7 @@ final class StreamHub: Sendable {
           let now = CaptureClock.now
           pace.took(at: now, every: interval)
           let jpeg = try await picture.jpeg(quality: quality() ?? ServedView().encodedQuality)
-          let state = picture.sourceState == .live ? target.guest?.trouble() : nil
+          let state = picture.sourceState == .live ? target.remoteView?.trouble() : nil
           publish(
             try StreamPart(
               jpeg, picture, camera: camera, view: view, state: state ?? picture.sourceState, budget: budget),

@@ -77,7 +77,7 @@ final class StreamRegistry: Sendable {
       (preview, onEnd) = (adHoc, { registry.session.remove(adHoc) })
     }
     var quality: (@Sendable () -> Int?)?
-    if followsQuality, target.guest == nil {
+    if followsQuality, target.remoteView == nil {
       quality = { ((try? registry.view(target.name, of: target.camera)) ?? target).served.quality }
     }
     let hub = StreamHub(

@@ -121,7 +121,7 @@ package final class VideoStreams: Service, CustomStringConvertible {
   func lower(
     _ source: VideoSource, _ standing: VideoWatch.Standing
   ) throws -> (VideoSource, Grant<ViewRight>)? {
-    guard source.target.guest == nil else { return nil }
+    guard source.target.remoteView == nil else { return nil }
     let target = try registry.view(source.target.name, of: source.target.camera)
     let grant = try registry.grants.grant(ViewRight(target, source.isServed ? .copied : .withParameters))
     return try state.withLock { state in

@@ -126,13 +126,15 @@ package enum ConfigurationKeys {
     .init(
       "ad-hoc-views", .whole(0...10_000), \.adHocViews, "`16`",
       """
-      the maximum number of views by URL that are rendered at a time, for streams and for snapshots each; one client gets at most half \
-      of them, or a quarter if there are more than 32
+      the maximum number of views by URL that are rendered at a time, for streams and for snapshots each; one client gets at most a \
+      quarter of them, but 8 of up to 32, and half of fewer than 16
       """),
     .init(
       "webrtc-sessions", .whole(0...100_000), \.webRTCSessions, "`100`",
-      "the maximum number of WebRTC sessions; one client gets at most half of them, or a quarter if there are more than 32"
-    ),
+      """
+      the maximum number of WebRTC sessions; one client gets at most a quarter of them, but 8 of up to 32, and half of fewer \
+      than 16
+      """),
     .init(
       "memory", .bytes(16 << 20...1 << 50), \.memory, "a quarter of the machine's, or of the control group's",
       """

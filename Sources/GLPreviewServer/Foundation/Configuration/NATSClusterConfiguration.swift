@@ -23,7 +23,7 @@ package struct NATSClusterConfiguration: Sendable, Hashable, CustomStringConvert
   package var description: String { "\(prefix) at \(servers.joined(separator: ", "))" }
 
   /// - Throws: `NATSError` for an invalid seed or address.
-  package func natsConfiguration(name: String, _ patience: ServiceTimeouts) throws(NATSError)
+  package func natsConfiguration(name: String, _ timeouts: ServiceTimeouts) throws(NATSError)
     -> NATSConfiguration
   {
     var addresses: [NATSServerAddress] = []
@@ -31,8 +31,8 @@ package struct NATSClusterConfiguration: Sendable, Hashable, CustomStringConvert
     var configuration = NATSConfiguration(servers: addresses)
     configuration.name = "glpreview \(name)"
     configuration.firstConnection = .retried
-    configuration.connectTimeout = patience.brokerConnects
-    (configuration.pingInterval, configuration.missedPongs) = (patience.brokerSilence / 2, 2)
+    configuration.connectTimeout = timeouts.brokerConnects
+    (configuration.pingInterval, configuration.missedPongs) = (timeouts.brokerSilence / 2, 2)
     configuration.backoff.longest = .seconds(2)
     // Retries without a limit: the credentials may be corrected on the servers meanwhile.
     configuration.authenticationAttempts = .max

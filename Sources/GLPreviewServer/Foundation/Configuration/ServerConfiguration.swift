@@ -24,7 +24,7 @@ package struct ServerConfiguration: Sendable, Hashable {
   /// The configuration of features.
   package var sections = ConfigurationSections<ServerConfiguration>()
   /// The timeouts that are not configurable.
-  package var patience = ServiceTimeouts()
+  package var timeouts = ServiceTimeouts()
 
   /// Creates a service of `cameras` on loopback; by default of the test pattern.
   package init(cameras: [CameraConfiguration] = [.testPattern]) { self.cameras = cameras }

@@ -34,7 +34,7 @@ package struct FolderStore: ~Copyable {
     retained.add(found)
     guard found.count == mostFound else { return }
     excess =
-      "the \(kind) folder has \(mostFound) files or more: the others are neither listed nor removed until the next start"
+      "the \(kind) folder has \(mostFound) files or more: further ones are neither listed nor removed until the next start"
   }
 
   private var found: [RetainedFiles.File] = []
