@@ -49,6 +49,8 @@ final class RTSPConnection {
         parser.append(bytes)
         while let message = try parser.next() {
           let wait = secondsToWait
+          // A client that waits for an answer is not silent, however long its first picture takes.
+          limit.update { $0 = nil }
           switch message {
           case .request(let request) where wait == nil: try await answer(request)
           case .request(let request): try await refuse(request, for: wait)
@@ -58,6 +60,7 @@ final class RTSPConnection {
           let isStreamed = session?.isStreamed == true
           let silence = session == nil ? parts.idle : .seconds(Self.timeout)
           let allowed = isStreamed ? nil : silence
+          heard.update { $0 = CaptureClock.now }
           limit.update { $0 = allowed }
         }
       }
