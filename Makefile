@@ -88,10 +88,12 @@ render: build
 examples: setup
 	GLPREVIEW_PROGRAMS=examples $(SWIFT_BUILD)
 	@for example in $(EXAMPLES); do .build/debug/$$example out/examples/$$example || exit 1; done
+	@scripts/try-application .build/debug/HummingbirdApp out/examples/HummingbirdApp
 
-# As another package that depends on the library, without the trait HTTP.
+# As other packages that depend on the library: without the trait HTTP, and with it beside Hummingbird.
 examples-alone: setup
 	$(SWIFT_BUILD) --package-path Examples --scratch-path .build/examples
+	$(SWIFT_BUILD) --package-path Examples/HummingbirdApp --scratch-path .build/examples-hummingbird
 
 api: setup
 	$(SWIFT_BUILD) --build-tests

@@ -240,7 +240,7 @@ let package = Package(
       ],
       swiftSettings: house),
     .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: house),
-    .testTarget(name: "HouseTests", swiftSettings: house),
+    .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: house),
   ],
   cLanguageStandard: .c2x
 )
@@ -254,6 +254,16 @@ case "examples":
       name: name, dependencies: ["GLPreview"], path: "Examples/\(name)",
       swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)])
   }
+  // Has a package of its own, for people who copy it.
+  package.targets.append(
+    .executableTarget(
+      name: "HummingbirdApp",
+      dependencies: [
+        "GLPreview", .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ],
+      path: "Examples/HummingbirdApp", sources: ["main.swift"],
+      swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]))
 case "benchmarks":
   package.targets += [
     .executableTarget(
