@@ -1,5 +1,7 @@
-// The examples' sources against the library as it is: `make examples` builds them in a package of their own, which takes minutes.
+// The examples' sources, and the code in pages, against the library as it is: `make examples` builds the examples in packages of their
+// own, which takes minutes.
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Examples")
@@ -11,8 +13,47 @@ struct ExampleTests {
   }()
 
   @Test(
-    "each is understood by the compiler, with the library's public declarations alone", arguments: folders)
+    "each example compiles with the library's public declarations alone", arguments: folders)
   func types(name: String) throws {
+    let file = SourceFile.root.appending(path: "Examples/\(name)/main.swift")
+    let (status, text) = try Self.typecheck(file, "-warnings-as-errors")
+
+    #expect(status == 0, "Examples/\(name):\n\(text)")
+  }
+
+  @Test("the Swift code in each page compiles, with the page's earlier code before it")
+  func pages() throws {
+    var text = """
+      import GLPreview
+      let trigger = SnapshotTrigger()
+      func show(_ jpeg: [UInt8]) async throws {}
+      func send(_ text: String) async throws {}
+
+      """
+    var count = 0
+    for page in try Page.current() {
+      let blocks = page.blocks.filter { $0.language == "swift" }
+      guard !blocks.isEmpty else { continue }
+      count += blocks.count
+      text += "func page\(count)() async throws {\n"
+      for block in blocks {
+        let lines = block.lines.filter { !$0.hasPrefix("import ") && $0 != "..." }
+        let file = block.place.split(separator: ":")
+        text += "#sourceLocation(file: \"\(file[0])\", line: \(file[1]))\n"
+        text += lines.joined(separator: "\n").replacing("{ ... }", with: "{}") + "\n"
+      }
+      text += "#sourceLocation()\n}\n"
+    }
+    let file = FileManager.default.temporaryDirectory.appending(path: "pages-\(UUID().uuidString).swift")
+    defer { try? FileManager.default.removeItem(at: file) }
+    try Data(text.utf8).write(to: file)
+    let (status, errors) = try Self.typecheck(file, "-suppress-warnings", "-parse-as-library")
+
+    #expect(status == 0 && count > 25, "\(errors)")
+  }
+
+  /// Runs the compiler on a file, with the modules of this build.
+  private static func typecheck(_ file: URL, _ options: String...) throws -> (status: Int32, text: String) {
     let files = FileManager.default
     // The build of these tests: its modules, and the maps of C modules that they name.
     let build = try files.destinationOfSymbolicLink(atPath: "/proc/self/exe")
@@ -32,12 +73,8 @@ struct ExampleTests {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments =
-      ["swiftc", "-typecheck", "-swift-version", "6", "-warnings-as-errors"]
-      + ["-I", products.appending(path: "Modules").path]
-      + maps.flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }
-      + [SourceFile.root.appending(path: "Examples/\(name)/main.swift").path]
-    let (status, text) = try process.outcome()
-
-    #expect(status == 0, "Examples/\(name):\n\(text)")
+      ["swiftc", "-typecheck", "-swift-version", "6", "-I", products.appending(path: "Modules").path]
+      + options + maps.flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] } + [file.path]
+    return try process.outcome()
   }
 }

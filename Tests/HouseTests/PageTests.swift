@@ -1,5 +1,6 @@
 // What the pages name exists: files, headings, targets of make, options, keys, addresses, metrics, code, fuzz targets.
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Pages")
@@ -214,6 +215,17 @@ struct PageTests {
     let rows = Set(table.matches(of: /(?m)^\| \[([^\]]+)\]\(docs\//).map { String($0.1) })
 
     #expect(!features.isEmpty && features.isSubset(of: rows), "missing: \(features.subtracting(rows))")
+  }
+
+  @Test("README and CHANGELOG have the command's version")
+  func version() throws {
+    let server = try Self.text("Sources/GLPreviewServer/Service/PreviewServer.swift")
+    let version = String(try #require(server.firstMatch(of: /static let version = "([0-9.]+)"/)).1)
+    let readme = try Self.text("README.md")
+    let versions = readme.matches(of: /(?:glpreview_|Status: )([0-9]+\.[0-9]+\.[0-9]+)/).map { String($0.1) }
+
+    #expect(Set(versions) == [version] && versions.count == 3)
+    #expect(try Self.text("CHANGELOG.md").contains("\n## \(version) - "))
   }
 
   // MARK: Code

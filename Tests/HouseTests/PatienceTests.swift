@@ -71,6 +71,7 @@ struct PatienceTests {
       "Session/SessionStressTests.swift", "elapsed time",
       "how long random work goes on, and not what comes of it"
     ),
+    ("Support/CopiedLine.swift", "deadline", "how long curl reads an answer that has no end"),
     (
       "Device/DeviceSearchTests.swift", "environment of the process", "in a process of its own"
     ),

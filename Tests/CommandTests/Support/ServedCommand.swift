@@ -17,7 +17,11 @@ final class ServedCommand: Sendable {
   }
 
   /// Started, and listening; `preparing` is what a shell does before.
-  init(_ arguments: String..., in folder: TestFolder, preparing: String = ":") async throws {
+  convenience init(_ arguments: String..., in folder: TestFolder, preparing: String = ":") async throws {
+    try await self.init(arguments, in: folder, preparing: preparing)
+  }
+
+  init(_ arguments: [String], in folder: TestFolder, preparing: String = ":") async throws {
     signal(SIGPIPE, SIG_IGN)
     process = try ChildProcess(
       "/bin/sh",

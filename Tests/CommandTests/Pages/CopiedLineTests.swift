@@ -1,0 +1,101 @@
+// What pages tell their readers to copy, copied: lines by a shell, in a folder with the files that they name. There is no camera
+// and no other machine here: a line that names one must end for that reason, and not for a mistake in it.
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Lines to copy", .timeLimit(.minutes(15)))
+struct CopiedLineTests {
+  private let folder: TestFolder
+
+  init() throws { folder = try TestFolder() }
+
+  @Test("each line with `glpreview render` draws, or reports that its camera is absent")
+  func render() async throws {
+    try await CopiedFiles.make(in: folder)
+    let blocks = try CopiedLine.blocks().map {
+      try CopiedLine.all(in: $0).filter { $0.runs("glpreview render") }
+    }
+    try #require(blocks.joined().count > 30)
+    // Lines of one block may need what those before them have made.
+    for block in blocks where !block.isEmpty {
+      let copies = try TestFolder()
+      for name in try folder.names { try FileManager.default.copyItem(at: folder[name], to: copies[name]) }
+      for line in block where line.isComplete {
+        let result = try await line.run(in: copies)
+        let expected: Set<Int32> = line.needsCamera ? [0, 65, 66, 69] : [0]
+        #expect(expected.contains(result.status), "\(line): \(result.status) \(result.errors)")
+      }
+    }
+  }
+
+  @Test("a line with `glpreview serve` serves")
+  func serve() async throws {
+    let lines = try CopiedLine.all().filter { $0.runs("glpreview serve") }
+    try #require(lines.count > 6)
+    try folder.write(Array("cameras: {door: {source: pattern}}".utf8), to: "glpreview.yaml")
+    try folder.write(Array("cameras: {door: {source: pattern}}".utf8), to: "cameras.yaml")
+    for line in lines {
+      let words = line.text.replacing(#/ +#.*/#, with: "").replacing("/etc/", with: "").split(separator: " ")
+      let arguments = words.dropFirst(2).map(String.init)
+      if arguments.contains("--check-config") {
+        let result = try await folder.run(["serve"] + arguments)
+        #expect(result.status == 0, "\(line): \(result.errors)")
+      } else {
+        await #expect(throws: Never.self, "\(line)") { _ = try await ServedCommand(arguments, in: folder) }
+      }
+    }
+  }
+
+  @Test("a configuration has no mistake")
+  func configurations() async throws {
+    let blocks = try CopiedLine.blocks().filter(\.isConfiguration)
+    try #require(blocks.count > 8)
+    for name in ["cluster.token", "nats.token", "read.token", "control.token"]
+      + ["anna", "frigate", "mqtt"].map({ "\($0).password" })
+    {
+      try folder.write(Array("a-secret-that-nobody-knows-\(name)".utf8), to: name)
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder[name].path)
+    }
+    for block in blocks {
+      var text = block.lines.joined(separator: "\n").replacing("/var/lib", with: folder.url.path)
+      if !text.contains(#/(?m)^cameras:/#) { text += "\ncameras: {door: {source: pattern}}" }
+      try folder.write(Array(text.utf8), to: "copied.yaml")
+      let result = try await folder.run("serve", "--config", "copied.yaml", "--check-config")
+      #expect(result.status == 0, "\(block.place): \(result.errors)")
+    }
+  }
+
+  @Test(
+    "a line with curl gets what it asks the service for",
+    .enabled(if: OtherProgram("curl") != nil, "needs curl"))
+  func curl() async throws {
+    let lines = try CopiedLine.all().filter { $0.text.hasPrefix("curl ") && !$0.text.contains("glpreview") }
+    try #require(lines.count > 15)
+    let configuration = """
+      recordings: {path: recordings}
+      cameras:
+        camera: {source: "pattern:counter,size=640x360,fps=10"}
+        door:
+          source: "pattern:counter,size=640x360,fps=10"
+          replay: 10s
+          record: {when: trigger}
+        yard: {source: "pattern:counter,size=640x360,fps=10", motion: {zones: {gate: "0.1,0.4,0.3,0.5"}}}
+      """
+    try folder.write(Array(configuration.utf8), to: "glpreview.yaml")
+    try folder.write(CopiedFiles.offer, to: "offer.sdp")
+    let service = try await ServedCommand("--config", "glpreview.yaml", in: folder)
+    for line in lines {
+      // No camera here has controls.
+      let expected = line.text.contains("/controls") ? "409" : "2"
+      // What the service has gathered, the pictures of the last seconds, takes its time.
+      var status = ""
+      await until {
+        guard let result = try? await line.run(in: folder, service: service.port) else { return false }
+        status = String(decoding: result.output.suffix(3), as: UTF8.self)
+        return status.hasPrefix(expected) || !["000", "404", "409", "503"].contains(status)
+      }
+      #expect(status.hasPrefix(expected), "\(line): \(status)")
+    }
+  }
+}
