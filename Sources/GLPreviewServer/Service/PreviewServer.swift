@@ -22,7 +22,7 @@ package struct PreviewServer: Sendable {
   private let onRunning: @Sendable (Int?) async -> Void
 
   /// The version in `/api/cameras` and `glpreview --version`.
-  package static let version = "0.1.0"
+  package static let version = "0.2.0"
 
   /// How long closing cameras and their commands may take at shutdown.
   private static let closesWithin = Duration.seconds(1)
