@@ -104,7 +104,7 @@ extension CameraControl {
     case .other: throw refuse("it is not set by a number, and can't be set here")
     case .button: return 1
     case .boolean:
-      guard let isOn = try? Words.flag("", text) else { throw refuse("use true or false") }
+      guard let isOn = try? ParameterParser.flag("", text) else { throw refuse("use true or false") }
       return isOn ? 1 : 0
     case .menu, .integerMenu:
       let folded = Self.name(of: text)

@@ -21,7 +21,7 @@ struct V4L2Locator: Sendable, Hashable {
         guard !value.isEmpty else { throw bad("format= needs a name: YUYV, NV12, MJPG, ...") }
         preferences.format = value
       case "size":
-        do { preferences.size = try Words.size(key, value.lowercased()) } catch {
+        do { preferences.size = try ParameterParser.size(key, value.lowercased()) } catch {
           throw bad(error.description)
         }
       case "fps":

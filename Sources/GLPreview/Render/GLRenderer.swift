@@ -170,14 +170,14 @@ public actor GLRenderer: Renderer {
   }
 
   /// The bytes kept for the next pictures: targets, buffers, the last frame.
-  nonisolated var keptByteCount: Int { kept.load(ordering: .relaxed) }
+  nonisolated var cachedByteCount: Int { kept.load(ordering: .relaxed) }
 
   /// The compiled programs.
   nonisolated var programCount: Int { programs.load(ordering: .relaxed) }
 
   /// Frees the memory kept for the next pictures; the next one takes a little longer.
-  package func removeKept() {
-    state?.removeKept()
+  package func removeCached() {
+    state?.removeCached()
     countKept()
   }
 
@@ -188,7 +188,7 @@ public actor GLRenderer: Renderer {
   }
 
   private func countKept() {
-    kept.store(state?.keptByteCount ?? 0, ordering: .relaxed)
+    kept.store(state?.cachedByteCount ?? 0, ordering: .relaxed)
     programs.store(state?.programCount ?? 0, ordering: .relaxed)
   }
 

@@ -58,7 +58,7 @@ struct GLState: ~Copyable {
     case inFlight(Int)
   }
 
-  var keptByteCount: Int {
+  var cachedByteCount: Int {
     uploader.byteCount + targets.idle.byteCount + tiles.byteCount + tables.byteCount
       + (pipeline?.idleByteCount ?? 0)
   }
@@ -67,7 +67,7 @@ struct GLState: ~Copyable {
 
   borrowing func removePrograms() { programs.removeAll() }
 
-  borrowing func removeKept() {
+  borrowing func removeCached() {
     uploader.removeAll()
     tiles.removeAll()
     tables.removeAll()
@@ -97,7 +97,7 @@ struct GLState: ~Copyable {
       do {
         return try begin(work)
       } catch let error as GLError where error.isOutOfMemory {
-        removeKept()
+        removeCached()
         return try begin(work)
       }
     }

@@ -54,7 +54,7 @@ final class ProgramPrimer: Sendable {
     do {
       try await draw(format, on: renderer)
       // Releasing memory draws with a program, too.
-      await renderer.removeKept()
+      await renderer.removeCached()
     } catch {
       await renderer.close()
       throw error

@@ -75,7 +75,7 @@ extension Preview {
     if found == nil, request.waitsForOpening { found = await feed.openingEvent }
     guard let event = found else { throw SourceError.late(feed.source.name, request.timeout) }
     let moment = try CapturedFrame(event, of: feed, request.fallback)
-    if request.mode.isKept, !shows(moment.timestamp) { throw feed.notBuffered(moment.timestamp) }
+    if request.mode.isBuffered, !shows(moment.timestamp) { throw feed.notBuffered(moment.timestamp) }
     return moment
   }
 }
@@ -85,7 +85,8 @@ extension SourceFeed {
   fileprivate func event(for request: SnapshotRequest) async throws -> FeedEvent {
     var (earliest, settling): (CaptureInstant?, Int) = (nil, 0)
     switch request.mode {
-    case .at(let time): return try await kept(at: time, isCropped: request.isCropped, passes: request.passes)
+    case .at(let time):
+      return try await buffered(at: time, isCropped: request.isCropped, passes: request.passes)
     case .sharpest(let times):
       return try await sharpest(of: times, isCropped: request.isCropped, passes: request.passes)
     case .newest(let maximumAge): earliest = CaptureClock.now - maximumAge

@@ -199,7 +199,7 @@ struct ClipCursor: Sendable {
     -> RenderedPicture?
   {
     let event = try await ForwardDecoding.$current.withValue(forward) {
-      try await clip.feed.kept(entry.sequence, isCropped: clip.view.isCropped)
+      try await clip.feed.buffered(entry.sequence, isCropped: clip.view.isCropped)
     }
     guard let event else { return nil }
     let drawn = try await CapturedFrame(event, of: clip.feed, .placeholder).draw([clip.view], as: format)

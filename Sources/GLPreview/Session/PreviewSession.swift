@@ -137,10 +137,10 @@ public final class PreviewSession: Sendable {
     handler: (@Sendable (Result<Snapshot, any Error>) async -> Void)? = nil
   ) {
     trigger.attach(
-      { [weak core] own, kept in
+      { [weak core] own, mode in
         guard let core else { throw SessionError("the session is closed") }
         var wanted = own ?? request
-        wanted.mode = kept ?? wanted.mode
+        wanted.mode = mode ?? wanted.mode
         return try await core.snapshot(wanted)
       }, handler)
   }

@@ -185,14 +185,14 @@ final class ForwardDecoding: Sendable {
 extension SourceFeed {
   /// Returns the newest buffered picture captured at or before `time`. The source need not be open. With
   /// `isCropped`, crops can be drawn from it.
-  func kept(at time: CaptureInstant, isCropped: Bool, passes: Bool) async throws -> FeedEvent {
+  func buffered(at time: CaptureInstant, isCropped: Bool, passes: Bool) async throws -> FeedEvent {
     guard let replay else { throw notBuffered(time) }
     try await learnReference(isCropped: isCropped)
     return try await replay.event(at: time, reference: drawing.reference, passes: passes)
   }
 
   /// Returns the buffered picture of this number; nil if it is gone or damaged.
-  func kept(_ sequence: Int, isCropped: Bool) async throws -> FeedEvent? {
+  func buffered(_ sequence: Int, isCropped: Bool) async throws -> FeedEvent? {
     guard let replay else { return nil }
     try await learnReference(isCropped: isCropped)
     return try await replay.event(
@@ -218,7 +218,7 @@ extension SourceFeed {
 extension Preview {
   /// The number of the buffered picture that `SnapshotRequest.Mode.at` selects for a time; nil if there is
   /// none.
-  package func keptSequence(at time: CaptureInstant) -> Int? {
+  package func bufferedSequence(at time: CaptureInstant) -> Int? {
     (producer as? SourceFeed)?.replay?.buffer.sequence(at: time)
   }
 }

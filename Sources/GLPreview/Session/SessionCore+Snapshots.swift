@@ -31,7 +31,7 @@ extension SessionCore {
 
   /// Takes pictures of several buffered frames, each once.
   func snapshots(_ request: SnapshotRequest, at times: [CaptureInstant]) async throws -> [Snapshot] {
-    try await times.map { SnapshotRequest.Mode.at($0) }.eachKept { mode in
+    try await times.map { SnapshotRequest.Mode.at($0) }.forEachBuffered { mode in
       var request = request
       request.mode = mode
       return try await snapshot(request)
@@ -103,7 +103,9 @@ extension [SnapshotRequest.Mode] {
   /// nothing is buffered are left out.
   ///
   /// - Throws: the errors of `take`; `NotBuffered` if nothing is buffered for any of them.
-  package func eachKept(_ take: (SnapshotRequest.Mode) async throws -> Snapshot) async throws -> [Snapshot] {
+  package func forEachBuffered(_ take: (SnapshotRequest.Mode) async throws -> Snapshot) async throws
+    -> [Snapshot]
+  {
     try await ForwardDecoding.$current.withValue(ForwardDecoding()) {
       var (snapshots, missing): ([Snapshot], NotBuffered?) = ([], nil)
       for mode in self {

@@ -62,7 +62,7 @@ final class SessionDrawing: Sendable {
   /// The memory and the programs that the last renderer keeps for later pictures; zero if it is closed.
   var caches: PreviewSession.RendererCaches {
     guard let renderer = latest.withLock({ $0.renderer }) else { return PreviewSession.RendererCaches() }
-    return PreviewSession.RendererCaches(bytes: renderer.keptByteCount, programs: renderer.programCount)
+    return PreviewSession.RendererCaches(bytes: renderer.cachedByteCount, programs: renderer.programCount)
   }
 
   var device: GPUDevice {
@@ -116,15 +116,15 @@ final class SessionDrawing: Sendable {
             rest = count == seen ? rest + Self.looksEvery : .zero
             seen = count
             if rest == Self.looksEvery, let renderer,
-              renderer.keptByteCount > Self.mostIdleBytes || renderer.programCount > ProgramCache.mostAtRest
+              renderer.cachedByteCount > Self.mostIdleBytes || renderer.programCount > ProgramCache.mostAtRest
             {
-              await renderer.removeKept()
+              await renderer.removeCached()
             }
             try? await pause(Self.looksEvery)
           }
           guard let self else { return }
           self.idling.withLock { $0 = nil }
-          await renderer?.removeKept()
+          await renderer?.removeCached()
           await renderer?.removePrograms()
         }
     }

@@ -68,7 +68,8 @@ public struct SessionSource: Sendable {
   /// Its pictures are buffered in `replay` before they are masked. A source that is not live is then read
   /// like a camera.
   func open(
-    _ demand: SourceOptions.Demand, reference: Size?, memory: FramePool, keptIn replay: ReplayBuffer? = nil
+    _ demand: SourceOptions.Demand, reference: Size?, memory: FramePool,
+    bufferedIn replay: ReplayBuffer? = nil
   ) async throws -> any FrameSource {
     var options = options
     options.demand = demand
@@ -77,7 +78,7 @@ public struct SessionSource: Sendable {
     options.referenceSize = reference
     // Pictures from the warm-up must not reach any reader.
     options.passesVideo = warmup == .none
-    if let replay, !origin.isLive { return try await openPaced(options, keptIn: replay) }
+    if let replay, !origin.isLive { return try await openPaced(options, bufferedIn: replay) }
     options.replay = replay
     let source = try await origin.open(options)
     return origin.isLive || source.isLive ? source : PacedSource(source, repeats: repeats)
@@ -85,7 +86,7 @@ public struct SessionSource: Sendable {
 }
 
 extension SessionSource {
-  private func openPaced(_ options: SourceOptions, keptIn replay: ReplayBuffer) async throws
+  private func openPaced(_ options: SourceOptions, bufferedIn replay: ReplayBuffer) async throws
     -> any FrameSource
   {
     var unmasked = options

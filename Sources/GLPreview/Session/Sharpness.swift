@@ -37,14 +37,15 @@ extension SourceFeed {
   {
     try await ForwardDecoding.$current.withValue(ForwardDecoding()) {
       let time = try await sharpest(of: replay?.buffer.times(in: times) ?? [], until: times.upperBound)
-      return try await kept(at: time, isCropped: isCropped, passes: passes)
+      return try await buffered(at: time, isCropped: isCropped, passes: passes)
     }
   }
 
-  private func sharpest(of kept: [CaptureInstant], until end: CaptureInstant) async throws -> CaptureInstant {
-    let count = min(kept.count, Self.mostCompared)
+  private func sharpest(of times: [CaptureInstant], until end: CaptureInstant) async throws -> CaptureInstant
+  {
+    let count = min(times.count, Self.mostCompared)
     var best: (sharpness: Double, time: CaptureInstant)?
-    for time in (0..<count).map({ kept[($0 * kept.count + kept.count - 1) / count] }) {
+    for time in (0..<count).map({ times[($0 * times.count + times.count - 1) / count] }) {
       try Task.checkCancellation()
       guard let frame = try await whole(at: time) else { continue }
       let view = ViewConfiguration(width: min(frame.format.uprightSize.width, Self.comparedWidth))
@@ -59,7 +60,7 @@ extension SourceFeed {
   /// Returns the frame of the buffered picture captured at exactly this time; nil if it is gone or damaged.
   private func whole(at time: CaptureInstant) async throws -> Frame? {
     do {
-      let frame = try await kept(at: time, isCropped: false, passes: false).frame
+      let frame = try await buffered(at: time, isCropped: false, passes: false).frame
       return frame?.timestamp == time ? frame : nil
     } catch is NotBuffered {
       return nil

@@ -22,7 +22,7 @@ public struct SnapshotRequest: Sendable, Hashable {
     case sharpest(ClosedRange<CaptureInstant>)
 
     /// Whether it selects a buffered frame.
-    package var isKept: Bool {
+    package var isBuffered: Bool {
       switch self {
       case .at, .sharpest: true
       case .newest, .next, .still: false

@@ -15,7 +15,7 @@ public final class SnapshotTrigger: Sendable {
 
   /// Takes a snapshot: with this request, or else the one that the trigger was attached with; of a buffered
   /// frame if a mode is given.
-  typealias Take = @Sendable (SnapshotRequest?, _ kept: SnapshotRequest.Mode?) async throws -> Snapshot
+  typealias Take = @Sendable (SnapshotRequest?, _ mode: SnapshotRequest.Mode?) async throws -> Snapshot
 
   private struct State {
     var take: Take?
@@ -45,7 +45,7 @@ public final class SnapshotTrigger: Sendable {
   public func capture(before duration: Duration, count: Int, _ request: SnapshotRequest? = nil) {
     let times = [CaptureInstant](before: CaptureClock.now, max(duration, .zero), count: count)
     start {
-      try await times.map { SnapshotRequest.Mode.at($0) }.eachKept { try await self.take(request, $0) }
+      try await times.map { SnapshotRequest.Mode.at($0) }.forEachBuffered { try await self.take(request, $0) }
     }
   }
 
@@ -103,12 +103,12 @@ public final class SnapshotTrigger: Sendable {
 
   deinit { state.withLock { $0.taken.finish() } }
 
-  private func take(_ request: SnapshotRequest?, _ kept: SnapshotRequest.Mode? = nil) async throws -> Snapshot
+  private func take(_ request: SnapshotRequest?, _ mode: SnapshotRequest.Mode? = nil) async throws -> Snapshot
   {
     guard let take = state.withLock({ $0.take }) else {
       throw SessionError("the trigger is not attached to a session")
     }
-    return try await take(request, kept)
+    return try await take(request, mode)
   }
 
   private func handle(_ result: Result<Snapshot, any Error>) async {

@@ -112,7 +112,7 @@ extension SourceFeed {
     let demand = demand
     let first = replay?.begin(at: camera.nextSequence) ?? 0
     let source = try await source.open(
-      demand, reference: drawing.reference, memory: drawing.memory, keptIn: replay?.buffer)
+      demand, reference: drawing.reference, memory: drawing.memory, bufferedIn: replay?.buffer)
     guard !isClosed, camera.isOn, camera.still == nil else {
       await source.close()
       throw CancellationError()

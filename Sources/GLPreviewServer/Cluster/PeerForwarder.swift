@@ -80,11 +80,11 @@ package final class PeerForwarder: Sendable {
   /// An animation's head comes only when all of it is encoded, so the time until its end and for encoding is
   /// added.
   static func time(for request: Request, limit: Duration) -> Duration {
-    let words = request.uri.queryParameters
-    let asked = words["timeout"].flatMap { Int($0) }.map { min(max($0, 0), 60_000) }
+    let query = request.uri.queryParameters
+    let asked = query["timeout"].flatMap { Int($0) }.map { min(max($0, 0), 60_000) }
     let whole = asked.map { max(limit, .milliseconds($0) + .seconds(5)) } ?? limit
     guard request.uri.path.lowercased().hasSuffix(".webp") else { return whole }
-    let after = words["after"].flatMap { try? SnapshotMoment.duration(String($0), key: "after") } ?? .zero
+    let after = query["after"].flatMap { try? SnapshotMoment.duration(String($0), key: "after") } ?? .zero
     return whole + encoding + min(after, .seconds(600))
   }
 
@@ -224,10 +224,10 @@ package final class PeerForwarder: Sendable {
   ) async throws -> PeerClient.Call {
     let path = request.uri.path
     guard path.hasPrefix("/") else { throw Problem(.badRequest, "a path must begin with '/'") }
-    let words = request.uri.query ?? ""
+    let query = request.uri.query ?? ""
     var call = PeerClient.Call(
       method: HTTPMethod(rawValue: request.method.rawValue), peer: url,
-      target: words.isEmpty ? path : "\(path)?\(words)", role: context.role ?? .read)
+      target: query.isEmpty ? path : "\(path)?\(query)", role: context.role ?? .read)
     for field in Self.fields {
       if let value = request.headers[field] {
         call.headers.add(name: field.canonicalName, value: value)

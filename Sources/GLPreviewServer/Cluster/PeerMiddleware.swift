@@ -162,9 +162,9 @@ struct PeerMiddleware: ServiceMiddleware {
   private func offered(
     _ view: String, _ context: ServiceContext, _ route: PeerRoute
   ) async throws -> ServedPreview? {
-    let words = "src=\(route.camera.name)/\(view)&\(StreamKind.frequentKeys)"
+    let query = "src=\(route.camera.name)/\(view)&\(StreamKind.frequentKeys)"
     let video = Request(
-      head: HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/api/stream.mp4?\(words)"),
+      head: HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/api/stream.mp4?\(query)"),
       body: RequestBody(buffer: ByteBuffer()))
     let address = video.address(of: view, route.camera.name, as: .video)
     if try !remoteViews.isAccepted(address, at: route) {

@@ -60,9 +60,9 @@ package final class HLSFeature: ServiceFeature, Service {
   ) async throws -> HLSStream? {
     let (camera, view) = (try context.parameters.require("camera"), try context.parameters.require("view"))
     let target = try videos.registry.view(view, of: camera)
-    var words = try QueryParameters(request)
-    let (wanted, video) = try videos.take(from: &words, over: target)
-    try words.finish(known: VideoRoutes.query)
+    var query = try QueryParameters(request)
+    let (wanted, video) = try videos.take(from: &query, over: target)
+    try query.finish(known: VideoRoutes.query)
     let isServed = wanted.view == target.served.view
     if begins, !isServed { try await videos.registry.check(wanted.view, of: target) }
     try videos.registry.check(ViewRight(target, isServed: isServed))
@@ -105,7 +105,7 @@ package final class HLSFeature: ServiceFeature, Service {
       throw Problem.notFound("no segment '\(name)': the playlist lists the current ones")
     }
     let channel = context.channel
-    let grant = try videos.registry.grants.grant(ViewRight(stream.target, .kept(stream.wanted.view)))
+    let grant = try videos.registry.grants.grant(ViewRight(stream.target, .buffered(stream.wanted.view)))
     let body = ResponseBody(contentLength: bytes.readableBytes) { writer in
       var rest = bytes
       while let part = rest.readSlice(length: max(1, min(rest.readableBytes, 64 << 10))) {

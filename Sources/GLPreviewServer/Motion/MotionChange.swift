@@ -62,10 +62,10 @@ struct MotionChange {
   private static func apply(
     _ key: String, _ member: Member, to settings: inout MotionSettings, _ configured: MotionSettings
   ) throws {
-    func value<Value>(_ word: ConfigurationWord<Value>, or usual: Value) throws -> Value {
+    func value<Value>(_ format: ConfigurationFormat<Value>, or usual: Value) throws -> Value {
       switch member {
       case .scalar(.null): usual
-      case .scalar(let scalar): try word.read("\(scalar)", "")
+      case .scalar(let scalar): try format.read("\(scalar)", "")
       case .list: throw Problem.badParameter(key, "'\(key)' must not be a list")
       }
     }

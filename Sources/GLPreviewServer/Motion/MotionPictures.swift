@@ -5,7 +5,7 @@ internal import Logging
 /// Takes and stores the pictures of motion events, a limited number for each camera.
 final class MotionPictures: Sendable {
   /// The picture of one event, encoded.
-  struct Kept: Sendable {
+  struct EventPicture: Sendable {
     fileprivate let event: Int
     fileprivate let bestAt: CaptureInstant
     /// Revoked when the view may no longer be shown, or shows something else.
@@ -21,7 +21,7 @@ final class MotionPictures: Sendable {
 
   /// The pictures of a camera, oldest first.
   private struct Album {
-    var kept: [Kept] = []
+    var pictures: [EventPicture] = []
     /// The event whose picture is to be taken next.
     var next: MotionEvent?
     /// The event whose picture is being taken.
@@ -30,13 +30,15 @@ final class MotionPictures: Sendable {
     func isTaking(_ event: Int) -> Bool { current == event || next?.number == event }
 
     /// Ends taking a picture. The new picture, if any, replaces an earlier one of the same event.
-    mutating func end(with picture: Kept?) {
+    mutating func end(with picture: EventPicture?) {
       current = nil
       guard let picture else { return }
-      kept.removeAll { $0.event == picture.event }
-      kept.append(picture)
-      while kept.count > mostPictures || kept.count > 1 && kept.reduce(0, { $0 + $1.bytes }) > mostBytes {
-        kept.removeFirst()
+      pictures.removeAll { $0.event == picture.event }
+      pictures.append(picture)
+      while pictures.count > mostPictures
+        || pictures.count > 1 && pictures.reduce(0, { $0 + $1.bytes }) > mostBytes
+      {
+        pictures.removeFirst()
       }
     }
   }
@@ -65,15 +67,15 @@ final class MotionPictures: Sendable {
     guard isFirst else { return }
     Task { [self] in
       while let event = begin(camera.source) {
-        var kept: Kept?
-        do { kept = try await picture(event, camera) } catch {
+        var picture: EventPicture?
+        do { picture = try await self.picture(event, camera) } catch {
           logger.debug(
             "motion picture not taken",
             metadata: [
               "camera": "\(camera.configuration.name)", "reason": "\(Redaction.message("\(error)"))",
             ])
         }
-        albums.update { $0[camera.source]?.end(with: kept) }
+        albums.update { $0[camera.source]?.end(with: picture) }
       }
     }
   }
@@ -89,18 +91,18 @@ final class MotionPictures: Sendable {
 
   /// The picture of an event; nil if there is none, or if it may no longer be shown. Waits for a picture that
   /// is being taken.
-  func picture(of event: Int, _ camera: ServedCamera) async -> Kept? {
+  func picture(of event: Int, _ camera: ServedCamera) async -> EventPicture? {
     _ = try? await albums.first(until: CaptureClock.now + registry.timeouts.snapshot) { albums in
       albums[camera.source]?.isTaking(event) == true ? nil : true
     }
-    return kept(event, camera)
+    return stored(event, camera)
   }
 
   /// Whether there is a picture of an event.
-  func hasPicture(of event: Int, _ camera: ServedCamera) -> Bool { kept(event, camera) != nil }
+  func hasPicture(of event: Int, _ camera: ServedCamera) -> Bool { stored(event, camera) != nil }
 
-  private func kept(_ event: Int, _ camera: ServedCamera) -> Kept? {
-    albums.value[camera.source]?.kept.last { $0.event == event && $0.grant.isValid }
+  private func stored(_ event: Int, _ camera: ServedCamera) -> EventPicture? {
+    albums.value[camera.source]?.pictures.last { $0.event == event && $0.grant.isValid }
   }
 
   /// Forgets pictures of other cameras, and those that may no longer be shown.
@@ -109,7 +111,7 @@ final class MotionPictures: Sendable {
       guard !albums.isEmpty else { return }
       let sources = Set(cameras.map(\.source))
       albums = albums.filter { sources.contains($0.key) }
-      for source in sources { albums[source]?.kept.removeAll { !$0.grant.isValid } }
+      for source in sources { albums[source]?.pictures.removeAll { !$0.grant.isValid } }
     }
   }
 
@@ -117,18 +119,18 @@ final class MotionPictures: Sendable {
 
   /// Takes a picture of the first view that is switched on. Nil if there is no such view, if the camera gives
   /// no picture, or if the album already has it.
-  private func picture(_ event: MotionEvent, _ camera: ServedCamera) async throws -> Kept? {
+  private func picture(_ event: MotionEvent, _ camera: ServedCamera) async throws -> EventPicture? {
     guard
       let view = registry.served[camera: camera.configuration.name]?.views.first(where: \.served.isEnabled),
       view.source == camera.source
     else { return nil }
-    if albums.value[camera.source]?.kept.contains(where: {
+    if albums.value[camera.source]?.pictures.contains(where: {
       $0.event == event.number && $0.bestAt == event.bestAt && $0.grant.isValid
         && $0.grant.subject.target.preview === view.preview
     }) == true {
       return nil
     }
-    let grant = try registry.grants.grant(ViewRight(view, .kept(view.served.view)))
+    let grant = try registry.grants.grant(ViewRight(view, .buffered(view.served.view)))
     let moment = try await moment(event, view)
     guard moment.sourceState == .live, let picture = try await moment.draw([view.preview]).first else {
       return nil
@@ -144,7 +146,7 @@ final class MotionPictures: Sendable {
     let thumbnail = try await framed.jpeg(
       quality: Self.thumbnailQuality, maxBytes: Self.thumbnailBytes, fitting: Self.thumbnail)
     let lease = try registry.budget.reserve(whole.bytes.count + thumbnail.bytes.count)
-    return Kept(
+    return EventPicture(
       event: event.number, bestAt: event.bestAt, grant: grant, whole: whole, framed: thumbnail, lease: lease)
   }
 
@@ -156,10 +158,10 @@ final class MotionPictures: Sendable {
     guard let source = view.source, registry.session[source]?.bufferedTimes != nil else {
       return try await view.preview.moment(request)
     }
-    var kept = request
+    var wanted = request
     // A report from outside arrives late.
-    kept.mode = .at(event.best == nil ? event.bestAt - view.triggerDelay : event.bestAt)
-    do { return try await view.preview.moment(kept) } catch is NotBuffered {
+    wanted.mode = .at(event.best == nil ? event.bestAt - view.triggerDelay : event.bestAt)
+    do { return try await view.preview.moment(wanted) } catch is NotBuffered {
       return try await view.preview.moment(request)
     }
   }

@@ -131,14 +131,14 @@ struct MotionRoutes: Sendable {
 
   private func picture(_ request: Request, _ context: ServiceContext) async throws -> Response {
     let camera = try camera(context)
-    var words = try QueryParameters(request)
-    let isFramed = try words.take(Self.box) ?? false
-    try words.finish(known: .of(Self.box))
+    var query = try QueryParameters(request)
+    let isFramed = try query.take(Self.box) ?? false
+    try query.finish(known: .of(Self.box))
     let file = try context.parameters.require("file")
     guard file.hasSuffix(".jpg"), let event = Int(file.dropLast(4)), event > 0,
-      let kept = await motion.pictures.picture(of: event, camera)
+      let stored = await motion.pictures.picture(of: event, camera)
     else { throw Problem.notFound("no motion picture '\(file)'; it may have been removed") }
-    let jpeg = isFramed ? kept.framed : kept.whole
+    let jpeg = isFramed ? stored.framed : stored.whole
     return Response(
       status: .ok, headers: [.contentType: "image/jpeg", .cacheControl: "private, no-cache"],
       body: ResponseBody(byteBuffer: ByteBuffer(bytes: jpeg.bytes)))

@@ -52,7 +52,7 @@ private enum RTSPSection: ConfigurationSection {
   }
 }
 
-extension ConfigurationWord<RTSPConfiguration.Listen> {
+extension ConfigurationFormat<RTSPConfiguration.Listen> {
   static var rtspListen: Self {
     Self("`HOST:PORT`, `[ADDRESS]:PORT`, `PORT`, `off`") { text in
       if text == "off" { return .off }

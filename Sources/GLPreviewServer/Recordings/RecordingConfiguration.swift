@@ -96,7 +96,7 @@ private enum RecordSection: ConfigurationSection {
   }
 }
 
-extension ConfigurationWord<String> {
+extension ConfigurationFormat<String> {
   static let viewName = Self("a view's name") { text in
     try ViewConfiguration.check(name: text)
     return text

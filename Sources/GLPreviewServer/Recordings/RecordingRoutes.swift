@@ -168,12 +168,12 @@ struct RecordingRoutes: Sendable {
 
   /// Lists the newest recordings of all nodes, or only this node's if a peer asks.
   private func list(_ request: Request, _ context: ServiceContext) async throws -> Response {
-    var words = try QueryParameters(request)
-    let camera = try words.take(Self.cameras)
-    let from = try words.take(Self.from).map { WallTime(sinceEpoch: .seconds($0)) }
-    let to = try words.take(Self.to).map { WallTime(sinceEpoch: .seconds($0)) }
-    let limit = try words.take(Self.limit) ?? 200
-    try words.finish(known: Self.query)
+    var query = try QueryParameters(request)
+    let camera = try query.take(Self.cameras)
+    let from = try query.take(Self.from).map { WallTime(sinceEpoch: .seconds($0)) }
+    let to = try query.take(Self.to).map { WallTime(sinceEpoch: .seconds($0)) }
+    let limit = try query.take(Self.limit) ?? 200
+    try query.finish(known: Self.query)
     let found =
       await recorders?.folder.read(of: camera, from: from, to: to, limit: limit) {
         isShown($0, to: context.role)

@@ -27,7 +27,7 @@ struct PacketHistory {
   private var repeatedAt: [UInt16: CaptureInstant] = [:]
 
   /// How long packets can be sent again: receivers give up long before.
-  static let keptFor = Duration.seconds(1)
+  static let retention = Duration.seconds(1)
   /// The least time between two repetitions of a packet: a receiver asks again before the first can have
   /// arrived.
   static let repeatsAfter = Duration.milliseconds(10)
@@ -45,17 +45,17 @@ struct PacketHistory {
     }
     let next = number &+ UInt16(truncatingIfNeeded: run.packets)
     let old = entries.prefix {
-      now - $0.sentAt > Self.keptFor || Int(next &- $0.first) > Self.window + $0.count
+      now - $0.sentAt > Self.retention || Int(next &- $0.first) > Self.window + $0.count
     }
     guard !old.isEmpty else { return }
     entries.removeFirst(old.count)
-    if !repeatedAt.isEmpty { repeatedAt = repeatedAt.filter { now - $0.value <= Self.keptFor } }
+    if !repeatedAt.isEmpty { repeatedAt = repeatedAt.filter { now - $0.value <= Self.retention } }
   }
 
   /// The packet, unless it is forgotten, or was just repeated.
   mutating func packet(_ number: UInt16, at now: CaptureInstant) -> Packet? {
     guard let entry = entries.last(where: { Int(number &- $0.first) < $0.count }),
-      now - entry.sentAt <= Self.keptFor,
+      now - entry.sentAt <= Self.retention,
       repeatedAt[number].map({ now - $0 >= Self.repeatsAfter }) ?? true
     else { return nil }
     repeatedAt[number] = now

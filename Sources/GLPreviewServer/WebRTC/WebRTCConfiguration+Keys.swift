@@ -30,7 +30,7 @@ private enum WebRTCSection: ConfigurationSection {
   static let usual = WebRTCConfiguration()
 }
 
-extension ConfigurationWord<WebRTCConfiguration.Listen> {
+extension ConfigurationFormat<WebRTCConfiguration.Listen> {
   static var webRTCListen: Self {
     Self("`HOST:PORT`, `[ADDRESS]:PORT`, `off`") { text in
       if text == "off" { return .off }
@@ -42,7 +42,7 @@ extension ConfigurationWord<WebRTCConfiguration.Listen> {
   }
 }
 
-extension ConfigurationWord<WebRTCConfiguration.Candidate> {
+extension ConfigurationFormat<WebRTCConfiguration.Candidate> {
   static var candidate: Self {
     Self("`ADDRESS`, `ADDRESS:PORT`, `[ADDRESS]:PORT`") { text in
       if isAddress(text) { return .init(address: text) }
@@ -61,7 +61,7 @@ extension ConfigurationWord<WebRTCConfiguration.Candidate> {
   }
 }
 
-extension ConfigurationWord<WebRTCConfiguration.ICEServer> {
+extension ConfigurationFormat<WebRTCConfiguration.ICEServer> {
   static var iceServer: Self {
     Self("`stun:HOST:PORT`, `turn:HOST:PORT`, `turn:USER:PASSWORD@HOST:PORT`", isSecret: true) { text in
       let form = "a server must be stun:HOST:PORT or turn:USER:PASSWORD@HOST:PORT"

@@ -99,7 +99,7 @@ extension PrivacyMask: CustomStringConvertible {
     let corners = text.split(separator: " ")
     guard corners.count > 1 else {
       do throws(ParameterError) {
-        return .rectangle(try Words.rectangle("mask", text))
+        return .rectangle(try ParameterParser.rectangle("mask", text))
       } catch {
         throw ParameterError("mask", "\(error.reason); a polygon is X,Y X,Y X,Y...")
       }
@@ -107,8 +107,8 @@ extension PrivacyMask: CustomStringConvertible {
     var points: [SIMD2<Int>] = []
     for corner in corners {
       let numbers = corner.split(separator: ",", omittingEmptySubsequences: false)
-      guard numbers.count == 2, let x = try? Words.whole("mask", numbers[0], in: way),
-        let y = try? Words.whole("mask", numbers[1], in: way)
+      guard numbers.count == 2, let x = try? ParameterParser.whole("mask", numbers[0], in: way),
+        let y = try? ParameterParser.whole("mask", numbers[1], in: way)
       else {
         throw ParameterError(
           "mask", "'\(corner)' is not a point X,Y of whole numbers from -\(farthest) to \(farthest)")
@@ -140,7 +140,7 @@ extension PrivacyMask: CustomStringConvertible {
   private static func pixels(_ effect: Substring, _ value: Substring?) throws(ParameterError) -> Int {
     guard let value else { return 1 }
     do throws(ParameterError) {
-      return try Words.side("mask", value)
+      return try ParameterParser.side("mask", value)
     } catch {
       throw ParameterError("mask", "\(effect) \(error.reason)")
     }

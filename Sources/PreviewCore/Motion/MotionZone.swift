@@ -53,9 +53,9 @@ extension MotionZone: CustomStringConvertible {
       let value = part.dropFirst(word.count + 1)
       switch word {
       case "sensitivity" where sensitivity == nil:
-        sensitivity = try Words.whole("zone", value, in: 1...100)
+        sensitivity = try ParameterParser.whole("zone", value, in: 1...100)
       case "min-size" where minimumSize == nil:
-        minimumSize = try Words.number("zone", value, in: MotionSettings.minimumSizes)
+        minimumSize = try ParameterParser.number("zone", value, in: MotionSettings.minimumSizes)
       default:
         throw ParameterError("zone", "'\(part)' is not sensitivity=N or min-size=N, each given at most once")
       }
@@ -92,7 +92,7 @@ extension MotionZone: CustomStringConvertible {
       )
     }
     var numbers: [Double] = []
-    for field in fields { numbers.append(try Words.number("zone", field, in: 0...1)) }
+    for field in fields { numbers.append(try ParameterParser.number("zone", field, in: 0...1)) }
     return numbers
   }
 

@@ -93,18 +93,18 @@ extension Scene {
     }
     self.init(size: Size(width: 1280, height: 720), layout: layout)
     guard parts.count == 2 else { return }
-    for (key, value) in try Words.pairs(parts[1], of: "scene") { try set(key, to: value) }
+    for (key, value) in try ParameterParser.pairs(parts[1], of: "scene") { try set(key, to: value) }
   }
 
   private mutating func set(_ key: String, to value: String) throws(ParameterError) {
     let lengths = 0...Size.maximumSide
     switch key {
-    case "size": size = try Words.size(key, value)
-    case "aspect": tileAspect = try Words.size(key, value, separator: ":")
-    case "gap": gap = try Words.whole(key, value, in: lengths)
+    case "size": size = try ParameterParser.size(key, value)
+    case "aspect": tileAspect = try ParameterParser.size(key, value, separator: ":")
+    case "gap": gap = try ParameterParser.whole(key, value, in: lengths)
     case "background": background = try Scene.background(value)
     case "radius":
-      let radius = Double(try Words.whole(key, value, in: lengths))
+      let radius = Double(try ParameterParser.whole(key, value, in: lengths))
       if case .inset(var inset) = layout {
         inset.cornerRadius = radius
         layout = .inset(inset)
@@ -119,21 +119,22 @@ extension Scene {
   private mutating func setLayout(_ key: String, to value: String) throws(ParameterError) {
     switch (layout, key) {
     case (.spotlight(_, let strip), "main"):
-      layout = .spotlight(main: try Words.whole(key, value, in: 0...(Scene.maximumTiles - 1)), strip: strip)
+      layout = .spotlight(
+        main: try ParameterParser.whole(key, value, in: 0...(Scene.maximumTiles - 1)), strip: strip)
     case (.spotlight(let main, var strip), "edge"):
-      strip.edge = try Words.word(key, value)
+      strip.edge = try ParameterParser.choice(key, value)
       layout = .spotlight(main: main, strip: strip)
     case (.spotlight(let main, var strip), "share"):
       strip.share = try Scene.share(key, value)
       layout = .spotlight(main: main, strip: strip)
     case (.inset(var inset), "corner"):
-      inset.corner = try Words.word(key, value)
+      inset.corner = try ParameterParser.choice(key, value)
       layout = .inset(inset)
     case (.inset(var inset), "share"):
       inset.share = try Scene.share(key, value)
       layout = .inset(inset)
     case (.inset(var inset), "margin"):
-      inset.margin = try Words.whole(key, value, in: 0...Size.maximumSide)
+      inset.margin = try ParameterParser.whole(key, value, in: 0...Size.maximumSide)
       layout = .inset(inset)
     case _ where Scene.keys.contains(key): throw ParameterError(key, "does not apply to this layout")
     default:

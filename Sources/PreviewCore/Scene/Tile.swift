@@ -71,7 +71,7 @@ extension Tile {
     }
     self.init(String(name))
     guard parts.count == 2 else { return }
-    for (key, value) in try Words.pairs(parts[1], of: "tile '\(name)'") {
+    for (key, value) in try ParameterParser.pairs(parts[1], of: "tile '\(name)'") {
       do throws(ParameterError) {
         try set(key, to: value)
       } catch {
@@ -82,10 +82,10 @@ extension Tile {
 
   private mutating func set(_ key: String, to value: String) throws(ParameterError) {
     switch key {
-    case "at": rectangle = try Words.rectangle(key, value)
-    case "z": zIndex = try Words.whole(key, value, in: -1000...1000)
-    case "radius": cornerRadius = try Words.number(key, value, in: 0...Double(Size.maximumSide))
-    case "opacity": opacity = try Words.number(key, value, in: 0...1)
+    case "at": rectangle = try ParameterParser.rectangle(key, value)
+    case "z": zIndex = try ParameterParser.whole(key, value, in: -1000...1000)
+    case "radius": cornerRadius = try ParameterParser.number(key, value, in: 0...Double(Size.maximumSide))
+    case "opacity": opacity = try ParameterParser.number(key, value, in: 0...1)
     case _ where Tile.keys.contains(key): try view.set(key, to: value)
     default:
       throw ParameterError("tile", "unknown key '\(key)' (known: \(Tile.keys.joined(separator: ", ")))")

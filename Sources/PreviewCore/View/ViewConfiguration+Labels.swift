@@ -37,7 +37,7 @@ extension Label.TimeFormat {
       try self.init(text)
     } else {
       let isShown: Bool
-      do { isShown = try text == "local" || Words.flag("time", text) } catch {
+      do { isShown = try text == "local" || ParameterParser.flag("time", text) } catch {
         throw ParameterError("time", "'\(text)' is not a time: use local, utc, no or a pattern such as %F %T")
       }
       guard isShown else { return nil }

@@ -18,7 +18,9 @@ extension ViewConfiguration {
     self.init(name: String(parts[0]))
     try ViewConfiguration.check(name: name)
     guard parts.count == 2 else { return }
-    for (key, value) in try Words.pairs(parts[1], of: "view '\(name)'", twins: ViewConfiguration.longForms) {
+    for (key, value) in try ParameterParser.pairs(
+      parts[1], of: "view '\(name)'", twins: ViewConfiguration.longForms)
+    {
       do throws(ParameterError) {
         try set(key, to: value)
       } catch {
@@ -49,13 +51,13 @@ extension ViewConfiguration {
   /// - Throws: `ParameterError` if the key is unknown or the value out of bounds.
   package mutating func set(_ key: String, to value: String) throws(ParameterError) {
     switch key {
-    case "crop": crop = try Words.rectangle(key, value)
+    case "crop": crop = try ParameterParser.rectangle(key, value)
     case "rotate": rotation = try ViewConfiguration.rotation(value)
-    case "mirror": mirroring = try Words.word(key, value)
+    case "mirror": mirroring = try ParameterParser.choice(key, value)
     case "size": (width, height) = try ViewConfiguration.size(value)
-    case "width", "w": width = try Words.side("width", value)
-    case "height", "h": height = try Words.side("height", value)
-    case "mode": contentMode = try Words.word(key, value)
+    case "width", "w": width = try ParameterParser.side("width", value)
+    case "height", "h": height = try ParameterParser.side("height", value)
+    case "mode": contentMode = try ParameterParser.choice(key, value)
     case "background":
       if value == "blur" {
         surround = .blur
@@ -65,8 +67,8 @@ extension ViewConfiguration {
         throw ParameterError(key, "'\(value)' is not a colour: use #RRGGBB, such as #202020, or blur")
       }
       (background, surround) = (color, .background)
-    case "filter": filter = try Words.word(key, value)
-    case "linear": light = try Words.flag(key, value) ? .linear : .encoded
+    case "filter": filter = try ParameterParser.choice(key, value)
+    case "linear": light = try ParameterParser.flag(key, value) ? .linear : .encoded
     case "label":
       guard value.count <= 200 else { throw ParameterError(key, "the text has more than 200 characters") }
       setLabel(isTime: false, value.isEmpty ? nil : Label(word: .text(value), .bottomLeft))
@@ -99,8 +101,8 @@ extension ViewConfiguration {
       throw ParameterError("size", "'\(value)' is not a size: use 640x360, 640x or x360")
     }
     return (
-      sides[0].isEmpty ? nil : try Words.side("size", sides[0]),
-      sides[1].isEmpty ? nil : try Words.side("size", sides[1])
+      sides[0].isEmpty ? nil : try ParameterParser.side("size", sides[0]),
+      sides[1].isEmpty ? nil : try ParameterParser.side("size", sides[1])
     )
   }
 }

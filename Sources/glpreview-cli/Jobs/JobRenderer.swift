@@ -79,7 +79,7 @@ struct JobRenderer: Sendable {
         let alone = try await withDeadline(permissions.limit) { [places] in await places.take(alone: true) }
         guard let alone else { throw error }
         memory.removeAll()
-        await renderer.removeKept()
+        await renderer.removeCached()
         try await render(&work, on: alone, to: deliver)
       }
     } catch let error where error.isOutOfMemory && work.isAlone {

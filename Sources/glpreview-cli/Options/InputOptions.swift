@@ -79,12 +79,12 @@ struct InputOptions: ParsableArguments {
       throw UsageError("--input-size requires --input-format")
     }
     return SourceOptions(
-      inputFormat: try inputFormat.map { try Words.word("--input-format", $0) },
-      inputSize: try inputSize.map { try Words.size("--input-size", $0) },
+      inputFormat: try inputFormat.map { try ParameterParser.choice("--input-format", $0) },
+      inputSize: try inputSize.map { try ParameterParser.size("--input-size", $0) },
       maximumPixels: try maximumPixels(),
       color: ColorDescription.Override(
-        matrix: try matrix.map { try Words.word("--matrix", $0) },
-        range: try range.map { try Words.word("--range", $0) }))
+        matrix: try matrix.map { try ParameterParser.choice("--matrix", $0) },
+        range: try range.map { try ParameterParser.choice("--range", $0) }))
   }
 
   /// Returns the masks of a single source.
@@ -93,6 +93,6 @@ struct InputOptions: ParsableArguments {
   /// Returns the reference size of a single source.
   func referenceSize() throws -> Size? {
     guard reference.count < 2 else { throw UsageError("--reference is given twice") }
-    return try reference.first.map { try Words.size("--reference", $0) }
+    return try reference.first.map { try ParameterParser.size("--reference", $0) }
   }
 }

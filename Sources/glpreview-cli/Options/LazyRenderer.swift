@@ -39,7 +39,7 @@ actor LazyRenderer {
   func forget() { opening = nil }
 
   /// Frees the memory that the renderer caches for the next pictures.
-  func removeKept() async { await renderer?.removeKept() }
+  func removeCached() async { await renderer?.removeCached() }
 
   func close() async { await renderer?.close() }
 }

@@ -211,7 +211,7 @@ extension RenderCommand {
     try liveOptions.apply(to: &sourceOptions, FrameSchedule())
     let masks = try sceneMasks(sources)
     let references = try NamedSource.values(inputOptions.reference, "--reference", of: sources) {
-      try Words.size("--reference", $0)
+      try ParameterParser.size("--reference", $0)
     }
     let certificates = try sceneCertificates(sources)
     return SceneJob(

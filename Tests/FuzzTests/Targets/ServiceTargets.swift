@@ -130,8 +130,8 @@ extension FuzzTarget {
         try must((options.maximumBytes ?? 1) > 0, "\(options.maximumBytes ?? 0) bytes")
         let request = options.request(offline: .error)
         try must(request.timeout > .zero && request.timeout <= .seconds(60), "\(request.timeout) to wait")
-        let kept = options.kept(at: CaptureClock.now, delay: .seconds(1))
-        try must(kept.count <= 20 && kept.allSatisfy(\.isKept), "the moments \(kept)")
+        let buffered = options.buffered(at: CaptureClock.now, delay: .seconds(1))
+        try must(buffered.count <= 20 && buffered.allSatisfy(\.isBuffered), "the moments \(buffered)")
       }
     })
 

@@ -229,7 +229,7 @@ struct PeerTests {
 
 @Test("a peer gets the words of a view, and no other view by any spelling")
 func wordsForPeers() {
-  #expect(PeerStreams.words(in: "width=32&fps=5") == PeerStreams.words(in: "fps=5&width=32&t=17"))
-  #expect(PeerStreams.words(in: "%76iew=yard/main&v%69ew=a/b&view&%74oken=x&width=32") == "width=32")
-  #expect(PeerStreams.words(in: "%zz=1") == "%zz=1")
+  #expect(PeerStreams.parameters(in: "width=32&fps=5") == PeerStreams.parameters(in: "fps=5&width=32&t=17"))
+  #expect(PeerStreams.parameters(in: "%76iew=yard/main&v%69ew=a/b&view&%74oken=x&width=32") == "width=32")
+  #expect(PeerStreams.parameters(in: "%zz=1") == "%zz=1")
 }

@@ -225,7 +225,7 @@ struct ClipRouteTests {
     "a kept picture that had to wait is not sent once its view is switched off", arguments: ["", "&width=16"])
   func switchedOff(words: String) async throws {
     try await withPictures { service, _, times in
-      let gate = service.inside.snapshots.provider.keptGate
+      let gate = service.inside.snapshots.provider.bufferedGate
       var places = try (0..<gate.capacity).map { _ in try gate.enter() }
       let path = "/cameras/camera/main.jpg?at=\(Self.text(times[3]))\(words)"
       #expect(try await service.get("\(path)&timeout=1").status == 504)

@@ -274,7 +274,7 @@ struct ReplayRouteTests {
       var configuration = Self.configuration()
       if isStored { configuration.snapshots.folder = FolderConfiguration(path: folder.path) }
       try await withPictures(10, configuration) { service, _, _ in
-        let gate = service.inside.snapshots.provider.keptGate
+        let gate = service.inside.snapshots.provider.bufferedGate
         var places = try (0..<gate.capacity).map { _ in try gate.enter() }
         let events = try service.inside.events.log.subscribe(EventLog.Filter(types: ["snapshot"]))
         let body = #"{"before": "2700s", "count": 3}"#
@@ -314,7 +314,7 @@ struct ReplayRouteTests {
       let (snapshots, target) = (
         service.inside.snapshots.provider, try service.inside.registry.view("main", of: "camera")
       )
-      let gate = snapshots.keptGate
+      let gate = snapshots.bufferedGate
       let asked = Request(
         head: HTTPRequest(
           method: .get, scheme: nil, authority: nil, path: "\(Self.main)?at=\(Self.text(times[3]))"),

@@ -3,9 +3,11 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("libjpeg-turbo alone")
+@Suite("JPEGBaseline")
 struct JPEGBaselineTests {
-  @Test("it makes the same bytes of a picture as our encoder", arguments: [16, 180, 33])
+  @Test(
+    "JPEGBaseline encodes to as many bytes as JPEGEncoder, and rejects truncated and grey JPEGs",
+    arguments: [16, 180, 33])
   func baseline(width: Int) throws {
     let size = Size(width: width, height: 50)
     let chroma = Size(width: (width + 1) / 2, height: 25)

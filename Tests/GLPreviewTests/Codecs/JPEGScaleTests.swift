@@ -31,10 +31,10 @@ private func blobs(_ size: Size, _ chroma: Picture.ChromaSubsampling, seed: UInt
   return Picture(size: size, format: .ycbcr(chroma), planes: planes, bytes: bytes)
 }
 
-@Suite("JPEGDecoder at n/8")
+@Suite("JPEGDecoder scaling to n/8")
 struct JPEGScaleTests {
   @Test(
-    "every layout has its size times n/8, and the same picture",
+    "a JPEG of any layout decodes at n/8 of its size with the same colours",
     arguments: [
       ("ycc444.jpg", PixelFormat.yuv444p), ("ycc444-1x2.jpg", .yuv444p), ("ycc422.jpg", .yuv422p),
       ("ycc422-2x2.jpg", .yuv422p), ("ycc420.jpg", .yuv444p), ("ycc440.jpg", .yuv440p),
@@ -60,7 +60,9 @@ struct JPEGScaleTests {
     }
   }
 
-  @Test("at 8/8 nothing changes", arguments: ["ycc420.jpg", "ycc411.jpg", "ycc410.jpg", "adobe-cmyk.jpg"])
+  @Test(
+    "decoding at 8/8 gives the same bytes as unscaled decoding",
+    arguments: ["ycc420.jpg", "ycc411.jpg", "ycc410.jpg", "adobe-cmyk.jpg"])
   func whole(name: String) throws {
     let (exact, scaled) = (
       try JPEGDecoder.decode(fixture(name), maximumPixels: 2000), try decode(fixture(name), eighths: 8)
@@ -69,7 +71,7 @@ struct JPEGScaleTests {
   }
 
   @Test(
-    "at 1/2, 1/4 and 1/8 a sample is the mean of the pixels that it stands for",
+    "at 1/2, 1/4 and 1/8 each sample is the mean of the pixels that it covers",
     arguments: Picture.ChromaSubsampling.allCases, [4, 2, 1])
   func means(chroma: Picture.ChromaSubsampling, eighths: Int) throws {
     let jpeg = try JPEGEncoder(quality: 96).encode(blobs(Size(width: 53, height: 37), chroma))
@@ -96,7 +98,7 @@ struct JPEGScaleTests {
     }
   }
 
-  @Test("at every n/8 a sample lies at the centre of its part of the picture", arguments: 1...8)
+  @Test("at every n/8 each sample lies at the centre of the area that it covers", arguments: 1...8)
   func positions(eighths: Int) throws {
     // Luma runs from 0 to 255 over 128 columns: a step of 2 a pixel; Cb's rows from 64 to 191.
     let jpeg = try JPEGEncoder(quality: 100).encode(ramps(Size(width: 128, height: 96), .yuv444))
@@ -114,7 +116,8 @@ struct JPEGScaleTests {
   }
 
   @Test(
-    "tiny pictures and long ones have their sizes", arguments: Picture.ChromaSubsampling.allCases,
+    "tiny and elongated JPEGs decode to the expected size at every n/8",
+    arguments: Picture.ChromaSubsampling.allCases,
     [
       Size(width: 1, height: 1), Size(width: 2, height: 3), Size(width: 7, height: 65),
       Size(width: 65, height: 7), Size(width: 17, height: 16),
@@ -127,7 +130,7 @@ struct JPEGScaleTests {
     }
   }
 
-  @Test("the orientation is the picture's, and the reference size is turned with it")
+  @Test("a scaled frame keeps the EXIF orientation, and its upright size is the rotated full size")
   func orientation() throws {
     let data = inserting(0xE1, Array("Exif\0\0".utf8) + exif(orientation: 6), into: try smallJPEG())
     let format = try decode(data, eighths: 4).format
@@ -136,7 +139,8 @@ struct JPEGScaleTests {
   }
 
   @Test(
-    "damage is damage at any scale", arguments: ["ycc420.jpg", "progressive420.jpg", "ycc410.jpg"], [1, 4])
+    "a truncated JPEG throws .cutShort at any scale and decodes if damage is tolerated",
+    arguments: ["ycc420.jpg", "progressive420.jpg", "ycc410.jpg"], [1, 4])
   func damage(name: String, eighths: Int) throws {
     let cut = Array(try fixture(name).dropLast(20))
     let error = #expect(throws: CodecError.self) { try decode(cut, eighths: eighths) }
@@ -146,7 +150,7 @@ struct JPEGScaleTests {
   }
 }
 
-@Suite("Sources decode at n/8")
+@Suite("Sources that decode at n/8")
 struct ScaledSourceTests {
   private static let thumbnail = {
     var options = SourceOptions()
@@ -156,7 +160,7 @@ struct ScaledSourceTests {
     return options
   }()
 
-  @Test("each picture of a stream is decoded as its own size wants it")
+  @Test("each JPEG in an MJPEG stream is decoded at the scale that fits its own size")
   func changingSizes() async throws {
     let sizes = [(96, 64), (24, 16), (12, 8), (48, 32), (96, 64)].map { Size(width: $0.0, height: $0.1) }
     let stream = try sizes.flatMap { try smallJPEG($0) }
@@ -166,7 +170,7 @@ struct ScaledSourceTests {
     #expect(all.dropFirst(2).first?.format.pixelFormat == .i420)
   }
 
-  @Test("a still is decoded as its views want it, and in full unless told")
+  @Test("a JPEG file is decoded at a scale that fits its views, and in full by default")
   func still() async throws {
     let jpeg = try smallJPEG(Size(width: 48, height: 32))
     let scales = try await withFile(jpeg, named: "a.jpg") { path in

@@ -12,7 +12,7 @@ private let quarters: [(x: Int, y: Int, rgb: [Int])] = [
 @Suite("JPEGDecoder")
 struct JPEGDecoderTests {
   @Test(
-    "gives the planes of a file as they are, whatever its sampling factors",
+    "JPEGs of any sampling factors and coding decode to the expected pixel format and colours",
     arguments: [
       ("ycc444.jpg", PixelFormat.yuv444p), ("ycc444-1x2.jpg", .yuv444p), ("ycc422.jpg", .yuv422p),
       ("ycc422-2x2.jpg", .yuv422p), ("ycc420.jpg", .i420), ("ycc440.jpg", .yuv440p), ("ycc411.jpg", .yuv411p),
@@ -31,7 +31,7 @@ struct JPEGDecoderTests {
     }
   }
 
-  @Test("gives grey as one plane", arguments: ["grey.jpg", "grey-2x2.jpg"])
+  @Test("a greyscale JPEG decodes to one grey plane", arguments: ["grey.jpg", "grey-2x2.jpg"])
   func grey(name: String) throws {
     let frame = try JPEGDecoder.decode(fixture(name), maximumPixels: 35 * 29)
     #expect(frame.format.pixelFormat == .grey)
@@ -42,7 +42,7 @@ struct JPEGDecoderTests {
   }
 
   @Test(
-    "leaves no byte of a frame unwritten: padding repeats a row's last sample",
+    "row padding repeats the last sample of the row",
     arguments: ["ycc410.jpg", "ycc441.jpg"])
   func padding(name: String) throws {
     let frame = try JPEGDecoder.decode(fixture(name), maximumPixels: 2000)
@@ -54,7 +54,7 @@ struct JPEGDecoderTests {
     }
   }
 
-  @Test("takes CMYK without Adobe's marker for inverted too, as all others do")
+  @Test("a CMYK JPEG without an Adobe marker is decoded as inverted, like one with the marker")
   func plainCMYK() throws {
     var data = try fixture("adobe-cmyk.jpg")
     let frame = try JPEGDecoder.decode(data, maximumPixels: 35 * 29)
@@ -63,7 +63,7 @@ struct JPEGDecoderTests {
     #expect(try JPEGDecoder.decode(data, maximumPixels: 35 * 29).bytes == frame.bytes)
   }
 
-  @Test("honours the eight orientations, in either byte order", arguments: 1...8, [false, true])
+  @Test("all eight EXIF orientations are read in either byte order", arguments: 1...8, [false, true])
   func orientations(number: Int, isBigEndian: Bool) throws {
     let tiff = exif(orientation: number, isBigEndian: isBigEndian)
     let data = inserting(0xE1, Array("Exif\0\0".utf8) + tiff, into: try smallJPEG())
@@ -72,13 +72,15 @@ struct JPEGDecoderTests {
     #expect(frame.format.size == Size(width: 24, height: 16))
   }
 
-  @Test("takes a picture with a broken orientation as it lies", arguments: [0, 9, 65535])
+  @Test("an invalid EXIF orientation is treated as upright", arguments: [0, 9, 65535])
   func badOrientation(number: Int) throws {
     let data = inserting(0xE1, Array("Exif\0\0".utf8) + exif(orientation: number), into: try smallJPEG())
     #expect(try JPEGDecoder.decode(data, maximumPixels: 1000).format.orientation == .upright)
   }
 
-  @Test("keeps an RGB profile of any length, and no other", arguments: [128, 200, 65519, 65520, 200_000])
+  @Test(
+    "an RGB ICC profile of any length is kept, and a CMYK profile is not",
+    arguments: [128, 200, 65519, 65520, 200_000])
   func profiles(count: Int) throws {
     let rgb = profile(count: count)
     #expect(try JPEGDecoder.decode(smallJPEG(iccProfile: rgb), maximumPixels: 1000).iccProfile == rgb)
@@ -86,7 +88,7 @@ struct JPEGDecoderTests {
     #expect(try JPEGDecoder.decode(smallJPEG(iccProfile: cmyk), maximumPixels: 1000).iccProfile == nil)
   }
 
-  @Test("tells a still of several parts by its MPF segment")
+  @Test("a JPEG with an MPF segment is reported as multi-picture")
   func multiPicture() throws {
     let jpeg = try smallJPEG()
     #expect(try !JPEGDecoder.header(of: jpeg).hasMultiPicture)
@@ -94,7 +96,7 @@ struct JPEGDecoderTests {
     #expect(try JPEGDecoder.header(of: still).hasMultiPicture)
   }
 
-  @Test("needs no Huffman tables: webcams leave the standard ones out")
+  @Test("a JPEG without Huffman tables decodes with the standard tables")
   func missingTables() throws {
     let jpeg = try smallJPEG()
     var short = jpeg
@@ -106,7 +108,7 @@ struct JPEGDecoderTests {
     #expect(try JPEGDecoder.decode(short, maximumPixels: 1000).bytes == whole.bytes)
   }
 
-  @Test("lets what stands between segments and after the end go")
+  @Test("bytes between segments and after the end of the JPEG are ignored")
   func strayBytes() throws {
     let jpeg = try smallJPEG()
     let frame = try JPEGDecoder.decode(jpeg, maximumPixels: 1000)
@@ -116,7 +118,7 @@ struct JPEGDecoderTests {
     #expect(try JPEGDecoder.decode(stuffed, maximumPixels: 1000).bytes == frame.bytes)
   }
 
-  @Test("refuses what is too large before it takes memory, and says so")
+  @Test("a JPEG above the pixel limit is rejected with its size and the limit")
   func tooLarge() throws {
     var jpeg = try smallJPEG()
     let frameHeader = try #require(jpeg.indices.dropLast().first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xC0 })
@@ -128,7 +130,7 @@ struct JPEGDecoderTests {
       error?.description == "65500x65500 is over the limit of 100 megapixels (--max-megapixels raises it)")
   }
 
-  @Test("says what it can't read")
+  @Test("JPEGDecoder throws distinct errors for non-JPEG data and for a truncated JPEG")
   func unreadable() throws {
     let notJPEG = #expect(throws: CodecError.self) {
       try JPEGDecoder.decode([1, 2, 3, 4], maximumPixels: 10)
@@ -144,7 +146,7 @@ struct JPEGDecoderTests {
     #expect(throws: CodecError.self) { try JPEGDecoder.decode([], maximumPixels: 10) }
   }
 
-  @Test("refuses a progressive file of thousands of scans")
+  @Test("a progressive JPEG with more than 500 scans is rejected")
   func scanBomb() throws {
     var jpeg = try fixture("progressive420.jpg")
     let scan = try #require(jpeg.indices.dropLast().first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xDA })
@@ -160,7 +162,7 @@ struct JPEGDecoderTests {
   }
 
   @Test(
-    "never decodes a part of a file, unless told to; of the end marker alone it lacks nothing",
+    "a truncated JPEG throws unless damage is tolerated; a missing end marker alone is accepted",
     arguments: [
       "ycc420.jpg", "ycc411.jpg", "ycc410.jpg", "progressive420.jpg", "scans420.jpg", "grey.jpg",
       "adobe-ycck.jpg", "restart420.jpg", "restart-progressive420.jpg",
@@ -189,7 +191,7 @@ struct JPEGDecoderTests {
     #expect(try JPEGDecoder.decode(almost, maximumPixels: 2000, damage: .isTolerated).format.size.width == 35)
   }
 
-  @Test("can't know whether arithmetic coding without an end marker is whole: it is cut short")
+  @Test("an arithmetic-coded JPEG without an end marker is reported as cut short")
   func arithmeticWithoutEnd() throws {
     let data = Array(try fixture("arithmetic422.jpg").dropLast(2))
     let error = #expect(throws: CodecError.self) { try JPEGDecoder.decode(data, maximumPixels: 2000) }
@@ -201,7 +203,8 @@ struct JPEGDecoderTests {
 @Suite("JPEGEncoder")
 struct JPEGEncoderTests {
   @Test(
-    "gives back what was put in, at any size and padding", arguments: Picture.ChromaSubsampling.allCases,
+    "a picture of any size, chroma format and row padding survives encoding within 2 codes",
+    arguments: Picture.ChromaSubsampling.allCases,
     [
       Size(width: 1, height: 1), Size(width: 2, height: 3), Size(width: 15, height: 17),
       Size(width: 16, height: 16),
@@ -224,7 +227,7 @@ struct JPEGEncoderTests {
     }
   }
 
-  @Test("is smaller at less quality, and with tables of its own")
+  @Test("lower quality and optimized Huffman tables give smaller files, and quality is clamped")
   func quality() throws {
     let picture = ramps(Size(width: 128, height: 128), .yuv420)
     let sizes = try [100, 80, 10].map { try JPEGEncoder(quality: $0).encode(picture).count }
@@ -233,14 +236,14 @@ struct JPEGEncoderTests {
     #expect(JPEGEncoder(quality: 0).quality == 1 && JPEGEncoder(quality: 1000).quality == 100)
   }
 
-  @Test("is a JFIF file of one picture")
+  @Test("an encoded JPEG starts with a JFIF header and ends with an end marker")
   func markers() throws {
     let jpeg = try smallJPEG()
     #expect(jpeg.starts(with: [0xFF, 0xD8, 0xFF, 0xE0, 0, 16] + Array("JFIF\0".utf8)))
     #expect(jpeg.suffix(2) == [0xFF, 0xD9])
   }
 
-  @Test("refuses what is not Y'CbCr, and what is too large for the format")
+  @Test("JPEGEncoder rejects RGBA pictures and pictures and profiles too large for JPEG")
   func refusals() throws {
     let rgba = Picture(tight: Size(width: 1, height: 1), format: .rgba, bytes: [1, 2, 3, 255])
     #expect(throws: CodecError.self) { try JPEGEncoder().encode(rgba) }

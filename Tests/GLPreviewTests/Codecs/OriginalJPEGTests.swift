@@ -4,7 +4,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("JPEGs that are sent on undecoded")
+@Suite("Passthrough of JPEGs")
 struct PassableJPEGTests {
   private static let size = Size(width: 24, height: 16)
   private static let comment: [UInt8] = [0xFF, 0xFE, 0, 4, 1, 2]
@@ -49,7 +49,7 @@ struct PassableJPEGTests {
     try JPEGDecoder.decode(jpeg, maximumPixels: 1 << 20).bytes
   }
 
-  @Test("one that has nothing to leave out stays as it is")
+  @Test("a JPEG with nothing to strip is passed through byte for byte")
   func unchanged() throws {
     let jpeg = try smallJPEG(Self.size)
     let passed = try Self.passed(jpeg)
@@ -57,7 +57,7 @@ struct PassableJPEGTests {
     #expect(passed.size == Self.size)
   }
 
-  @Test("without Huffman tables it gets the standard ones, and shows the same picture")
+  @Test("a JPEG without Huffman tables gets the standard tables and decodes to the same samples")
   func tables() throws {
     let jpeg = try smallJPEG(Self.size)
     let bare = Self.without(0xC4, jpeg)
@@ -70,7 +70,7 @@ struct PassableJPEGTests {
     #expect(try Self.passed(passed).bytes == passed)
   }
 
-  @Test("EXIF, other application data, comments, a thumbnail and what follows the picture are left out")
+  @Test("EXIF, other application data, comments, thumbnails and trailing bytes are stripped")
   func leftOut() throws {
     let jpeg = try smallJPEG(Self.size)
     var rich = inserting(0xE1, Array("Exif\0\0".utf8) + exif(orientation: 1), into: jpeg)
@@ -87,7 +87,7 @@ struct PassableJPEGTests {
     #expect(try Self.passed(thumbnail).bytes == jpeg)
   }
 
-  @Test("what decoding would turn, recolour or refuse is not sent on")
+  @Test("non-JPEGs and JPEGs with a rotation, profile, arithmetic coding or too many pixels are rejected")
   func refused() throws {
     let jpeg = try smallJPEG(Self.size)
     let turned = inserting(0xE1, Array("Exif\0\0".utf8) + exif(orientation: 6), into: jpeg)
@@ -105,7 +105,7 @@ struct PassableJPEGTests {
     }
   }
 
-  @Test("one that is cut short anywhere is not sent on")
+  @Test("a JPEG truncated at any byte is rejected")
   func cut() throws {
     let jpeg = try smallJPEG(Self.size)
     for count in 0..<jpeg.count {
@@ -113,7 +113,7 @@ struct PassableJPEGTests {
     }
   }
 
-  @Test("segments whose lengths or values make no sense are not sent on")
+  @Test("a JPEG with invalid segment lengths or values is rejected")
   func nonsense() throws {
     let jpeg = try smallJPEG(Self.size)
     let scan = try #require(Self.segments(jpeg).last).range

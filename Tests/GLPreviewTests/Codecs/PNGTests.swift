@@ -10,7 +10,7 @@ import Testing
 struct PNGDecoderTests {
   private let sizes = [(1, 1), (3, 2), (9, 7), (17, 13)]
 
-  @Test("scales grey of up to 8 bits to 8", arguments: [1, 2, 4, 8], [false, true])
+  @Test("grey samples of 1, 2, 4 and 8 bits are scaled to 8 bits", arguments: [1, 2, 4, 8], [false, true])
   func grey(depth: Int, isInterlaced: Bool) throws {
     let most = 1 << depth - 1
     for (width, height) in sizes {
@@ -24,7 +24,7 @@ struct PNGDecoderTests {
   }
 
   @Test(
-    "texts are passed over, however much they would unfold to, before the samples and behind them",
+    "text chunks are skipped without being decompressed, before and after the image data",
     .oneProcessAtATime)
   func textBomb() async {
     // A process of its own, whose memory is nobody else's.
@@ -49,7 +49,8 @@ struct PNGDecoderTests {
     }
   }
 
-  @Test("gives RGB and RGBA as they are", arguments: [TestPNG.ColorType.rgb, .rgba], [false, true])
+  @Test(
+    "RGB and RGBA samples are decoded unchanged", arguments: [TestPNG.ColorType.rgb, .rgba], [false, true])
   func rgb(type: TestPNG.ColorType, isInterlaced: Bool) throws {
     func sample(_ x: Int, _ y: Int) -> [Int] {
       [x * 9, y * 9, 255 - x, 100 + y].prefix(type.channels).map(\.self)
@@ -64,7 +65,7 @@ struct PNGDecoderTests {
     }
   }
 
-  @Test("gives grey with alpha as RGBA")
+  @Test("grey with alpha is decoded to RGBA")
   func greyAlpha() throws {
     let png = TestPNG(width: 3, height: 2, type: .greyAlpha, depth: 8) { [10 * $0, 20 * $1 + 1] }
     let frame = try PNGDecoder.decode(png.bytes, maximumPixels: 1000)
@@ -73,7 +74,8 @@ struct PNGDecoderTests {
       frame.bytes == pixels(3, 2) { [UInt8(10 * $0), UInt8(10 * $0), UInt8(10 * $0), UInt8(20 * $1 + 1)] })
   }
 
-  @Test("gives 16 bits of any kind as rgba64 in the machine's byte order", arguments: [false, true])
+  @Test(
+    "16-bit PNGs of any colour type are decoded to rgba64 in native byte order", arguments: [false, true])
   func sixteenBits(isInterlaced: Bool) throws {
     for type in [TestPNG.ColorType.grey, .greyAlpha, .rgb, .rgba] {
       func sample(_ x: Int, _ y: Int) -> [Int] {
@@ -105,7 +107,9 @@ struct PNGDecoderTests {
     }
   }
 
-  @Test("looks palettes up, with tRNS as alpha", arguments: [1, 2, 4, 8], [false, true])
+  @Test(
+    "palette indices are decoded to RGB, and to RGBA with alpha from tRNS", arguments: [1, 2, 4, 8],
+    [false, true])
   func palette(depth: Int, hasAlpha: Bool) throws {
     let colors: [[UInt8]] = [[255, 0, 0], [0, 254, 1]]
     var png = TestPNG(width: 9, height: 3, type: .palette, depth: depth) { x, y in [(x + y) % 2] }
@@ -121,7 +125,7 @@ struct PNGDecoderTests {
         == pixels(9, 3) { x, y in colors[(x + y) % 2] + (hasAlpha ? [(x + y) % 2 == 0 ? 7 : 255] : []) })
   }
 
-  @Test("takes the transparent colour of tRNS for alpha")
+  @Test("the transparent colour of a tRNS chunk is decoded to alpha 0")
   func transparentColor() throws {
     var grey = TestPNG(width: 2, height: 1, type: .grey, depth: 8) { x, _ in [x == 0 ? 9 : 10] }
     grey.chunksBefore = [TestPNG.chunk("tRNS", [0, 9])]
@@ -132,7 +136,8 @@ struct PNGDecoderTests {
   }
 
   @Test(
-    "honours the orientation of an eXIf chunk, before the samples or after", arguments: 1...8, [false, true])
+    "the orientation of an eXIf chunk is read before and after the image data", arguments: 1...8,
+    [false, true])
   func orientation(number: Int, isAfter: Bool) throws {
     var png = TestPNG(width: 2, height: 3, type: .grey, depth: 8) { x, y in [x + y] }
     let chunk = TestPNG.chunk("eXIf", exif(orientation: number, isBigEndian: true))
@@ -140,7 +145,7 @@ struct PNGDecoderTests {
     #expect(try PNGDecoder.decode(png.bytes, maximumPixels: 9).format.orientation.exif == number)
   }
 
-  @Test("refuses a bomb by its header, before it takes memory")
+  @Test("a PNG whose header exceeds the pixel limit is rejected with its size and the limit")
   func bomb() {
     let header = TestPNG.chunk(
       "IHDR", TestPNG.word(0x7FFF_FFFF) + TestPNG.word(0x7FFF_FFFF) + [16, 6, 0, 0, 1])
@@ -150,7 +155,7 @@ struct PNGDecoderTests {
     #expect(error?.description.hasPrefix("2147483647x2147483647 is over the limit of 100 megapixels") == true)
   }
 
-  @Test("takes every cut and every changed byte for an error, up to the end of the samples")
+  @Test("every truncation and every changed byte before the end of the image data throws")
   func damage() throws {
     let png = TestPNG(width: 5, height: 4, type: .rgb, depth: 8) { x, y in [x, y, 9] }.bytes
     let whole = try PNGDecoder.decode(png, maximumPixels: 100)
@@ -177,7 +182,7 @@ struct PNGDecoderTests {
   }
 
   @Test(
-    "leaves out what is not the picture if its checksum is wrong",
+    "an ancillary chunk with a wrong checksum is ignored",
     arguments: [
       ("tEXt", Array("Software\0x".utf8)), ("zTXt", Array("a\0\0xx".utf8)), ("iCCP", Array("p\0\0xx".utf8)),
       ("gAMA", [0, 0, 0xB1, 0x8F]), ("eXIf", exif(orientation: 6)), ("tRNS", [0, 0, 0, 0, 0, 9]),
@@ -201,7 +206,7 @@ struct PNGDecoderTests {
 
 @Suite("PNGEncoder")
 struct PNGEncoderTests {
-  @Test("gives back the colours of what was put in, without alpha", arguments: [0, 1, 3, 9])
+  @Test("an RGBA picture survives encoding and decoding as RGB, without alpha", arguments: [0, 1, 3, 9])
   func roundTrip(level: Int) throws {
     for size in [Size(width: 1, height: 1), Size(width: 7, height: 5), Size(width: 64, height: 33)] {
       let row = size.width * 4 + 12
@@ -221,7 +226,7 @@ struct PNGEncoderTests {
     }
   }
 
-  @Test("keeps an RGB profile")
+  @Test("a valid RGB profile is kept")
   func profiles() throws {
     // A display's with one tag, of noise: what libpng looks at (ICC.1:2022, 7.2 and 7.3).
     var noise = TestNoise(seed: 1)
@@ -242,14 +247,14 @@ struct PNGEncoderTests {
     #expect(try PNGDecoder.header(of: png).iccProfile == icc)
   }
 
-  @Test("leaves out a profile that makes no sense, not the picture")
+  @Test("an invalid ICC profile is left out, and the picture is still encoded")
   func badProfile() throws {
     let picture = Picture(tight: Size(width: 1, height: 1), format: .rgba, bytes: [1, 2, 3, 255])
     let png = try PNGEncoder().encode(picture, iccProfile: profile())
     #expect(try PNGDecoder.decode(png, maximumPixels: 1).iccProfile == nil)
   }
 
-  @Test("refuses Y'CbCr")
+  @Test("PNGEncoder rejects Y'CbCr pictures")
   func refusals() {
     #expect(throws: CodecError.self) { try PNGEncoder().encode(ramps(Size(width: 2, height: 2), .yuv420)) }
   }

@@ -9,7 +9,7 @@ import Testing
 struct PictureStartTests {
   private static let jpeg: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0]
 
-  @Test("the first picture is found, and of several starts in a row the last")
+  @Test("PictureStart finds the first JPEG or PNG, and the last of repeated JPEG start markers")
   func starts() {
     func start(_ bytes: [UInt8]) -> PictureStart? { PictureStart(in: bytes[...]) }
     let stray: [UInt8] = [0x89, 0x50, 0xFF, 0xD8, 0xFF, 0x00, 0xFF, 0xD8, 0x0D, 0x0A, 0xFF]
@@ -24,7 +24,7 @@ struct PictureStartTests {
     }
   }
 
-  @Test("a search goes on where it was, and finds what has begun there")
+  @Test("a resumed search finds a start marker that crosses the end of the previous data")
   func overlap() {
     let bytes = [UInt8](repeating: 0xFF, count: 20) + TestPNG.signature
     for seen in bytes.indices {
@@ -34,7 +34,7 @@ struct PictureStartTests {
     }
   }
 
-  @Test("a camera's picture is decoded without what stands before it, and passed on without it")
+  @Test("a capture skips the bytes before its JPEG or PNG when decoded and when passed through")
   func captures() throws {
     let jpeg = try smallJPEG()
     let png = TestPNG(width: 3, height: 2, type: .rgb, depth: 8) { x, y in [x, y, 0] }.bytes
@@ -52,7 +52,9 @@ struct PictureStartTests {
     #expect(throws: CodecError.self) { try capture([1, 2, 3]).frame() }
   }
 
-  @Test("a picture's end is found in pieces of any size", arguments: [markersOnly(7), chunksOnly(7)])
+  @Test(
+    "PictureWalk finds the end of a picture in chunks of any size",
+    arguments: [markersOnly(7), chunksOnly(7)])
   func ends(picture: [UInt8]) {
     for size in 1...picture.count {
       var walk = PictureWalk()

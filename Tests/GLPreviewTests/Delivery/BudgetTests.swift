@@ -4,7 +4,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Budgets")
+@Suite("JPEG byte budgets")
 struct BudgetTests {
   /// What is in a picture.
   enum Content: String, CaseIterable, CustomTestStringConvertible {
@@ -42,7 +42,7 @@ struct BudgetTests {
   }
 
   @Test(
-    "what comes out fits, in eight encodes at most, and fills its budget where it had to be made smaller",
+    "FittedJPEG stays within its byte budget in at most 8 encodes and uses most of the budget",
     arguments: Content.allCases, [Size(width: 160, height: 90), Size(width: 641, height: 359)])
   func fits(content: Content, size: Size) throws {
     let picture = try content.picture(size)
@@ -54,7 +54,7 @@ struct BudgetTests {
     }
   }
 
-  @Test("a picture of 1080 lines fits 5,000 and 100,000 bytes", arguments: [Content.photo, .noise, .bars])
+  @Test("a 1920x1080 picture fits into 5,000 and 100,000 bytes", arguments: [Content.photo, .noise, .bars])
   func large(content: Content) throws {
     let picture = try content.picture(Size(width: 1920, height: 1080))
     let unbound = try FittedJPEG(picture).encode()
@@ -64,7 +64,9 @@ struct BudgetTests {
     }
   }
 
-  @Test("an encoder with a budget follows the same rule", arguments: [Content.noise, .photo, .bars])
+  @Test(
+    "PictureEncoder with a byte budget gives the same result as FittedJPEG",
+    arguments: [Content.noise, .photo, .bars])
   func encoder(content: Content) throws {
     let picture = try content.picture(Size(width: 160, height: 90))
     for budget in [600, 1500, 3000, 5000, 200_000] {

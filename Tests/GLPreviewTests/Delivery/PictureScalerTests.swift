@@ -4,7 +4,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Pictures made smaller")
+@Suite("PictureScaler")
 struct PictureScalerTests {
   private func scaled(_ width: Int, _ height: Int, _ luma: [UInt8], to size: Size) -> [UInt8] {
     let picture = Picture(
@@ -17,7 +17,7 @@ struct PictureScalerTests {
     return Array(smaller.bytes.prefix(size.pixelCount))
   }
 
-  @Test("a sample is the mean of what it covers, halves up")
+  @Test("a scaled sample is the mean of the area that it covers, with halves rounded up")
   func byHand() {
     #expect(scaled(4, 1, [0, 1, 10, 20], to: Size(width: 2, height: 1)) == [1, 15])
     // Three to two: one and a half each.
@@ -26,14 +26,14 @@ struct PictureScalerTests {
     #expect(scaled(5, 1, [10, 20, 30, 40, 50], to: Size(width: 1, height: 1)) == [30])
   }
 
-  @Test("a picture at its own size is itself")
+  @Test("scaling a picture to its own size returns it unchanged")
   func itself() {
     let picture = ramps(Size(width: 9, height: 7), .yuv420, padding: 5)
     #expect(PictureScaler(picture).scaled(to: picture.size) == picture)
   }
 
   @Test(
-    "every plane is the mean over the same part of the picture, to the code",
+    "every plane is the exact area mean at any chroma subsampling",
     arguments: [(37, 23, 20, 11), (64, 48, 63, 47), (101, 5, 7, 1), (33, 33, 33, 10)],
     Picture.ChromaSubsampling.allCases)
   func exact(sizes: (Int, Int, Int, Int), chroma: Picture.ChromaSubsampling) throws {

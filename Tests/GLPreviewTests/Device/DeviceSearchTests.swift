@@ -53,10 +53,10 @@ private let desktop = Machine(
   renderers: [0: "llvmpipe", 1: "Mesa Intel", 2: "Mesa Intel", 3: "Mesa Intel"])
 
 @Suite struct DeviceSearchTests {
-  @Test("hardware goes before software, wherever it stands in the list")
+  @Test("automatic choice prefers hardware to software whatever the order of the list")
   func hardwareFirst() throws { #expect(try desktop.search().choose(.automatic).index == 1) }
 
-  @Test("a GPU that does not work by EGL's list is tried by its file")
+  @Test("a GPU that fails through EGL's device list is opened through its device node")
   func gbmNext() throws {
     var machine = desktop
     machine.renderers[1] = nil
@@ -64,7 +64,7 @@ private let desktop = Machine(
     #expect(try machine.search().choose(.node("/dev/dri/renderD129")).index == 2)
   }
 
-  @Test("a default that is software gives way to the device that EGL calls software")
+  @Test("without working hardware EGL's software device is preferred to a software default display")
   func softwareLast() throws {
     var machine = desktop
     machine.renderers = [0: "llvmpipe", 3: "llvmpipe"]
@@ -73,7 +73,7 @@ private let desktop = Machine(
     #expect(try machine.search().choose(.automatic).index == 3)
   }
 
-  @Test("where nothing speaks of hardware, one device is tried and no more")
+  @Test("only the first device is probed if no candidate may be hardware")
   func softwareOnly() throws {
     var tried: [Int] = []
     let machine = Machine(
@@ -89,7 +89,7 @@ private let desktop = Machine(
     #expect(tried == [0])
   }
 
-  @Test("a device is listed once, by the first way that works")
+  @Test("a device is listed once, through the first platform that works")
   func listedOnce() {
     #expect(desktop.search().list().map(\.index) == [0, 1])
     var machine = desktop
@@ -97,7 +97,7 @@ private let desktop = Machine(
     #expect(machine.search().list().map(\.index) == [0, 1, 2])
   }
 
-  @Test("what EGL's list draws on in software is not tried by its file too")
+  @Test("a device node is not probed if EGL's device for it renders in software")
   func softwareNode() throws {
     var tried: [Int] = []
     let machine = Machine(
@@ -120,7 +120,7 @@ private let desktop = Machine(
     #expect(tried == [0, 3, 1])
   }
 
-  @Test("where a file is no GPU, those that are one are named")
+  @Test("the error for a device node that is not a GPU lists this machine's render nodes")
   func otherNode() throws {
     var machine = desktop
     machine.host = facts(nodes: [HostFacts.RenderNode(path: "/dev/dri/renderD129", status: 0)])
@@ -130,7 +130,7 @@ private let desktop = Machine(
     #expect(error.hints == ["this machine has /dev/dri/renderD129"])
   }
 
-  @Test("software is not replaced by hardware where software is asked for")
+  @Test("a request for software fails without a software renderer instead of using hardware")
   func noSoftware() throws {
     var machine = desktop
     machine.renderers[0] = nil
@@ -139,13 +139,13 @@ private let desktop = Machine(
     #expect(error.hints.contains("software rendering needs libegl-mesa0 and libgl1-mesa-dri"))
   }
 
-  @Test("an index that the list does not show is refused with those that it shows")
+  @Test("an index that is not in the list is rejected with the valid indices")
   func indexBounds() throws {
     let error = try #require(throws: DeviceError.self) { try desktop.search().choose(.index(4)) }
     #expect(error.description == "no GPU 4: the devices of this machine are 0, 1")
   }
 
-  @Test("an error tells everything tried, on one line and on many")
+  @Test("the error lists every attempt and hint, and its description is one line")
   func errorText() throws {
     var machine = desktop
     machine.renderers = [:]
@@ -169,7 +169,7 @@ private let desktop = Machine(
   }
 
   @Test(
-    "the first hint fits the machine",
+    "the first hint matches the state of the machine",
     arguments: [
       (facts(hasEGLDriver: false, vendorFiles: []), "install libegl-mesa0"),
       (facts(hasEGLDriver: false), "50_mesa.json"),
@@ -185,7 +185,8 @@ private let desktop = Machine(
     ])
   func firstHint(host: HostFacts, hint: String) { #expect(host.hints.first?.contains(hint) == true) }
 
-  @Test("a machine without any driver for EGL says so", .oneProcessAtATime)
+  @Test(
+    "without EGL vendor libraries choosing a device fails with EGL's reason and a hint", .oneProcessAtATime)
   func noVendor() async {
     await #expect(processExitsWith: .success) {
       unsafe setenv("__EGL_VENDOR_LIBRARY_FILENAMES", "/nonexistent", 1)
@@ -199,7 +200,7 @@ private let desktop = Machine(
     }
   }
 
-  @Test("a machine whose driver does not load says what EGL said", .oneProcessAtATime)
+  @Test("if the driver can't be loaded the error has EGL's reason and a hint", .oneProcessAtATime)
   func noDriver() async {
     await #expect(processExitsWith: .success) {
       unsafe setenv("LIBGL_DRIVERS_PATH", "/nonexistent", 1)

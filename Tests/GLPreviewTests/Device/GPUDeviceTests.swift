@@ -5,7 +5,7 @@ import Testing
 @testable import GLPreview
 
 @Suite struct GPUDeviceTests {
-  @Test("the list of devices is not empty, and each works or says why not")
+  @Test("the device list is not empty, and each device has driver details or a failure reason")
   func list() async {
     let devices = await GPUDevice.list()
     #expect(!devices.isEmpty)
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test("the device chosen works, and its index chooses it again")
+  @Test("the automatically chosen device works, and choosing its index returns the same device")
   func choose() async throws {
     let device = try await GPUDevice.choose(.automatic)
     #expect(device.driver != nil)
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(
-    "software is drawn on directly, hardware through buffers, and only hardware's clock is asked",
+    "software renders directly, hardware through buffers with timer queries",
     arguments: [("llvmpipe (LLVM 15.0.6, 256 bits)", GLVersion(3, 2)), ("V3D 7.1", GLVersion(3, 1))])
   func tuning(renderer: String, version: GLVersion) {
     let device = GPUDevice(
@@ -49,7 +49,7 @@ import Testing
     #expect(device.isSoftware == renderer.hasPrefix("llvmpipe"))
   }
 
-  @Test("who draws in the background has the same driver, and if that is software, a display of its own")
+  @Test("a background renderer uses the same driver, and on software a display of its own")
   func background() async throws {
     let device = try await GPUDevice.choose()
     guard let renderer = try await GLRenderer.openInBackground(on: device, shared: true) else {
@@ -61,7 +61,7 @@ import Testing
     await renderer.close()
   }
 
-  @Test("nobody draws in the background where another renderer of software draws")
+  @Test("no background renderer opens on a software display that is already in use")
   func occupiedBackground() async throws {
     let device = try await GPUDevice.choose(.software)
     let display = try GPUDisplay.open(.surfaceless)
@@ -74,7 +74,7 @@ import Testing
     #expect(await other.end() == [:])
   }
 
-  @Test("contexts of one software display draw by turns, whichever there are")
+  @Test("contexts on one software display never run at the same time")
   func turns() async throws {
     let device = try await GPUDevice.choose(.software)
     let display = try GPUDisplay.open(device.platform)
@@ -105,11 +105,11 @@ import Testing
     }
   }
 
-  @Test("software is chosen where software is asked for")
+  @Test("choosing software returns a software device")
   func chooseSoftware() async throws { #expect(try await GPUDevice.choose(.software).isSoftware) }
 
   @Test(
-    "a file that is no GPU, or is not there, is refused with its name",
+    "a device node that is missing or not a GPU is rejected with its path",
     arguments: ["/dev/no-gpu", "/dev/null"])
   func chooseNode(path: String) async throws {
     let error = try await #require(throws: DeviceError.self) {
@@ -119,13 +119,13 @@ import Testing
     #expect(error.attempts.map(\.place) == ["GBM on \(path)"])
   }
 
-  @Test("trying a device leaves no context and nothing else behind")
+  @Test("probing all devices leaves no OpenGL objects behind")
   func probe() async throws {
     let thread = try ProbeThread()
     #expect(await thread.leftovers() == [:])
   }
 
-  @Test("a device tried for drawing leaves one context, and only to its own display")
+  @Test("probing a device for drawing leaves one context, which only its own display can take over")
   func probeForDrawing() async throws {
     let thread = try ProbeThread()
     for (tried, taken) in await thread.handedOver() {
@@ -166,7 +166,7 @@ import Testing
     }
   }
 
-  @Test("every way to a device that works gives a context that can be had twice at once")
+  @Test("every working device can have two contexts at once with the same capabilities")
   func everyWay() async throws {
     for device in await GPUDevice.list() where device.driver != nil {
       let first = try await TestContext(device.platform)
@@ -179,7 +179,7 @@ import Testing
   }
 
   @Test(
-    "a driver that cannot do without a surface or a config gets one",
+    "a context renders without surfaceless, no-config or create-context EGL extensions",
     arguments: [
       ["EGL_KHR_surfaceless_context"], ["EGL_KHR_no_config_context", "EGL_MESA_configless_context"],
       ["EGL_KHR_surfaceless_context", "EGL_KHR_no_config_context", "EGL_MESA_configless_context"],
@@ -201,7 +201,7 @@ import Testing
   }
 
   @Test(
-    "the words of --gpu",
+    "--gpu parses every accepted value and formats it back",
     arguments: [
       ("auto", GPUDevice.Choice.automatic), ("software", .software), ("0", .index(0)), ("12", .index(12)),
       ("/dev/dri/renderD128", .node("/dev/dri/renderD128")),
@@ -211,11 +211,11 @@ import Testing
     #expect(choice.description == text)
   }
 
-  @Test("words that --gpu does not take", arguments: ["", "-1", "Auto", "gpu0", "1.5", "dev/dri"])
+  @Test("--gpu rejects invalid values", arguments: ["", "-1", "Auto", "gpu0", "1.5", "dev/dri"])
   func noWords(text: String) { #expect(GPUDevice.Choice(text) == nil) }
 
   @Test(
-    "software is known by its renderer's name, also behind another",
+    "a software renderer is recognized by its name, also inside another renderer's name",
     arguments: [
       "llvmpipe (LLVM 15.0.6, 256 bits)", "softpipe", "Software Rasterizer", "SWR (LLVM 10, 256 bits)",
       "ANGLE (Google, Vulkan 1.3.0 (SwiftShader Device (LLVM 10.0.0)), SwiftShader driver)",
@@ -225,7 +225,7 @@ import Testing
   func software(renderer: String) { #expect(GPUDevice.isSoftware(renderer: renderer)) }
 
   @Test(
-    "hardware is not taken for software",
+    "a hardware renderer is not mistaken for software",
     arguments: [
       "Mesa Intel(R) UHD Graphics 620 (KBL GT2)", "V3D 4.2", "NVIDIA H100 80GB HBM3/PCIe",
       "Mali-G52 (Panfrost)",

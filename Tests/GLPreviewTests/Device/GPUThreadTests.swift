@@ -51,14 +51,14 @@ private func threadCount() -> Int {
 }
 
 @Suite struct GPUThreadTests {
-  @Test("a GPU thread does its jobs in the order in which they come")
+  @Test("a GPU thread runs jobs in the order in which they are submitted")
   func order() async throws {
     let counter = try Counter()
     for number in 0..<10_000 { await counter.add(number) }
     #expect(await counter.numbers == Array(0..<10_000))
   }
 
-  @Test("a GPU thread loses no job that comes from many threads at once")
+  @Test("a GPU thread runs every job submitted concurrently by many tasks")
   func crowd() async throws {
     let counter = try Counter()
     await withTaskGroup { group in
@@ -67,7 +67,7 @@ private func threadCount() -> Int {
     #expect(await counter.numbers.sorted() == Array(0..<5_000))
   }
 
-  @Test("callers that wait until a GPU thread is idle go on behind all jobs, in the order of their waiting")
+  @Test("callers that wait for an idle GPU thread resume after all queued jobs, in order")
   func idle() async throws {
     let counter = try Counter()
     await counter.startAll()
@@ -77,13 +77,13 @@ private func threadCount() -> Int {
     #expect(await counter.numbers == [0, 1, 2, 3, 4])
   }
 
-  @Test("a GPU thread is not interrupted, but a fault of its own is reported")
+  @Test("a GPU thread blocks SIGINT and SIGTERM but not fault signals")
   func signals() async throws {
     let counter = try Counter()
     #expect(await counter.blocked(of: [SIGINT, SIGTERM, SIGSEGV, SIGABRT, SIGTRAP]) == [SIGINT, SIGTERM])
   }
 
-  @Test("a GPU thread stays the same thread, and is none of Swift's")
+  @Test("an actor's GPU thread stays the same and differs from another actor's")
   func identity() async throws {
     let (one, other) = (try Counter(), try Counter())
     let first = await one.identity()
@@ -94,11 +94,12 @@ private func threadCount() -> Int {
     withExtendedLifetime((one, other)) {}
   }
 
-  @Test("a GPU thread has its name, as far as Linux takes it")
+  @Test("a GPU thread's name is truncated to 15 bytes")
   func name() async throws { #expect(try await Counter().name() == "a-name-of-more-\n") }
 
   @Test(
-    "fifty GPU threads opened and closed leave no thread behind", .oneProcessAtATime, .timeLimit(.minutes(15))
+    "opening and closing 50 GPU threads leaks no thread and no OpenGL object", .oneProcessAtATime,
+    .timeLimit(.minutes(15))
   )
   func closing() async throws {
     // In a process of its own, where no other test makes threads.

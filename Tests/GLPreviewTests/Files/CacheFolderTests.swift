@@ -43,7 +43,7 @@ final class TestCache: Sendable {
 
   init() throws { cache = try TestCache() }
 
-  @Test("what is kept is read again, and later things take its place")
+  @Test("a written file is read back, and a later write replaces it")
   func keeps() throws {
     #expect(cache.read() == nil)
     folder.write([1, 2, 3], to: "a.bin")
@@ -54,21 +54,21 @@ final class TestCache: Sendable {
     #expect(try cache.names == ["a.bin"])
   }
 
-  @Test("folder and files are the user's alone")
+  @Test("the cache folder has mode 700 and its files have mode 600")
   func modes() throws {
     folder.write([1], to: "a.bin")
     #expect(try cache.attributes(cache.path).mode == 0o700)
     #expect(try cache.attributes(cache.path + "/a.bin").mode == 0o600)
   }
 
-  @Test("nothing is made where nothing is kept")
+  @Test("reading and trimming an empty cache creates no folder")
   func untouched() throws {
     #expect(cache.read() == nil)
     folder.trim(to: 0)
     #expect(try FileManager.default.contentsOfDirectory(atPath: cache.base) == [])
   }
 
-  @Test("a base that is missing is made, in a folder that is there")
+  @Test("a missing base folder is created if its parent exists")
   func missingBase() throws {
     let base = try #require(TestCache.base(at: cache.base + "/base"))
     let folder = CacheFolder(base: base)
@@ -80,7 +80,9 @@ final class TestCache: Sendable {
     #expect(deeper.read("a.bin", limit: 10) == nil)
   }
 
-  @Test("a file that others may write to is not read", arguments: [0o620, 0o602, 0o666])
+  @Test(
+    "a file that others may write to is not read, and is replaced by the next write",
+    arguments: [0o620, 0o602, 0o666])
   func writableFile(mode: Int) throws {
     folder.write([1], to: "a.bin")
     try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: cache.path + "/a.bin")
@@ -90,7 +92,7 @@ final class TestCache: Sendable {
     #expect(cache.read() == [2])
   }
 
-  @Test("a folder that others may write to is neither read nor written", arguments: [0o770, 0o707, 0o777])
+  @Test("a folder that others may write to is neither read nor changed", arguments: [0o770, 0o707, 0o777])
   func writableFolder(mode: Int) throws {
     folder.write([1], to: "a.bin")
     try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: cache.path)
@@ -100,7 +102,7 @@ final class TestCache: Sendable {
     #expect(try cache.names == ["a.bin"])
   }
 
-  @Test("in a base that others may write to, no folder is made")
+  @Test("no cache folder is created in a base that others may write to")
   func writableBase() throws {
     try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: cache.base)
     folder.write([1], to: "a.bin")
@@ -108,7 +110,7 @@ final class TestCache: Sendable {
   }
 
   @Test(
-    "a file or a folder of another user is not read",
+    "a file or folder owned by another user is not read",
     .enabled(if: geteuid() == 0, "only root gives files away"))
   func foreign() throws {
     folder.write([1], to: "a.bin")
@@ -126,7 +128,7 @@ final class TestCache: Sendable {
     #expect(cache.read() == [1])
   }
 
-  @Test("a symbolic link is not followed, neither to a file nor to a folder")
+  @Test("symbolic links to files and folders are not followed, and a write replaces a link")
   func links() throws {
     let files = FileManager.default
     folder.write([1], to: "a.bin")
@@ -143,7 +145,7 @@ final class TestCache: Sendable {
     #expect(cache.read("a.bin") == nil)
   }
 
-  @Test("what is no plain file is not read, and nobody waits for it")
+  @Test("a FIFO or a folder in place of a file is not read, does not block and stays")
   func oddFiles() throws {
     folder.write([1], to: "a.bin")
     try #require(unsafe mkfifo(cache.path + "/fifo.bin", 0o600) == 0)
@@ -159,7 +161,7 @@ final class TestCache: Sendable {
     #expect(try cache.names == ["a.bin", "fifo.bin", "folder.bin"])
   }
 
-  @Test("a file stands where the folder should be: nothing is kept, and the file stays")
+  @Test("a file in place of the cache folder stays, and nothing is cached")
   func fileForFolder() throws {
     try Data([7]).write(to: URL(filePath: cache.path))
     folder.write([1], to: "a.bin")
@@ -167,7 +169,7 @@ final class TestCache: Sendable {
     #expect(try Data(contentsOf: URL(filePath: cache.path)) == Data([7]))
   }
 
-  @Test("an empty file is empty, and one beyond the limit is not read")
+  @Test("an empty file is read as empty, and a file above the size limit is not read")
   func sizes() throws {
     folder.write([], to: "a.bin")
     #expect(cache.read() == [])
@@ -183,7 +185,7 @@ final class TestCache: Sendable {
     #expect(cache.read() == nil)
   }
 
-  @Test("the oldest files go first, and no more of them than needed; what is not ours stays")
+  @Test("trimming removes only as many of the oldest files as needed and no foreign files")
   func trim() throws {
     for (age, name) in ["c.bin", "a.bin", "d.bin", "b.bin"].enumerated() {
       folder.write([UInt8](repeating: 1, count: 100), to: name)
@@ -201,7 +203,7 @@ final class TestCache: Sendable {
     #expect(try cache.names == ["other.txt"])
   }
 
-  @Test("whoever reads while many write has one of their files, whole")
+  @Test("readers during concurrent writes always get one complete file")
   func crowd() async throws {
     let cache = cache
     await withTaskGroup { group in
@@ -222,7 +224,7 @@ final class TestCache: Sendable {
     #expect(try cache.names == ["a.bin"])
   }
 
-  @Test("where files are kept is said by the first of three variables that is an absolute path")
+  @Test("the base is the first absolute path of XDG_CACHE_HOME, CACHE_DIRECTORY and HOME")
   func variables() {
     func base(_ variables: [String: String]) -> String? { CacheBase { variables[$0] }?.path }
     let all = ["XDG_CACHE_HOME": "/x", "CACHE_DIRECTORY": "/c:/d", "HOME": "/h"]

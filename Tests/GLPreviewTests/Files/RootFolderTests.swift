@@ -3,7 +3,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("A folder that paths can't leave")
+@Suite("RootFolder")
 struct RootFolderTests {
   private let url: URL
   private let root: RootFolder
@@ -26,7 +26,7 @@ struct RootFolderTests {
     try? String(contentsOf: url.appending(path: name), encoding: .utf8)
   }
 
-  @Test("files are written and replaced, with the folders on their way, and nothing else is left")
+  @Test("a write creates parent folders, replaces the file and leaves no other files")
   func writes() throws {
     defer { remove() }
     try root.write(Array("one".utf8), to: "a/b/c")
@@ -38,7 +38,8 @@ struct RootFolderTests {
   }
 
   @Test(
-    "a path that leads out is refused", arguments: ["../x", "a/../../x", "/x", "", ".", "a//x", "a/", "x\0y"])
+    "an absolute, empty or malformed path, or one that leaves the root, is rejected",
+    arguments: ["../x", "a/../../x", "/x", "", ".", "a//x", "a/", "x\0y"])
   func paths(path: String) {
     defer { remove() }
     #expect(throws: WriteError.self) { try root.write([1], to: path) }
@@ -46,7 +47,7 @@ struct RootFolderTests {
     #expect(text("x") == nil)
   }
 
-  @Test("no link on the way is followed when writing; one in the file's place is replaced")
+  @Test("a write does not follow symbolic links in its path, and replaces one at the file itself")
   func links() throws {
     defer { remove() }
     try link("root/way", to: "..")
@@ -59,7 +60,7 @@ struct RootFolderTests {
     #expect(text("root/place") == "in")
   }
 
-  @Test("links are read as long as they stay inside; what is no file is refused")
+  @Test("symbolic links inside the root are readable; outside links, folders and missing files throw")
   func reading() throws {
     defer { remove() }
     try root.write([1], to: "a/file")

@@ -23,7 +23,7 @@ struct GLMemoryTests {
   }
 
   @Test(
-    "what is made counts while it lives, and what is kept goes where it takes the room of the next picture")
+    "OpenGL objects count against the budget, and cached ones are freed to make room")
   func counted() async throws {
     let (renderer, frame) = (try await Self.renderer(), try Self.frame())
     let wide = MemoryBudget(capacity: 1 << 30)
@@ -33,7 +33,7 @@ struct GLMemoryTests {
     #expect(needed >= 4 * Self.size.pixelCount)
     #expect(wide.reserved > 0)
 
-    await renderer.removeKept()
+    await renderer.removeCached()
     // Programs' tables are small, and stay.
     #expect(wide.reserved < 64 << 10)
 
@@ -50,7 +50,7 @@ struct GLMemoryTests {
     #expect(wide.reserved == 0)
   }
 
-  @Test("where there is no room the error says so, and the next picture is drawn once there is")
+  @Test("a render without enough budget throws a shortage, and succeeds once there is room")
   func noRoom() async throws {
     let (renderer, frame) = (try await Self.renderer(), try Self.frame())
     let plan = try Self.plan(frame, width: 256)

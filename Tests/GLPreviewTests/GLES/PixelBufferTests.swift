@@ -17,7 +17,7 @@ import Testing
     return bytes
   }
 
-  @Test("rows come up through a buffer, whether they follow each other or not")
+  @Test("rows are uploaded through a pixel buffer with and without padding between rows")
   func rows() async throws {
     let tight = (0..<24).map { UInt8($0) }
     let apart = Array([0, 8, 16].flatMap { tight[$0..<$0 + 8] + [99, 99, 99] }.dropLast(3))
@@ -29,7 +29,7 @@ import Testing
     #expect(pictures == [tight, tight, tight])
   }
 
-  @Test("what rows lack is zeros: all of them where they are shorter, or the last one where the frame ends")
+  @Test("missing bytes at the end of a row or of the data are uploaded as zeros")
   func short() async throws {
     let rows = (1...10).map { UInt8($0) }
 
@@ -49,7 +49,7 @@ import Testing
       ])
   }
 
-  @Test("rows beyond a buffer's end are refused, and a texture that is larger than its buffer")
+  @Test("rows beyond the buffer's end and a texture larger than its buffer are rejected")
   func bounds() async throws {
     try await withContext {
       let buffer = try PixelBuffer(byteCount: 16, for: .upload)
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test("a part of a target goes into rows of a buffer that are further apart")
+  @Test("a region is read back into a pixel buffer at an offset and a row pitch")
   func readRows() async throws {
     try await withContext {
       let target = try RenderTarget(Texture(.rgba8, width: 1, height: 2))
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test(
-    "a pool lends a buffer of the size again, and keeps no more than it may of what no drawing has used since"
+    "a pool reuses buffers by rounded size and frees unused ones above its capacity"
   )
   func pool() async throws {
     try await withContext {
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  @Test("a frame's upload gives its buffers back when it is finished, and ends them when it is not")
+  @Test("a finished upload returns its buffers to the pool, and an unfinished one frees them")
   func upload() async throws {
     try await withContext {
       let pool = PixelBufferPool(for: .upload, capacity: 8)
@@ -137,7 +137,7 @@ import Testing
 
   // MARK: Time
 
-  @Test("the GPU's clock counts what is drawn between its beginning and its end")
+  @Test("a timer query measures the GPU time between its start and its end")
   func clock() async throws {
     try await withContext {
       guard TimerQuery.isSupported else {
@@ -172,7 +172,7 @@ import Testing
     }
   }
 
-  @Test("a query that ends while it counts is not in the way of the next one")
+  @Test("discarding a running timer query does not affect the next query")
   func abandonedQuery() async throws {
     try await withContext {
       guard TimerQuery.isSupported else { return }
@@ -183,7 +183,7 @@ import Testing
     }
   }
 
-  @Test("a clock that nobody wants is not asked")
+  @Test("an unwanted GPU clock creates no timer and reports no time")
   func unwanted() async throws {
     try await withContext {
       let clock = PassClock(isWanted: false)

@@ -58,7 +58,7 @@ private func drawn(_ binaries: ProgramBinaryCache?, word: Int = 5) throws -> Sha
     return URL(filePath: cache.path + "/" + names[0])
   }
 
-  @Test("a program is compiled once, and draws the same when it is taken again")
+  @Test("a program is compiled once, and its cached binary draws the same in later contexts")
   func keeps() async throws {
     let cache = cache
     try await withBinaries { binaries throws in
@@ -79,7 +79,7 @@ private func drawn(_ binaries: ProgramBinaryCache?, word: Int = 5) throws -> Sha
     try await withContext { #expect(ProgramBinaryCache(nil) == nil) }
   }
 
-  @Test("a file that was cut, changed, emptied or blown up is compiled over")
+  @Test("a truncated, changed, empty or enlarged cache file is replaced by a recompiled program")
   func damage() async throws {
     let cache = cache
     try await withBinaries { binaries in
@@ -101,7 +101,7 @@ private func drawn(_ binaries: ProgramBinaryCache?, word: Int = 5) throws -> Sha
     }
   }
 
-  @Test("what another driver, or this one in another version, has kept is not taken")
+  @Test("a binary cached for another driver or driver version is not used")
   func otherDriver() async throws {
     let cache = cache
     try await withBinaries { binaries in
@@ -126,7 +126,7 @@ private func drawn(_ binaries: ProgramBinaryCache?, word: Int = 5) throws -> Sha
     }
   }
 
-  @Test("a sound file whose program the driver refuses is compiled over, and leaves no error behind")
+  @Test("a binary that the driver rejects is recompiled and replaced without a GL error")
   func refused() async throws {
     try await withBinaries { binaries in
       #expect(try drawn(binaries) == .sources)
@@ -148,7 +148,7 @@ private func drawn(_ binaries: ProgramBinaryCache?, word: Int = 5) throws -> Sha
     }
   }
 
-  @Test("a cache that has grown beyond its bounds is made smaller when the next program is kept")
+  @Test("caching a program trims a cache that exceeds its size limit")
   func bounded() async throws {
     let cache = cache
     try await withBinaries { binaries throws in

@@ -7,13 +7,13 @@ import Testing
   private let key = ProgramBinaryKey(sources: ["vertex", "fragment"], driver: ["Vendor", "Renderer", "3.2"])
   private let binary = ProgramBinary(format: 0x8_7654_321, bytes: (0..<90).map { UInt8($0) })
 
-  @Test("a file gives back the program that was put into it")
+  @Test("a program survives encoding to a file and decoding")
   func roundTrip() {
     let file = ProgramBinaryFile.encode(binary, for: key)
     #expect(ProgramBinaryFile.decode(file, for: key) == binary)
   }
 
-  @Test("a file in which any bit has changed holds nothing")
+  @Test("a program file with any bit flipped is not decoded")
   func flippedBits() {
     let file = ProgramBinaryFile.encode(binary, for: key)
     for index in file.indices {
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test("a file that was cut, or is longer than it was, holds nothing")
+  @Test("a truncated or extended program file is not decoded")
   func cut() {
     let file = ProgramBinaryFile.encode(binary, for: key)
     for length in 0..<file.count {
@@ -35,13 +35,13 @@ import Testing
     #expect(ProgramBinaryFile.decode(file + file, for: key) == nil)
   }
 
-  @Test("a file of another program holds nothing")
+  @Test("a program file with the key of another program is not decoded")
   func otherKey() {
     let other = ProgramBinaryKey(sources: ["vertex", "other"], driver: ["Vendor", "Renderer", "3.2"])
     #expect(ProgramBinaryFile.decode(ProgramBinaryFile.encode(binary, for: other), for: key) == nil)
   }
 
-  @Test("another source, another driver, or the same letters elsewhere are another program")
+  @Test("keys differ for any difference in sources or driver, also if the joined text is equal")
   func keys() {
     let keys = [
       (["ab", "c"], ["d"]), (["a", "bc"], ["d"]), (["abc"], ["d"]), (["ab", "c", ""], ["d"]),
@@ -55,7 +55,7 @@ import Testing
 
   /// By Python's hashlib, of bytes that count from 0 to 250 over and over; the lengths are those at which blocks end.
   @Test(
-    "sums are those of FIPS 180-4",
+    "SHA-256 sums match reference values at block boundaries",
     arguments: [
       (0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
       (3, "ae4b3280e56e2faf83f414a6e3dabe9d5fbe18976544c05fed121accb85b53fc"),

@@ -3,7 +3,7 @@ import Testing
 @testable import GLPreview
 
 @Suite struct RenderTargetTests {
-  @Test("a colour reaches every pixel, in the bytes that are meant")
+  @Test("clearing a render target sets every pixel to the expected bytes")
   func clear() async throws {
     try await withContext {
       let target = try RenderTarget(Texture(.rgba8, width: 3, height: 2))
@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  @Test("the first row in memory is the first row read back")
+  @Test("an upload and a readback keep the order of rows")
   func firstRow() async throws {
     try await withContext {
       let target = try RenderTarget(Texture(.rgba8, width: 1, height: 2))
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test("a region is read back into rows that are further apart, and nothing between them is written")
+  @Test("a region is read back into rows with padding, and the padding is not written")
   func readRegion() async throws {
     try await withContext {
       let target = try RenderTarget(Texture(.rgba8, width: 3, height: 3))
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test("memory that is too short for a region is refused")
+  @Test("reading back into memory that is too short is rejected")
   func shortMemory() async throws {
     try await withContext {
       let target = try RenderTarget(Texture(.rgba8, width: 3, height: 3))
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test("a viewport holds what is drawn")
+  @Test("drawing is limited to the viewport")
   func viewport() async throws {
     try await withContext {
       let target = try RenderTarget(Texture(.rgba32ui, width: 4, height: 1))
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test("a pixel buffer holds the picture once its fence is passed")
+  @Test("a pixel buffer holds what was drawn before its fence, once the fence is signalled")
   func pixelBuffer() async throws {
     try await withContext {
       let target = try RenderTarget(Texture(.rgba8, width: 2, height: 2))
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test("a picture beyond a pixel buffer's end is refused", arguments: [-4, 1, 20, .max])
+  @Test("a readback beyond the end of a pixel buffer is rejected", arguments: [-4, 1, 20, .max])
   func pixelBufferBounds(offset: Int) async throws {
     try await withContext {
       let target = try RenderTarget(Texture(.rgba8, width: 2, height: 2))
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test("the ledger counts what lives, and nothing once it has ended")
+  @Test("the ledger counts live OpenGL objects, and none after the context ends")
   func ledger() async throws {
     try await withContext {
       let target = try RenderTarget(Texture(.rgba8, width: 2, height: 2))

@@ -5,7 +5,7 @@ import Testing
 private func shader(_ text: String) -> ShaderText { ShaderText(fileName: "broken.frag", text: text) }
 
 @Suite struct ShaderProgramTests {
-  @Test("an error in a shader names its file, its defines, the driver's words and the line")
+  @Test("a compile error has the file name, the defines, the driver's log and the source line")
   func compileError() async throws {
     try await withContext {
       let text = """
@@ -31,7 +31,7 @@ private func shader(_ text: String) -> ShaderText { ShaderText(fileName: "broken
     }
   }
 
-  @Test("shaders that do not fit each other are an error that names both")
+  @Test("a link error has both file names and the driver's log")
   func linkError() async throws {
     try await withContext {
       let text = """
@@ -53,7 +53,7 @@ private func shader(_ text: String) -> ShaderText { ShaderText(fileName: "broken
   }
 
   @Test(
-    "the line is found in the words of every driver",
+    "the source line is found in the log formats of Mesa, ANGLE and NVIDIA",
     arguments: [
       "0:2(9): error: `x' undeclared", "ERROR: 0:2: 'x' : undeclared identifier",
       "0(2) : error C1503: undefined variable",
@@ -63,18 +63,18 @@ private func shader(_ text: String) -> ShaderText { ShaderText(fileName: "broken
   }
 
   @Test(
-    "a log without a line, or with one that is not there, names none",
+    "no source line is found in a log without a line number or with one out of range",
     arguments: ["", "out of memory", "0:9(1): x"])
   func noLines(log: String) { #expect(ShaderError.line(namedIn: log, of: "first\nsecond") == nil) }
 
-  @Test("defines stand after the version, and lines keep their numbers")
+  @Test("defines are inserted after #version, and later lines keep their numbers")
   func source() {
     let text = ShaderProgram.source(
       "#version 310 es\nvoid main() {}\n", ["A 1", "B"])
     #expect(text == "#version 310 es\n#define A 1\n#define B\n#line 2\nvoid main() {}\n")
   }
 
-  @Test("every kind of uniform arrives where it is meant")
+  @Test("uniforms of every type reach the shader, and unknown ones are ignored")
   func uniforms() async throws {
     try await withContext {
       let declarations = """
@@ -118,7 +118,7 @@ private func shader(_ text: String) -> ShaderText { ShaderText(fileName: "broken
     }
   }
 
-  @Test("what OpenGL flags is thrown with its name, once")
+  @Test("an OpenGL error flag is thrown once, with its name")
   func flags() async throws {
     try await withContext {
       let texture = try Texture(.r8ui, width: 1, height: 1)
@@ -129,7 +129,7 @@ private func shader(_ text: String) -> ShaderText { ShaderText(fileName: "broken
     }
   }
 
-  @Test("codes have the names of OpenGL's and EGL's headers")
+  @Test("error codes are described by their OpenGL, EGL and system names")
   func codes() {
     #expect(GLError.name(of: 0x0505) == "GL_OUT_OF_MEMORY")
     #expect(GLError.name(ofStatus: 0x8CDD) == "GL_FRAMEBUFFER_UNSUPPORTED")

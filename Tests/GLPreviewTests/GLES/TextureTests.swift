@@ -53,7 +53,8 @@ private func expected(_ format: TextureFormat, _ bytes: [UInt8], bytesPerRow: In
 
 @Suite struct TextureTests {
   @Test(
-    "texels arrive as they are, whatever is between the rows", arguments: TextureFormat.allCases,
+    "texels are uploaded unchanged in every format, whatever the row padding",
+    arguments: TextureFormat.allCases,
     [0, 1, 3, 16])
   func upload(format: TextureFormat, padding: Int) async throws {
     try await withContext {
@@ -71,7 +72,7 @@ private func expected(_ format: TextureFormat, _ bytes: [UInt8], bytesPerRow: In
     }
   }
 
-  @Test("rows that take several bands arrive as they are")
+  @Test("a large texture with padded rows is uploaded unchanged")
   func bands() async throws {
     try await withContext {
       let (width, height, bytesPerRow) = (1001, 301, 1001 * 2 + 1)
@@ -83,7 +84,7 @@ private func expected(_ format: TextureFormat, _ bytes: [UInt8], bytesPerRow: In
     }
   }
 
-  @Test("a region is replaced, and nothing beside it")
+  @Test("an upload into a region leaves the other texels unchanged")
   func region() async throws {
     try await withContext {
       let target = try RenderTarget(Texture(.r8ui, width: 4, height: 3))
@@ -95,7 +96,7 @@ private func expected(_ format: TextureFormat, _ bytes: [UInt8], bytesPerRow: In
     }
   }
 
-  @Test("rows end where they end: the byte after the last texel is not read", arguments: [0, 1, 2])
+  @Test("an upload does not read beyond the last texel", arguments: [0, 1, 2])
   func endOfRows(padding: Int) async throws {
     try await withContext {
       // Two pages, of which nobody may read the second; the rows end with the first.
@@ -120,7 +121,7 @@ private func expected(_ format: TextureFormat, _ bytes: [UInt8], bytesPerRow: In
     }
   }
 
-  @Test("a span one byte short is refused, and the texture stays")
+  @Test("uploading from a span that is one byte short throws the needed and given sizes")
   func shortSpan() async throws {
     try await withContext {
       let texture = try Texture(.rg8ui, width: 4, height: 3)
@@ -132,7 +133,7 @@ private func expected(_ format: TextureFormat, _ bytes: [UInt8], bytesPerRow: In
   }
 
   @Test(
-    "a region that is not inside, and rows that are too short, are refused",
+    "an upload with a region outside the texture or an invalid row pitch is rejected",
     arguments: [
       (Rectangle(x: 1, y: 0, width: 4, height: 1), 8), (Rectangle(x: -1, y: 0, width: 1, height: 1), 8),
       (Rectangle(x: 0, y: 0, width: 0, height: 1), 8), (Rectangle(x: .max, y: 0, width: 1, height: 1), 8),
@@ -150,7 +151,7 @@ private func expected(_ format: TextureFormat, _ bytes: [UInt8], bytesPerRow: In
   }
 
   @Test(
-    "a texture of no size, or beyond the device's, is an error that names it",
+    "a texture with an invalid width throws GL_INVALID_VALUE and names its size and format",
     arguments: [0, -1, 1 << 20, .max])
   func size(width: Int) async throws {
     try await withContext {
@@ -161,7 +162,7 @@ private func expected(_ format: TextureFormat, _ bytes: [UInt8], bytesPerRow: In
     }
   }
 
-  @Test("a table of words arrives bit for bit")
+  @Test("a table of 32-bit words is uploaded bit for bit")
   func table() async throws {
     try await withContext {
       let texture = try Texture(.rgba32ui, width: 1, height: 2)
@@ -171,7 +172,7 @@ private func expected(_ format: TextureFormat, _ bytes: [UInt8], bytesPerRow: In
     }
   }
 
-  @Test("making and filling a texture does not take the place of one that is bound")
+  @Test("creating and filling a texture does not unbind another one")
   func place() async throws {
     try await withContext {
       let bound = try Texture(.r8ui, width: 1, height: 1)

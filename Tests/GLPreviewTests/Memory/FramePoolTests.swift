@@ -9,7 +9,7 @@ private func fill(_ buffer: FrameBuffer, with byte: UInt8) {
   unsafe buffer.write { bytes in for index in bytes.indices { unsafe bytes[index] = byte } }
 }
 
-@Test("memory that nobody holds any more is lent again; what is held is not")
+@Test("memory of a released buffer is reused, and memory still in use is not")
 func memoryIsUsedAgain() throws {
   let pool = FramePool()
   var first: FrameBuffer? = try pool.take(1000)
@@ -20,7 +20,7 @@ func memoryIsUsedAgain() throws {
   #expect(ObjectIdentifier(try pool.take(1000).memory) == memory)
 }
 
-@Test("a frame of another size gets memory of that size, and what is idle of the old one goes")
+@Test("a change of the frame size frees idle memory of other sizes")
 func sizesChange() throws {
   let pool = FramePool()
   weak var old: FrameMemory?
@@ -39,7 +39,7 @@ func sizesChange() throws {
   #expect(old == nil)
 }
 
-@Test("pools keep at most seven of what comes back")
+@Test("a pool keeps at most seven released buffers")
 func poolsAreBounded() throws {
   let pool = FramePool()
   var held = try (0..<20).map { _ in try pool.take(64) }
@@ -52,7 +52,7 @@ private struct WeakMemory {
   weak var memory: FrameMemory?
 }
 
-@Test("bytes of a frame are those that were written, as a span and as an array")
+@Test("a frame reads back the bytes written to its buffer")
 func bytesOfAFrame() throws {
   let buffer = try FramePool().take(6)
   unsafe buffer.write { bytes in for index in bytes.indices { unsafe bytes[index] = UInt8(index) } }
@@ -62,7 +62,7 @@ func bytesOfAFrame() throws {
   #expect(frame.storage.withSpan { $0.count } == 6)
 }
 
-@Suite("Memory of the GPU's")
+@Suite("Frame memory mapped from the GPU")
 struct LentMemoryTests {
   private let size = Size(width: 64, height: 32)
 
@@ -83,7 +83,7 @@ struct LentMemoryTests {
     return codes.first ?? 0
   }
 
-  @Test("frames in lent memory are drawn with what each holds, however often memory comes back")
+  @Test("frames in reused GPU memory are drawn with their own contents")
   func framesInLentMemory() async throws {
     let device = try await GPUDevice.choose(.automatic)
     let renderer = try await GLRenderer.open(
@@ -105,7 +105,7 @@ struct LentMemoryTests {
     await renderer.close()
   }
 
-  @Test("no more memory is lent than is in use at once")
+  @Test("a renderer maps only as many buffers as are in use at once")
   func lentMemory() async throws {
     let device = try await GPUDevice.choose(.automatic)
     let renderer = try await GLRenderer.open(
@@ -129,7 +129,7 @@ struct LentMemoryTests {
     await renderer.close()
   }
 
-  @Test("a frame outlives the renderer that lent its memory, and another renderer draws it")
+  @Test("a frame in GPU memory stays valid after its renderer closes, and another renderer draws it")
   func framesOutliveTheirLender() async throws {
     let device = try await GPUDevice.choose(.automatic)
     let tuning = RenderTuning(maximumTargetSide: 2048, boxes: .words)
@@ -152,7 +152,7 @@ struct LentMemoryTests {
     await second.close()
   }
 
-  @Test("a renderer that is let go without a word leaves its frames sound too")
+  @Test("a frame in GPU memory stays valid after its renderer is released without closing")
   func lenderIsLetGo() async throws {
     let device = try await GPUDevice.choose(.automatic)
     let pool = FramePool()
@@ -169,7 +169,7 @@ struct LentMemoryTests {
     #expect(kept?.bytes.allSatisfy { $0 == 55 } == true)
   }
 
-  @Test("frames of several sizes by turns, some of them held")
+  @Test("frames of alternating sizes are drawn correctly, and frames still in use keep their bytes")
   func sizesByTurns() async throws {
     let renderer = try await GLRenderer.open()
     let pool = FramePool()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("LRUCache")
 struct LRUCacheTests {
-  @Test("the least recently used value goes first, by number and by cost")
+  @Test("the least recently used values are evicted above the maximum count or cost")
   func order() {
     var cache = LRUCache<String, Int>(capacity: 3, maximumCost: 10)
     cache.insert(1, for: "a", cost: 1)
@@ -20,7 +20,7 @@ struct LRUCacheTests {
     #expect(cache["d"] == 4 && cache["e"] == 5 && cache.cost == 10)
   }
 
-  @Test("a value that costs more than there is room for is kept alone")
+  @Test("a value above the maximum cost evicts all others and is kept")
   func large() {
     var cache = LRUCache<Int, String>(capacity: 3, maximumCost: 10)
     cache.insert("small", for: 1, cost: 5)
@@ -29,7 +29,7 @@ struct LRUCacheTests {
     #expect(cache[1] == nil && cache[2] == "large" && cache.cost == 11)
   }
 
-  @Test("another value of a key takes its place, and its cost")
+  @Test("inserting a value for an existing key replaces the old value and its cost")
   func replaced() {
     var cache = LRUCache<Int, String>(capacity: 3)
     cache.insert("old", for: 1, cost: 5)
@@ -40,7 +40,7 @@ struct LRUCacheTests {
     #expect(cache[1] == nil && cache.count == 0 && cache.cost == 0)
   }
 
-  @Test("what is held goes when it is trimmed")
+  @Test("held values may exceed the capacity until the cache is trimmed")
   func later() {
     var cache = LRUCache<Int, Int>(capacity: 2)
     for number in 0..<5 { cache.hold(number, for: number) }

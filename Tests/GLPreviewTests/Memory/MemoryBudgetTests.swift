@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Memory budgets")
 struct MemoryBudgetTests {
-  @Test("the newest reservation is refused where there is no room, and what is let go of is there again")
+  @Test("a reservation above the capacity is rejected, and released bytes are available again")
   func reservations() throws {
     let budget = MemoryBudget(capacity: 100)
     do {
@@ -28,7 +28,7 @@ struct MemoryBudgetTests {
     #expect(budget.reserved == 0 && budget.peak == 100)
   }
 
-  @Test("what the program itself takes can't be reserved, and nothing that is reserved is lost for it")
+  @Test("overhead reduces what can be reserved but takes nothing from existing reservations")
   func overhead() throws {
     let budget = MemoryBudget(capacity: 100)
     let lease = try budget.reserve(60)
@@ -47,7 +47,7 @@ struct MemoryBudgetTests {
     withExtendedLifetime((lease, other)) {}
   }
 
-  @Test("a pool's memory counts as long as a frame or the pool has it")
+  @Test("pool memory counts against the budget until neither a frame nor the pool holds it")
   func pools() throws {
     let budget = MemoryBudget(capacity: 250)
     let pool = FramePool(budget: budget)
@@ -67,7 +67,7 @@ struct MemoryBudgetTests {
     #expect(budget.reserved == 0)
   }
 
-  @Test("of large frames fewer are kept for the next")
+  @Test("a pool keeps fewer released buffers the larger they are")
   func largeFrames() throws {
     let budget = MemoryBudget(capacity: 1 << 30)
     let pool = FramePool(budget: budget)
@@ -83,7 +83,7 @@ struct MemoryBudgetTests {
     }
   }
 
-  @Test("what a progressive JPEG takes is known and reserved before it is decoded, and given back after it")
+  @Test("decoding a progressive JPEG reserves its memory in advance and releases it afterwards")
   func progressive() throws {
     let jpeg = try fixture("progressive420.jpg")
     let header = try JPEGDecoder.header(of: jpeg)
@@ -107,7 +107,7 @@ struct MemoryBudgetTests {
     #expect(tight.reserved == 0)
   }
 
-  @Test("a decode is given up when its time is over, and when nobody wants it any more")
+  @Test("a decode stops after its deadline and when its task is cancelled")
   func stops() async throws {
     let png = TestPNG(width: 4, height: 4, type: .rgb, depth: 8) { _, _ in [1, 2, 3] }.bytes
     let jpegs = try ["progressive420.jpg", "ycc420.jpg", "adobe-cmyk.jpg"].map(fixture)
@@ -139,7 +139,7 @@ struct MemoryBudgetTests {
   }
 
   @Test(
-    "a camera's frames are dropped with a reason while there is no room, and come when there is",
+    "frames of a live source are dropped while the memory budget is used up, and resume after",
     .timeLimit(.minutes(15)))
   func camera() async throws {
     let budget = MemoryBudget(capacity: 1 << 20)
@@ -161,7 +161,7 @@ struct MemoryBudgetTests {
     await source.close()
   }
 
-  @Test("what comes as fast as cameras send never waits; what pours in waits for as long as it is too much")
+  @Test("a source at camera rates is never paused, and a flood of pictures is slowed to its limit")
   func pace() {
     var pace = SourcePace()
     // 60 pictures a second of 4 MB for a minute.
@@ -178,7 +178,7 @@ struct MemoryBudgetTests {
     #expect(now == .second(4))
   }
 
-  @Test("bytes without a picture are paced only behind a picture's length, and count while they wait")
+  @Test("stream bytes without a picture are throttled above the picture size limit, and reserve memory")
   func intake() throws {
     let budget = MemoryBudget(capacity: 3 << 20)
     var options = SourceOptions()

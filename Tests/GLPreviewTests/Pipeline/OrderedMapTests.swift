@@ -4,7 +4,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Ordered map")
+@Suite("orderedMap")
 struct OrderedMapTests {
   private struct Failure: Error, Equatable {
     let number: Int
@@ -64,7 +64,7 @@ struct OrderedMapTests {
   }
 
   @Test(
-    "ten thousand frames come through three stages in order, and never more than the width are there",
+    "10,000 elements come out in order, with at most `width` of them in the pipeline",
     arguments: [1, 3])
   func boundAndOrder(width: Int) async throws {
     let (census, numbers, results) = (Census(), Numbers(10_000), Results())
@@ -85,7 +85,7 @@ struct OrderedMapTests {
     #expect(census.most <= width)
   }
 
-  @Test("taking and giving run one at a time, while others work", arguments: [1, 2, 3, 8])
+  @Test("input and output run one at a time while up to `width` transforms overlap", arguments: [1, 2, 3, 8])
   func overlaps(width: Int) async throws {
     let (taking, working, giving) = (Census(), Census(), Census())
     let (numbers, results) = (Numbers(500), Results())
@@ -116,7 +116,7 @@ struct OrderedMapTests {
   }
 
   @Test(
-    "what is before an error, in the work or of the input, is given before it, and nothing behind it",
+    "results before an error of the input or the transform are delivered, and none after it",
     arguments: [1, 2, 3, 8], [true, false])
   func failure(width: Int, inWork: Bool) async throws {
     let numbers = Numbers(inWork ? 20 : 5, then: Failure(number: inWork ? 20 : 5))
@@ -139,7 +139,8 @@ struct OrderedMapTests {
     #expect(inWork || numbers.asked == 6, "nothing is asked for behind an error")
   }
 
-  @Test("a taker that fails ends what never would, and its work is waited for", arguments: [1, 2, 4])
+  @Test(
+    "an output error ends an infinite input after all running transforms have finished", arguments: [1, 2, 4])
   func giveFails(width: Int) async throws {
     let (numbers, results) = (Numbers(), Results())
     let present = Mutex(0)
@@ -163,7 +164,7 @@ struct OrderedMapTests {
     #expect(present.withLock { $0 } == 0)
   }
 
-  @Test("cancelling ends who takes, who works and who waits for a turn", arguments: [1, 2, 3])
+  @Test("cancellation ends waiting inputs and transforms", arguments: [1, 2, 3])
   func cancelling(width: Int) async throws {
     let (started, start) = AsyncStream.makeStream(of: Void.self)
     let numbers = Numbers(2)
@@ -187,7 +188,7 @@ struct OrderedMapTests {
   }
 
   @Test(
-    "a result is given on as soon as it is there, though the next element does not come",
+    "a result is delivered without waiting for the next input element",
     arguments: [1, 2, 3])
   func latency(width: Int) async throws {
     // The input waits for what came of its first element.

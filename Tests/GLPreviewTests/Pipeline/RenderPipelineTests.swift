@@ -35,7 +35,7 @@ struct RenderPipelineTests {
     return delivered
   }
 
-  @Test("with frames in flight the pictures are the same, in the order of frames and views")
+  @Test("buffered rendering delivers the same pictures in the same order as direct rendering")
   func framesInFlight() async throws {
     let expected = try await delivered(.direct)
     #expect(expected.names == stride(from: 0, to: 50, by: 2).flatMap { ["a\($0)", "b\($0)"] })
@@ -48,7 +48,7 @@ struct RenderPipelineTests {
     }
   }
 
-  @Test("without an encoder the samples are delivered, in the format that was asked for")
+  @Test("without an encoder samples are delivered in the requested format")
   func samples() async throws {
     let renderer = try await GLRenderer.open(.software)
     let pipeline = RenderPipeline(
@@ -68,7 +68,7 @@ struct RenderPipelineTests {
     #expect(delivered.pictures.map(\.size) == [Size(width: 20, height: 16), Size(width: 48, height: 64)])
   }
 
-  @Test("views before one that can't be encoded are delivered, and the error names it")
+  @Test("views before one that can't be encoded are delivered, and the error names that view")
   func failure() async throws {
     let renderer = try await GLRenderer.open(.software)
     let pipeline = RenderPipeline(
@@ -85,7 +85,7 @@ struct RenderPipelineTests {
     #expect(delivered.names == ["a0"])
   }
 
-  @Test("each of many files has pictures or an error, in the order of the files")
+  @Test("each file gives its pictures or an error, in the order of the files")
   func files() async throws {
     let renderer = try await GLRenderer.open(.software)
     let pipeline = RenderPipeline(Self.views, encoder: PictureEncoder(.jpeg), on: renderer)
@@ -108,7 +108,7 @@ struct RenderPipelineTests {
         == (0..<20).map { $0 % 3 == 1 ? "\($0): notFound" : "\($0): 20x16 16x\(16 + $0)" })
   }
 
-  @Test("views are drawn together up to some pixels, larger ones alone")
+  @Test("views are grouped into one draw up to a pixel limit, and larger views are drawn alone")
   func pieces() {
     let most = FramePiece.mostPixels
     #expect(FramePiece.ranges([10, 20, 30]) == [0..<3])

@@ -8,7 +8,9 @@ private func format(_ pixelFormat: PixelFormat) -> Frame.Format {
   Frame.Format(pixelFormat, Size(width: 5, height: 3), color: .jfif)
 }
 
-@Test("alpha that hides nothing is no alpha; one pixel that is not opaque keeps it", arguments: [20, 23])
+@Test(
+  "a fully opaque RGBA or BGRA frame becomes RGBX or BGRX; one non-opaque pixel prevents it",
+  arguments: [20, 23])
 func unusedAlpha(bytesPerRow: Int) throws {
   let planes = [Frame.Plane(offset: 1, bytesPerRow: bytesPerRow)]
   for (transparent, plain) in [(PixelFormat.rgba, PixelFormat.rgbx), (.bgra, .bgrx)] {

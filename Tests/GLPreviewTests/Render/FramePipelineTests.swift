@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(
-    "a GPU that hangs is an error after a time, at once for the frames behind it, and forgiven when it goes on"
+    "a GPU hang times out, later frames fail without waiting, and rendering recovers"
   )
   func hangs() async throws {
     try await withContext {
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test("a frame that is sent after one that took too long has its own time")
+  @Test("a frame submitted after a timeout gets its full timeout")
   func goesOn() async throws {
     try await withContext {
       let answers = Answers([.success(.pending), .success(.pending), .success(.done)])
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test("a fence that is lost is that frame's error, and leaves nothing behind")
+  @Test("a lost fence fails only its own frame and leaks nothing")
   func lost() async throws {
     try await withContext {
       let error = GLError("waiting for a fence", .flag(0x0507))
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test("frames are asked for in any order, once")
+  @Test("frames can be finished in any order, each once")
   func order() async throws {
     try await withContext {
       let pipeline = FramePipeline(capacity: 3, PassClock(isWanted: false))

@@ -4,7 +4,7 @@ import Testing
 @testable import GLPreview
 
 @Suite struct FrequentCacheTests {
-  @Test("a value is wanted after some requests in vain, and is then there")
+  @Test("a missing value is worth creating only after 2 earlier requests, and is found once inserted")
   func often() {
     var cache = FrequentCache<String, Int>(capacity: 2, after: 2)
 
@@ -16,7 +16,7 @@ import Testing
     #expect(values == [1, nil])
   }
 
-  @Test("more than there is room for, by turns, evict nothing: the first ones stay")
+  @Test("using more keys in turn than the capacity does not evict the first ones")
   func turns() {
     var cache = FrequentCache<Int, Int>(capacity: 3, after: 1)
     var made: [Int] = []
@@ -32,7 +32,7 @@ import Testing
     #expect(made == [0, 1, 2])
   }
 
-  @Test("what is no longer used gives way, the oldest first")
+  @Test("a full cache admits a new value only in place of one that has long been unused")
   func unused() {
     var cache = FrequentCache<Int, Int>(capacity: 2, after: 0)
     cache.insert(0, for: 0)

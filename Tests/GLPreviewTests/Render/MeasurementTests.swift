@@ -2,7 +2,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Measuring")
+@Suite("Measurement of rendering")
 struct MeasurementTests {
   private func frame(_ format: PixelFormat) throws -> Frame {
     let format = Frame.Format(format, Size(width: 64, height: 48), color: .jfif)
@@ -11,7 +11,7 @@ struct MeasurementTests {
   }
 
   @Test(
-    "what is measured is what is rendered, and every byte is counted once",
+    "a measured render gives the same pictures, and its byte counts match frame and pictures",
     arguments: [PixelFormat.nv12, .i420, .yuyv, .rgb24])
   func measure(format: PixelFormat) async throws {
     let frame = try frame(format)
@@ -39,7 +39,7 @@ struct MeasurementTests {
     await #expect(throws: RenderError.self) { _ = try await renderer.measure(frame, plan) }
   }
 
-  @Test("the processor's clock goes on while the processor works")
+  @Test("the CPU time clock advances while the CPU works")
   func clock() {
     let start = ProcessorClock.now
     var sum: UInt64 = 1

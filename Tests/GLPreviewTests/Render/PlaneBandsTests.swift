@@ -3,7 +3,7 @@ import Testing
 
 @testable import GLPreview
 
-@Test("a plane that fits is one band")
+@Test("a plane within the texture limit is one band")
 func oneBand() {
   let bands = PlaneBands(Size(width: 100, height: 50), maximumSide: 128)
   #expect(!bands.isNeeded)
@@ -11,7 +11,7 @@ func oneBand() {
   #expect(bands.all.count == 1)
 }
 
-@Test("a plane that is too wide becomes bands of columns, one below the other")
+@Test("a plane that is too wide is split into bands of columns, stacked vertically")
 func wide() {
   let bands = PlaneBands(Size(width: 300, height: 10), maximumSide: 128)
   #expect(bands.textureSize == Size(width: 128, height: 30))
@@ -23,14 +23,16 @@ func wide() {
   #expect(bands.all.map(\.target.y) == [0, 10, 20])
 }
 
-@Test("a plane that is too high becomes bands of rows, side by side")
+@Test("a plane that is too high is split into bands of rows, placed side by side")
 func high() {
   let bands = PlaneBands(Size(width: 10, height: 300), maximumSide: 200)
   #expect(bands.textureSize == Size(width: 30, height: 128))
   #expect(bands.all.map(\.target.x) == [0, 10, 20])
 }
 
-@Test("a wide frame is drawn from bands as it is drawn whole", arguments: [PixelFormat.nv12, .rgb24, .yuyv])
+@Test(
+  "a frame wider than a texture is drawn the same as a crop of a narrow frame",
+  arguments: [PixelFormat.nv12, .rgb24, .yuyv])
 func drawnFromBands(pixelFormat: PixelFormat) async throws {
   let device = try await GPUDevice.choose()
   let limit = device.tuning.maximumTargetSide
@@ -69,7 +71,7 @@ func drawnFromBands(pixelFormat: PixelFormat) async throws {
 }
 
 @Test(
-  "rows of too many bytes for a texture of packed texels are drawn from bands",
+  "frames with rows too long for packed texels are drawn with correct values",
   arguments: [PixelFormat.yuyv, .nv12])
 func rowsTooLongToPack(pixelFormat: PixelFormat) async throws {
   let device = try await GPUDevice.choose()
@@ -119,7 +121,7 @@ private func fourColumns(_ frame: Frame, _ filter: Filter) async throws -> [UInt
 }
 
 @Test(
-  "sums of rows that are wider than a texture are folded", arguments: [PixelFormat.rgba, .rgb24],
+  "area and Lanczos filters work on rows wider than a texture", arguments: [PixelFormat.rgba, .rgb24],
   [Filter.area, .lanczos])
 func wideSums(pixelFormat: PixelFormat, filter: Filter) async throws {
   let limit = try await GPUDevice.choose().tuning.maximumTargetSide
@@ -131,7 +133,9 @@ func wideSums(pixelFormat: PixelFormat, filter: Filter) async throws {
   for (column, code) in zip(columns, [32.0, 96, 159, 223]) { #expect(abs(Double(column) - code) <= 3) }
 }
 
-@Test("a frame that is too large for a buffer is drawn from textures", arguments: [Filter.nearest, .area])
+@Test(
+  "a 12288x11000 frame is drawn with correct values by the nearest and area filters",
+  arguments: [Filter.nearest, .area])
 func hugeFrame(filter: Filter) async throws {
   let frame = try ramp(.grey, Size(width: 12288, height: 11000))
 

@@ -7,7 +7,7 @@ import Testing
 struct ReusePoolTests {
   private func stock() -> ReusePool<String, Int> { ReusePool(mostCount: 2, mostBytes: 100) }
 
-  @Test("what one drawing used is there for the next, however much it is")
+  @Test("all values used by one drawing are kept for the next, even above the limits")
   func lastDrawing() {
     var stock = stock()
     for round in 0..<3 {
@@ -23,7 +23,7 @@ struct ReusePoolTests {
     #expect(stock.take("b") == nil)
   }
 
-  @Test("of what the last drawing did not use the longest unused goes, by number and by bytes")
+  @Test("values unused by the last drawing are evicted above the limits, least recently used first")
   func older() {
     var stock = stock()
     for (key, byteCount) in [("a", 10), ("b", 10), ("c", 10), ("large", 90)] {

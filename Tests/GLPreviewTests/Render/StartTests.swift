@@ -10,7 +10,7 @@ extension GLRenderer {
 
 @Suite struct StartTests {
   @Test(
-    "a renderer opens on what the user wants, in one context and with no program",
+    "a renderer opens on the chosen device with one context and no programs",
     arguments: [
       GPUDevice.Choice.automatic, .software,
     ])
@@ -22,7 +22,7 @@ extension GLRenderer {
     #expect(await renderer.ledger() == [:])
   }
 
-  @Test("a device that is not there is the same error by either way to a renderer")
+  @Test("GLRenderer.open and GPUDevice.choose throw the same error for a missing device")
   func noDevice() async throws {
     for choice in [GPUDevice.Choice.node("/dev/no-gpu"), .index(4711)] {
       let error = try await #require(throws: DeviceError.self) { try await GLRenderer.open(choice) }
@@ -30,7 +30,7 @@ extension GLRenderer {
     }
   }
 
-  @Test("both ways to a renderer draw the same, and a view of a JPEG takes three programs")
+  @Test("both ways to open a renderer draw the same picture, with 3 programs for a JPEG view")
   func samePicture() async throws {
     let frame = try JPEGDecoder.decode(
       smallJPEG(Size(width: 192, height: 108)), maximumPixels: 1 << 20)

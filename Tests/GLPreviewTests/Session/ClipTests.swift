@@ -53,7 +53,7 @@ struct ClipTests {
 
   private static let small = Size(width: 33, height: 21)
 
-  @Test("each picture of the time comes once, in the order of arrival, also of equal and of jumping times")
+  @Test("a clip has each picture once in order of arrival, also if timestamps repeat or go back")
   func once() async throws {
     let (session, buffer) = try Self.session(try Self.source())
     let times = [0, 1, 2, 2, 2, 5, 4, 6, 9].map { Self.time($0) }
@@ -78,7 +78,7 @@ struct ClipTests {
     await session.close()
   }
 
-  @Test("what is no longer kept is left out; of a time of which nothing is kept there is no clip")
+  @Test("a clip leaves out evicted pictures, and writing it throws NotBuffered if none are left")
   func gone() async throws {
     let (session, buffer) = try Self.session(try Self.source(keeping: Replay(.seconds(3))))
     for second in 0..<8 {
@@ -99,7 +99,7 @@ struct ClipTests {
     await session.close()
   }
 
-  @Test("a source that is to replace another limits what that one keeps only once it is opened")
+  @Test("a replacing source shortens the inherited replay buffer only once it has taken over")
   func replaced() async throws {
     var options = PreviewSession.Options(linger: .zero)
     options.replacedCloseWithin = allTheTimeThereIs
@@ -118,7 +118,7 @@ struct ClipTests {
     await session.close()
   }
 
-  @Test("pictures that are still to come are waited for; a view that is changed or removed ends the clip")
+  @Test("a clip that ends in the future waits for new pictures, and ends when its view changes")
   func toCome() async throws {
     let (session, buffer) = try Self.session(try Self.source())
     let preview = try #require(session.previews.first)
@@ -138,7 +138,7 @@ struct ClipTests {
   }
 
   @Test(
-    "an animation reserves what it takes before it takes it, and what it is in the end",
+    "a WebP animation reserves its memory in advance, and throws if the budget is exceeded",
     .enabled(if: (try? WebPAnimation.load()) != nil, "no libwebp7"))
   func animation() async throws {
     let (session, buffer) = try Self.session(try Self.source())
@@ -168,7 +168,7 @@ struct ClipTests {
     await session.close()
   }
 
-  @Test("pictures are thinned to a rate, and the rest is not drawn")
+  @Test("a clip at a reduced rate draws only the pictures that it returns")
   func thinned() async throws {
     let (session, buffer) = try Self.session(try Self.source())
     for number in 0..<30 {
@@ -215,7 +215,7 @@ struct ClipTests {
     }
   }
 
-  @Test("who goes forward through groups of 250 pictures decodes each once, also one that is asked for twice")
+  @Test("forward decoding through groups of 250 pictures decodes each picture at most once")
   func forward() throws {
     let decoded = Watched<[UInt8]>([])
     let forward = ForwardDecoding()
@@ -267,7 +267,7 @@ struct ClipTests {
     }
 
     @Test(
-      "a camera's own H.264 is copied from the key picture on, and an edit list has players begin with the time",
+      "a clip copies the camera's H.264 from the keyframe on, and an edit list sets its start",
       .enabled(if: hasEncoder))
     func copied() async throws {
       try await Self.withVideo { session, packets in
@@ -304,7 +304,7 @@ struct ClipTests {
     }
 
     @Test(
-      "what a mask, a crop or an encoding would change is encoded, from the time on", .enabled(if: hasEncoder)
+      "a clip is encoded from its start time if a mask, a bitrate or a crop applies", .enabled(if: hasEncoder)
     )
     func encoded() async throws {
       try await Self.withVideo(masks: ["8x8+0+0"]) { session, _ in
@@ -333,7 +333,9 @@ struct ClipTests {
       }
     }
 
-    @Test("of what was captured while the view was switched off nothing is copied", .enabled(if: hasEncoder))
+    @Test(
+      "a clip is empty while its view is off, and has no older pictures once it is on again",
+      .enabled(if: hasEncoder))
     func hidden() async throws {
       try await Self.withVideo { session, _ in
         for isOn in [false, true] {
@@ -350,9 +352,9 @@ extension ReplayRing where Content == Int {
   fileprivate func numbers(after last: Int) -> [Int] { suffix { $0.content > last }.map(\.content) }
 }
 
-@Suite("A ring by numbers")
+@Suite("ReplayRing by sequence number")
 struct ReplayRingNumberTests {
-  @Test("a picture is found by its number, with those that it rests on, while it is there")
+  @Test("ReplayRing finds a picture by number with those it depends on, unless they were evicted")
   func numbers() {
     var ring = ReplayRing<Int>(duration: .seconds(30), maximumBytes: 1 << 20)
     for number in 0..<100 {

@@ -29,7 +29,7 @@ struct DroppedPictureTests {
     return try #require(await session.sources.first?.status).counters.dropped
   }
 
-  @Test("of a camera that only keeps its pictures none is dropped")
+  @Test("a camera that only fills its replay buffer drops no pictures")
   func kept() async throws {
     _ = try session.addPreview()
 
@@ -39,7 +39,7 @@ struct DroppedPictureTests {
     await session.close()
   }
 
-  @Test("replaced pictures count as dropped only while a reader shows every picture")
+  @Test("replaced pictures count as dropped only while a reader reads every picture")
   func read() async throws {
     var frames: PreviewPictures.Iterator? = try session.addPreview().pictures.makeAsyncIterator()
     #expect(try await frames?.next()?.sequence == 0)
@@ -52,7 +52,7 @@ struct DroppedPictureTests {
     await session.close()
   }
 
-  @Test("a reader that leaves pictures out on purpose drops none")
+  @Test("a reader with an update interval causes no dropped pictures")
   func paced() async throws {
     let preview = try session.addPreview(updateEvery: allTheTimeThereIs)
     var frames = preview.pictures.makeAsyncIterator()

@@ -8,7 +8,7 @@ import Testing
 
 private func at(_ milliseconds: Int) -> CaptureInstant { .start + .milliseconds(milliseconds) }
 
-@Suite("Plans of a video")
+@Suite("EncoderPlan")
 struct EncoderPlanTests {
   /// A picture that a preview gives 10 ms after it was captured.
   struct Given: Sendable {
@@ -104,14 +104,14 @@ struct EncoderPlanTests {
       steps: .encode(keyframe: false, time: at(2010))),
   ]
 
-  @Test("each picture comes to the steps that fit those before it", arguments: cases)
+  @Test("each picture gives the encoder steps that follow from the pictures before it", arguments: cases)
   func steps(_ one: Case) {
     var plan = EncoderPlan(repeats: .seconds(1))
     let steps = one.given.map { plan.steps(for: $0.picture, isBatched: one.isBatched, at: $0.now) }
     #expect(steps.last == one.steps)
   }
 
-  @Test("only what was encoded is repeated")
+  @Test("only an encoded picture is due for repetition")
   func repeats() {
     var plan = EncoderPlan(repeats: .seconds(1))
     func encodedAt(_ given: Given, isBatched: Bool = false) -> CaptureInstant? {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Fallbacks in a session", .timeLimit(.minutes(15)))
+@Suite("Fallbacks of lost and disabled cameras", .timeLimit(.minutes(15)))
 struct FallbackSessionTests {
   private static func source(_ device: ScriptedDevice, named name: String = "camera") -> SessionSource {
     var source = SessionSource(
@@ -17,7 +17,7 @@ struct FallbackSessionTests {
 
   private static let view = ViewConfiguration(width: 32, height: 18)
 
-  @Test("a camera that is lost is replaced by its fallback, and comes back by itself")
+  @Test("a lost camera is replaced by its fallback, and is shown again once it reconnects")
   func lost() async throws {
     let device = ScriptedDevice([.success([.picture(50)]), .success([])])
     let session = try PreviewSession(scripted: Self.source(device))
@@ -45,7 +45,7 @@ struct FallbackSessionTests {
     await session.close()
   }
 
-  @Test("a camera that was lost before its last picture is drawn is not shown as live for good")
+  @Test("a camera lost before its last picture is drawn is eventually shown as lost")
   func lostBefore() async throws {
     let device = ScriptedDevice(.picture(50), .lost("unplugged"))
     // Its picture waits to be taken when it is lost.
@@ -65,7 +65,7 @@ struct FallbackSessionTests {
     await session.close()
   }
 
-  @Test("a fallback is shown once, not over and over, and drawn anew for a view that changes")
+  @Test("a fallback is drawn once, and again when the view changes")
   func once() async throws {
     let device = ScriptedDevice(.picture(50))
     let session = try PreviewSession(scripted: Self.source(device))
@@ -88,7 +88,7 @@ struct FallbackSessionTests {
     await session.close()
   }
 
-  @Test("a snapshot of a lost camera is its fallback, says so, and can be refused")
+  @Test("a snapshot of a lost camera has its fallback and the state .lost, or throws if unwanted")
   func snapshot() async throws {
     let device = ScriptedDevice(.picture(50))
     let session = try PreviewSession(scripted: Self.source(device))
@@ -106,7 +106,7 @@ struct FallbackSessionTests {
     await session.close()
   }
 
-  @Test("in a scene the others go on beside a lost camera's fallback")
+  @Test("a scene keeps updating its live sources beside a lost camera's fallback")
   func scene() async throws {
     let device = ScriptedDevice([.success([.picture(50), .lost("unplugged")])])
     let fine = SourceScript()
@@ -134,7 +134,7 @@ struct FallbackSessionTests {
     await session.close()
   }
 
-  @Test("somebody who switches the camera off is an avatar at once, and seen again when it is on")
+  @Test("a disabled camera is replaced by its avatar, and is shown again once enabled")
   func avatar() async throws {
     let script = SourceScript()
     var source = script.source()

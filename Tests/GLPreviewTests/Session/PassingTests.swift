@@ -5,7 +5,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Pictures that are passed on", .timeLimit(.minutes(15)))
+@Suite("Passthrough of camera pictures", .timeLimit(.minutes(15)))
 struct PassingTests {
   private static let size = Size(width: 24, height: 16)
   private static let cropped = ViewConfiguration(
@@ -47,7 +47,7 @@ struct PassingTests {
   }
 
   @Test(
-    "a whole view passes a camera's JPEGs on as they are, without a GPU, and others of the same frame are the same"
+    "an unmodified view passes the camera's JPEGs through unchanged, without rendering"
   )
   func whole() async throws {
     let (device, jpeg) = (ScriptedDevice(), try smallJPEG(Self.size))
@@ -68,7 +68,7 @@ struct PassingTests {
   }
 
   @Test(
-    "what is changed in a view, hidden in its source or of other colours is drawn",
+    "a view with a crop, rotation, size, filter, mask or colour override is drawn",
     arguments: [
       "crop=8x8+0+0", "rotate=90", "mirror=horizontal", "width=24", "height=16", "filter=mitchell", "mask",
       "color",
@@ -95,7 +95,7 @@ struct PassingTests {
     await session.close()
   }
 
-  @Test("a picture that is no JPEG that can be sent on is drawn")
+  @Test("a JPEG with an EXIF rotation is drawn instead of passed through")
   func refused() async throws {
     let (device, jpeg) = (ScriptedDevice(), try smallJPEG(Self.size))
     let session = try Self.session(device, mayDraw: true)
@@ -109,7 +109,7 @@ struct PassingTests {
     await session.close()
   }
 
-  @Test("pictures that can't be decoded are passed on all the while, and drawn with their damage after ten")
+  @Test("damaged JPEGs are passed through, and drawn despite the damage after more than ten")
   func damaged() async throws {
     let (device, jpeg) = (ScriptedDevice(), try smallJPEG(Self.size))
     let session = try Self.session(device, mayDraw: true)
@@ -135,7 +135,7 @@ struct PassingTests {
     await session.close()
   }
 
-  @Test("a passed and a drawn reader of one camera get the same frames, each decoded and drawn once")
+  @Test("passthrough and drawing readers of one camera get the same frames, each drawn once")
   func both() async throws {
     let (device, jpeg) = (ScriptedDevice(), try smallJPEG(Self.size))
     let session = try Self.session(device, mayDraw: true)
@@ -154,7 +154,7 @@ struct PassingTests {
     await session.close()
   }
 
-  @Test("a reader that comes late is drawn the newest picture, which was only passed on so far")
+  @Test("a late reader gets the newest picture drawn, although it was only passed through before")
   func decodedLate() async throws {
     let (device, jpeg) = (ScriptedDevice(), try smallJPEG(Self.size))
     let session = try Self.session(device, mayDraw: true)
@@ -177,7 +177,7 @@ struct PassingTests {
     await session.close()
   }
 
-  @Test("an outage is drawn over the last picture, and then pictures are passed on again")
+  @Test("a disabled camera's placeholder is drawn, and passthrough resumes once it is enabled")
   func outage() async throws {
     let (device, jpeg) = (
       ScriptedDevice([.success([.jpeg(try smallJPEG(Self.size))])]), try smallJPEG(Self.size)
@@ -198,7 +198,7 @@ struct PassingTests {
     await session.close()
   }
 
-  @Test("a moment is the camera's own JPEG for a request that takes it, and a frame for others")
+  @Test("a capture request gets the original JPEG if it accepts originals, and a frame otherwise")
   func moment() async throws {
     let (device, jpeg) = (ScriptedDevice(), try smallJPEG(Self.size))
     let session = try Self.session(device, mayDraw: true)
@@ -219,7 +219,7 @@ struct PassingTests {
     await session.close()
   }
 
-  @Test("what is held counts against the budget; no room for it is no damage")
+  @Test("a held JPEG counts against the budget, and one without room counts as dropped, not damaged")
   func memory() async throws {
     let (device, jpeg) = (ScriptedDevice(), try smallJPEG(Self.size))
     let budget = MemoryBudget(capacity: jpeg.count)
@@ -244,7 +244,7 @@ struct PassingTests {
   }
 
   @Test(
-    "a tiny view is drawn of a reduced decoding while nobody else needs more, and who comes next gets all of it"
+    "a tiny view is drawn from a reduced decode, and a later full-size view from a full decode"
   )
   func reduced() async throws {
     let size = Size(width: 640, height: 360)

@@ -6,7 +6,7 @@
 
   @testable import GLPreview
 
-  @Suite("Video that is read now and then", .timeLimit(.minutes(15)))
+  @Suite("Batched video watchers", .timeLimit(.minutes(15)))
   struct PatientVideoTests {
     private static let times = VideoTimes(
       linger: .zero, joining: .zero, dropping: .zero, unread: allTheTimeThereIs, repeats: allTheTimeThereIs)
@@ -37,7 +37,7 @@
     }
 
     @Test(
-      "it gets each picture once, in order, however many came meanwhile, and nothing is read for it until it asks"
+      "a batched watcher gets each sample once, in order, without decoding, encoding or drops"
     )
     func batches() async throws {
       let (device, encoders) = (ScriptedDevice(), EncoderScript())
@@ -55,7 +55,7 @@
     }
 
     @Test(
-      "it gets what a camera sent before it was lost, then is told; what is shown meanwhile is not encoded for it"
+      "a batched watcher gets all samples before a loss, and resumes with a keyframe after it"
     )
     func lost() async throws {
       let (device, encoders) = (ScriptedDevice(), EncoderScript())
@@ -83,7 +83,7 @@
       await session.close()
     }
 
-    @Test("beside one who watches it still gets nothing but the camera")
+    @Test("a batched watcher gets no encoded fallback, even beside a live watcher")
     func beside() async throws {
       let (device, encoders) = (ScriptedDevice(), EncoderScript())
       let session = try Self.session(device)

@@ -13,7 +13,7 @@ struct PreviewSessionTests {
     ViewConfiguration(name: name, width: width, height: 3)
   }
 
-  @Test("a preview that nobody reads opens no camera and draws nothing")
+  @Test("a preview without readers opens no camera and draws nothing")
   func unread() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source())
@@ -23,7 +23,7 @@ struct PreviewSessionTests {
     #expect(session.statistics == PreviewSession.Statistics())
   }
 
-  @Test("a reader gets frame after frame, and the camera closes when it is gone")
+  @Test("a reader gets each frame, and the camera closes when the reader is released")
   func reading() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source())
@@ -51,7 +51,7 @@ struct PreviewSessionTests {
     await until { !script.isOpen }
   }
 
-  @Test("previews that wait for the same frame are drawn in one go, and equal preferences once")
+  @Test("previews waiting for one frame share a render, and equal requests share a picture")
   func together() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source())
@@ -74,7 +74,7 @@ struct PreviewSessionTests {
     await session.close()
   }
 
-  @Test("a slow reader misses frames and holds nobody up")
+  @Test("a slow reader skips to the newest frames and does not delay a fast reader")
   func slow() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source())
@@ -100,7 +100,7 @@ struct PreviewSessionTests {
     await session.close()
   }
 
-  @Test("a change holds from the next picture on, as a whole, also where no new frame comes")
+  @Test("a change to a preview applies as a whole to the next picture, even without a new frame")
   func changing() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source())
@@ -123,7 +123,7 @@ struct PreviewSessionTests {
     await session.close()
   }
 
-  @Test("a preview that is switched off lets its reader wait and the camera close")
+  @Test("a disabled preview suspends its reader and closes the camera until it is enabled again")
   func disabled() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source())
@@ -145,7 +145,7 @@ struct PreviewSessionTests {
     await session.close()
   }
 
-  @Test("a preview that is renewed seldom draws nothing in between")
+  @Test("a preview with a long update interval is not drawn for other readers' frames")
   func seldom() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source())
@@ -170,7 +170,7 @@ struct PreviewSessionTests {
     await session.close()
   }
 
-  @Test("readers come to their end when the preview is removed, and when the session is closed")
+  @Test("pending reads return nil when the preview is removed or the session is closed")
   func ends() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source())
@@ -191,7 +191,7 @@ struct PreviewSessionTests {
     await #expect(throws: SessionError.self) { try await session.snapshot() }
   }
 
-  @Test("a session that is let go gives the camera back")
+  @Test("releasing a session ends its readers and closes the camera")
   func dropped() async throws {
     let script = SourceScript()
     var session: PreviewSession? = try PreviewSession(scripted: script.source())
@@ -205,7 +205,7 @@ struct PreviewSessionTests {
     await closed(script)
   }
 
-  @Test("a reader that is cancelled leaves nothing behind")
+  @Test("cancelling a reader throws CancellationError and closes the camera")
   func cancelled() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source())
@@ -219,7 +219,7 @@ struct PreviewSessionTests {
     await session.close()
   }
 
-  @Test("what can't be drawn is thrown to who reads it, and to nobody else")
+  @Test("an invalid view throws an error to its own reader only")
   func wrongView() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source())
@@ -237,7 +237,7 @@ struct PreviewSessionTests {
     await session.close()
   }
 
-  @Test("a source that can't be opened is thrown to who reads, and tried again for the next")
+  @Test("a source that can't be opened throws to its reader, and is opened again for the next one")
   func refused() async throws {
     let script = SourceScript()
     script.refuse(SourceError(.notFound, path: "script", reason: "is not there"))
@@ -251,7 +251,7 @@ struct PreviewSessionTests {
     await session.close()
   }
 
-  @Test("a file's readers come to its end, once they have seen its last frame")
+  @Test("readers of a file get all its frames and then the end")
   func file() async throws {
     let script = SourceScript()
     var source = script.source(isLive: false)
@@ -270,7 +270,7 @@ struct PreviewSessionTests {
     await session.close()
   }
 
-  @Test("names are checked: twice the same, none, a source that is not there")
+  @Test("duplicate, empty and unknown names and a session without sources are rejected")
   func names() async throws {
     let session = try PreviewSession(SourceScript().source())
     _ = try session.addPreview(Self.view("one"))
@@ -285,7 +285,7 @@ struct PreviewSessionTests {
     await session.close()
   }
 
-  @Test("the camera is asked for the smallest size that serves all who read")
+  @Test("the camera is opened at the smallest size that is large enough for all current readers")
   func demand() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source(hasSizes: true))

@@ -7,7 +7,7 @@ import Testing
 @testable import CaptureCore
 @testable import GLPreview
 
-@Suite("Pictures from before", .timeLimit(.minutes(15)))
+@Suite("Snapshots and bursts from the replay buffer", .timeLimit(.minutes(15)))
 struct ReplayTests {
   private static let size = Size(width: 16, height: 16)
   /// As much as any test gives.
@@ -61,7 +61,7 @@ struct ReplayTests {
     }
   }
 
-  @Test("of a camera with JPEGs every picture is there, by its time, with nobody watching when it came")
+  @Test("every JPEG captured without a reader is found in the replay buffer by its time")
   func counter() async throws {
     let codes = (0..<20).map { UInt8($0 * 10 + 20) }
     let device = ScriptedDevice([.success(try codes.map { .jpeg(try Self.jpeg($0)) })])
@@ -80,7 +80,7 @@ struct ReplayTests {
     await session.close()
   }
 
-  @Test("raw pictures are kept too; as many as their bytes allow, spread over the time")
+  @Test("raw frames are buffered, up to the byte limit")
   func raw() async throws {
     let acts = (0..<20).map { CameraAct.picture(UInt8($0)) }
     let (all, few) = (ScriptedDevice([.success(acts)]), ScriptedDevice([.success(acts)]))
@@ -96,7 +96,7 @@ struct ReplayTests {
     await other.close()
   }
 
-  @Test("numbers are those of the live pictures, also after gaps and in the next connection")
+  @Test("buffered pictures keep their live sequence numbers across gaps and reconnects")
   func numbers() async throws {
     let device = ScriptedDevice([
       .success([.picture(1), .picture(2, skipped: 3), .lost("cable")]), .success([.picture(3)]),
@@ -112,7 +112,7 @@ struct ReplayTests {
     await session.close()
   }
 
-  @Test("what was kept is there while the camera is lost, and after it was switched off nothing is")
+  @Test("buffered pictures survive the loss of the camera, and are deleted when it is disabled")
   func lost() async throws {
     let device = ScriptedDevice([.success([.picture(1), .picture(2), .lost("cable")])])
     let session = try Self.session(Self.source(device))
@@ -125,7 +125,7 @@ struct ReplayTests {
     await session.close()
   }
 
-  @Test("a damaged picture is passed over, as it is live")
+  @Test("a snapshot of the past skips damaged and unreadable pictures")
   func damaged() async throws {
     let device = ScriptedDevice(
       .jpeg(try Self.jpeg(40)), .jpeg(try Self.jpeg(80), isDamaged: true), .unreadable)
@@ -138,7 +138,7 @@ struct ReplayTests {
     await session.close()
   }
 
-  @Test("what a camera gives while it warms up is not kept")
+  @Test("pictures from the camera's warmup are not buffered")
   func warmup() async throws {
     let device = ScriptedDevice(.picture(1), .picture(2), .picture(3), .picture(4))
     let session = try Self.session(Self.source(device, warmup: .frames(2)))
@@ -149,7 +149,7 @@ struct ReplayTests {
   }
 
   @Test(
-    "a mask hides in pictures from before it was made; without it what it hid is seen",
+    "masks of a replacing source apply to older buffered pictures until they are removed",
     arguments: [false, true])
   func masks(areJPEGs: Bool) async throws {
     let act = areJPEGs ? CameraAct.jpeg(try Self.jpeg(200)) : .picture(200)
@@ -177,7 +177,7 @@ struct ReplayTests {
     await session.close()
   }
 
-  @Test("masks without a place hide everything: nothing is shown before their size is known")
+  @Test("a buffered picture is not shown while its masks can't be placed without a reference size")
   func unplaced() async throws {
     let device = ScriptedDevice(.picture(200))
     let session = try Self.session(Self.source(device))
@@ -198,7 +198,8 @@ struct ReplayTests {
   enum Asking: CaseIterable { case moment, sharpest, clip }
 
   @Test(
-    "crops of pictures from before wait for the size that they refer to", arguments: Asking.allCases,
+    "crops of buffered pictures wait for the reference size, and throw if the camera is lost",
+    arguments: Asking.allCases,
     [false, true])
   func croppedBefore(_ asking: Asking, isLost: Bool) async throws {
     let half = Size(width: Self.size.width / 2, height: Self.size.height / 2)
@@ -239,7 +240,7 @@ struct ReplayTests {
     await session.close()
   }
 
-  @Test("a burst has each picture once, the oldest first")
+  @Test("a burst has each picture once, and its times are evenly spaced with the oldest first")
   func burst() async throws {
     let device = ScriptedDevice([.success((0..<4).map { .picture(UInt8($0)) })])
     let session = try Self.session(Self.source(device))
@@ -253,7 +254,7 @@ struct ReplayTests {
     await session.close()
   }
 
-  @Test("a trigger gives what was there before it, or says that nothing is kept")
+  @Test("a trigger captures from the replay buffer, and fails with NotBuffered if that is empty")
   func trigger() async throws {
     let device = ScriptedDevice(.picture(7))
     let session = try Self.session(Self.source(device))
@@ -284,7 +285,7 @@ struct ReplayTests {
       Picture(tight: size, format: .ycbcr(.yuv444), bytes: luma + neutral + neutral))
   }
 
-  @Test("the sharpest of a time is the one with the sharpest edges, and only of that time")
+  @Test("a sharpest-frame snapshot picks the frame with the sharpest edge in its time range")
   func sharpest() async throws {
     let device = ScriptedDevice([.success(try [1, 8, 6, 2, 7, 9].map { .jpeg(try Self.edge($0)) })])
     let session = try Self.session(Self.source(device))
@@ -303,7 +304,7 @@ struct ReplayTests {
     await session.close()
   }
 
-  @Test("a flat picture has no sharpness; that of one dot is known", arguments: [0, 10])
+  @Test("a flat picture has a sharpness of 0, and a single dot the expected value", arguments: [0, 10])
   func sharpness(dot: Int) {
     var luma = [UInt8](repeating: 50, count: 25)
     luma[12] += UInt8(dot)
@@ -314,7 +315,7 @@ struct ReplayTests {
     #expect(abs(picture.sharpness - Double(dot * dot) * 20 / 9) < 1e-9)
   }
 
-  @Test("a pattern is kept like a camera; two hundred snapshots of it at a time are those that they ask for")
+  @Test("200 concurrent snapshots of a buffered pattern each return the frame at their time")
   func pattern() async throws {
     var source = SessionSource("pattern:counter,size=64x36,fps=100")
     source.replay = Self.all
@@ -347,7 +348,7 @@ struct ReplayTests {
 
   #if FFmpeg
     @Test(
-      "H.264 is kept as it came, and decoded when somebody asks, with what is hidden in it hidden",
+      "H.264 is buffered undecoded, and decoded for snapshots with the masks applied",
       .enabled(if: hasEncoder), arguments: [[], ["8x8+0+0"]])
     func video(masks: [String]) async throws {
       let codes: [UInt8] = [40, 60, 80, 100, 120, 140, 160, 180]
@@ -374,7 +375,7 @@ struct ReplayTests {
     }
   #endif
 
-  @Test("nothing is kept without being asked for, and a full budget keeps less")
+  @Test("nothing is buffered by default, and a replay buffer uses at most half of the memory budget")
   func nothing() async throws {
     let script = SourceScript()
     let session = try Self.session(script.source())

@@ -7,7 +7,7 @@ import Testing
 @testable import GLPreview
 @testable import VideoFormats
 
-@Suite("Requests that wait for a source")
+@Suite("RequestBoard")
 struct RequestBoardTests {
   private static func at(_ second: Int) -> CaptureInstant { .start + .seconds(second) }
 
@@ -65,7 +65,7 @@ struct RequestBoardTests {
     func readerWent(_ preview: Preview) {}
   }
 
-  @Test("a frame satisfies requests that have not seen it and want no later one")
+  @Test("a frame satisfies requests that have not seen it and that accept its capture time")
   func frames() throws {
     var board = RequestBoard()
     #expect(!board.isMet(Self.event()) && !board.isMet(Self.frame(since: 0)))
@@ -76,7 +76,7 @@ struct RequestBoardTests {
     #expect(board.isMet(Self.picture(Self.preview())))
   }
 
-  @Test("an outage satisfies every request that has not seen it, until frames come again")
+  @Test("an outage satisfies every request that has not seen it, until it is over")
   func outage() throws {
     var board = RequestBoard()
     board.show(CameraPicture(try Self.frame(3)))
@@ -93,7 +93,7 @@ struct RequestBoardTests {
     #expect(board.isMet(Self.event(after: 3, outage: 1)), "another one")
   }
 
-  @Test("requests are taken in the order in which they came, each once")
+  @Test("each satisfied request is taken once, and the others stay until removed")
   func order() throws {
     var board = RequestBoard()
     let ids = (0..<20).map { board.add(Self.frame(since: $0 % 2)) }
@@ -105,7 +105,7 @@ struct RequestBoardTests {
     #expect(board.requests.keys.sorted() == Array(ids.filter { $0.isMultiple(of: 2) }.dropFirst()))
   }
 
-  @Test("a JPEG is passed on to requests that accept it, and decoded only for others")
+  @Test("a JPEG goes undecoded to requests that accept it, and is decoded for the others")
   func jpeg() throws {
     var board = RequestBoard()
     let preview = Self.preview()
@@ -129,7 +129,7 @@ struct RequestBoardTests {
     #expect(board.take { $1.isMet($0) }.count == 3)
   }
 
-  @Test("a damaged picture ends the wait for it, and an older picture never replaces a newer one")
+  @Test("a picture that fails to decode is skipped, and an older frame never replaces a newer one")
   func damaged() throws {
     var board = RequestBoard()
     board.show(try Self.jpeg(1))
@@ -143,7 +143,7 @@ struct RequestBoardTests {
     #expect(board.event.frame?.sequence == 4)
   }
 
-  @Test("H.264 goes to whole views' videos, unless it began before an outage")
+  @Test("H.264 goes only to uncropped videos, and after an outage only from a new keyframe on")
   func video() throws {
     var board = RequestBoard()
     let (preview, cropped) = (Self.preview(), Self.preview())
@@ -163,7 +163,7 @@ struct RequestBoardTests {
     #expect(board.takeOriginals().count == 1)
   }
 
-  @Test("crops wait while their camera is switched to its reference size")
+  @Test("requests for a crop wait until frames have the reference size")
   func switching() throws {
     var board = RequestBoard { $0 == Size(width: 1, height: 1) }
     board.show(CameraPicture(try Self.frame(1)))
@@ -172,7 +172,7 @@ struct RequestBoardTests {
     #expect(board.waitsForDecoding(Self.frame(since: 1, isCropped: true)), "it is of another size")
   }
 
-  @Test("after the last frame, readers of pictures get nothing, and others that frame once")
+  @Test("after the last frame, event and frame requests get it once and picture requests get nil")
   func end() throws {
     var board = RequestBoard()
     board.show(CameraPicture(try Self.frame(1)))
@@ -188,7 +188,7 @@ struct RequestBoardTests {
   }
 }
 
-@Suite("A feed's camera")
+@Suite("SourceCamera")
 struct SourceCameraTests {
   private static func camera(_ demand: SourceOptions.Demand, countedFrom first: Int = 0) -> SourceCamera {
     var camera = SourceCamera(linger: .zero, after: [], within: .zero)
@@ -196,7 +196,7 @@ struct SourceCameraTests {
     return camera
   }
 
-  @Test("numbers go on when the camera is opened again, and have the gaps of the source")
+  @Test("sequence numbers continue after the camera reopens and keep the source's gaps")
   func numbers() {
     var camera = Self.camera(SourceOptions.Demand())
     #expect([0, 1, 4].map { camera.number($0) } == [0, 1, 4])
@@ -205,7 +205,7 @@ struct SourceCameraTests {
     #expect([0, 0, 2].map { camera.number($0) } == [10, 11, 12])
   }
 
-  @Test("a warmup begins with the first picture after an opening")
+  @Test("a warmup begins with the first picture after the camera opens")
   func warmup() {
     var camera = Self.camera(SourceOptions.Demand())
     let times = [5, 6, 7].map { CaptureInstant.start + .seconds($0) }
@@ -217,7 +217,7 @@ struct SourceCameraTests {
   }
 
   @Test(
-    "a larger size is requested at once, a much smaller one later, and others are left",
+    "a larger size is requested at once, a much smaller one after 5 s, and others not at all",
     arguments: [
       (10, 11, Duration.zero), (10, 10, nil), (10, 9, nil), (10, 5, .seconds(5)), (nil, 10, .seconds(5)),
       (10, nil, .zero), (nil, nil, nil),
@@ -229,7 +229,7 @@ struct SourceCameraTests {
     #expect(Self.camera(demands[0]).resizes(for: demands[1]) == delay)
   }
 
-  @Test("the reference size is requested at once, and left later")
+  @Test("the reference size is requested at once, and released after 5 s")
   func reference() {
     let (pinned, small) = (
       SourceOptions.Demand(isPinned: true), SourceOptions.Demand(minimumSize: Size(width: 1, height: 1))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Scenes that change", .timeLimit(.minutes(15)))
+@Suite("Changes to scenes", .timeLimit(.minutes(15)))
 struct SceneChangeTests {
   private static let size = Size(width: 32, height: 18)
 
@@ -24,7 +24,7 @@ struct SceneChangeTests {
     Issue.record("it ended before \(code) was seen")
   }
 
-  @Test("who comes when nothing changes any more gets the picture that is there, in whichever format")
+  @Test("a new reader of an idle scene gets the current picture in its format, without more draws")
   func late() async throws {
     let script = SourceScript()
     let session = try Self.session(["one": script])
@@ -44,7 +44,7 @@ struct SceneChangeTests {
     await session.close()
   }
 
-  @Test("a reader that comes as another one goes is not taken for the end")
+  @Test("a reader that joins just after another has left gets a picture")
   func oneAfterAnother() async throws {
     let script = SourceScript()
     let session = try Self.session(["one": script])
@@ -56,7 +56,7 @@ struct SceneChangeTests {
     await session.close()
   }
 
-  @Test("a still that is switched off and on again is seen to be so")
+  @Test("a scene shows that an ended source was disabled and enabled again")
   func stillSwitchedOff() async throws {
     let script = SourceScript()
     let session = try Self.session(["one": script], isLive: false)
@@ -81,7 +81,7 @@ struct SceneChangeTests {
     await session.close()
   }
 
-  @Test("a clock in a scene does not hold up its sources")
+  @Test("a clock label does not limit a scene to one picture a second")
   func clock() async throws {
     let script = SourceScript()
     let session = try Self.session(["one": script])
@@ -99,7 +99,7 @@ struct SceneChangeTests {
     await session.close()
   }
 
-  @Test("a source that could not be opened is seen once it can be")
+  @Test("a scene shows a source that failed to open once it can be opened")
   func openedLater() async throws {
     let script = SourceScript()
     script.refuse(SourceError(.notFound, path: "one", reason: "is not there"))
@@ -115,7 +115,7 @@ struct SceneChangeTests {
     await session.close()
   }
 
-  @Test("a scene of sources that are not there is thrown to who reads, and goes on with those that are")
+  @Test("a scene with unknown sources throws ParameterError, and works again once they are removed")
   func unknownNames() async throws {
     let script = SourceScript()
     let session = try Self.session(["one": script])
@@ -141,7 +141,7 @@ struct SceneChangeTests {
     await session.close()
   }
 
-  @Test("a view keeps its preview's name, whatever it is changed to")
+  @Test("a view keeps its preview's name when it is replaced")
   func names() async throws {
     let session = try Self.session(["one": SourceScript()])
     let preview = try session.addPreview(ViewConfiguration(name: "door"))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Scenes of a session")
+@Suite("Scenes in a session")
 struct SceneFeedTests {
   private static let size = Size(width: 64, height: 36)
 
@@ -45,7 +45,7 @@ struct SceneFeedTests {
     #expect(!left.isOpen && !right.isOpen)
   }
 
-  @Test("a scene that nobody reads opens nothing, and lets its sources go when its reader has gone")
+  @Test("a scene opens its source only for a reader, and closes it when the reader has left")
   func unread() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source(named: "one"))
@@ -57,7 +57,7 @@ struct SceneFeedTests {
     await session.close()
   }
 
-  @Test("a source that is off does not hold up the others, and a snapshot of the scene needs no reader")
+  @Test("a scene snapshot without readers shows the live source beside a disabled one")
   func off() async throws {
     let (on, off) = (SourceScript(), SourceScript())
     let session = try PreviewSession(scripted: on.source(named: "on"), off.source(named: "off"))
@@ -73,7 +73,7 @@ struct SceneFeedTests {
     await session.close()
   }
 
-  @Test("a source that can't be opened is shown as lost, and the scene goes on")
+  @Test("a scene shows its working source while another one can't be opened")
   func refused() async throws {
     let (fine, broken) = (SourceScript(), SourceScript())
     broken.refuse(SourceError(.notFound, path: "broken", reason: "is not there"))
@@ -90,7 +90,7 @@ struct SceneFeedTests {
     await session.close()
   }
 
-  @Test("a delayed instance shows what was the newest then")
+  @Test("FrameHistory returns the newest frame at a given time, or the oldest that it still has")
   func history() throws {
     let history = FrameHistory()
     history.keep(for: .seconds(2))

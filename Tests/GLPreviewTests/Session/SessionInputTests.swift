@@ -5,7 +5,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Bad input to sessions", .timeLimit(.minutes(15)))
+@Suite("Invalid input to sessions", .timeLimit(.minutes(15)))
 struct SessionInputTests {
   /// Readers that are at the same preview get the same answer from a source that gives frames, that is off, and that fails.
   private enum State: CaseIterable { case live, off, failing }
@@ -22,7 +22,9 @@ struct SessionInputTests {
 
   private static let sides = [Int.min, -1, 0, 65536, 1 << 40, Int.max]
 
-  @Test("a view's size is within limits, or refused", arguments: sides)
+  @Test(
+    "an out-of-range view size throws to readers and snapshots, also of off and failing sources",
+    arguments: sides)
   func sizes(side: Int) async throws {
     for state in State.allCases {
       let session = try await Self.session(state)
@@ -48,7 +50,7 @@ struct SessionInputTests {
     }
   }
 
-  @Test("pictures that are too large are refused, also where they stand in for a source")
+  @Test("a 16000x16000 view throws for live, off and failing sources")
   func tooLarge() async throws {
     for state in State.allCases {
       let session = try await Self.session(state)
@@ -58,7 +60,9 @@ struct SessionInputTests {
     }
   }
 
-  @Test("a crop outside the source is refused where there are frames; none of them traps", arguments: sides)
+  @Test(
+    "a crop outside the frame throws for live sources, and is accepted for off and failing ones",
+    arguments: sides)
   func crops(number: Int) async throws {
     let crops = [
       Rectangle(x: number, y: 0, width: 2, height: 2), Rectangle(x: 0, y: number, width: 2, height: 2),
@@ -81,7 +85,7 @@ struct SessionInputTests {
   }
 
   @Test(
-    "paces and patience of any length are taken as they are",
+    "extreme, zero and negative intervals and timeouts work without a crash or a hang",
     arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .seconds(-1), .zero])
   func durations(duration: Duration) async throws {
     let script = SourceScript()
@@ -111,7 +115,7 @@ struct SessionInputTests {
     _ = try await next.value
   }
 
-  @Test("a still passes over no fewer than no frames")
+  @Test("a still with a settling count of -1 is taken")
   func settling() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source(hasSizes: true))
@@ -173,7 +177,7 @@ struct SessionInputTests {
     return scenes
   }
 
-  @Test("a scene that makes no sense is refused in words, and the preview goes on with one that does")
+  @Test("an invalid scene throws ParameterError to its reader, and a valid one works again")
   func badScenes() async throws {
     for state in [State.live, .off] {
       // One that always has another frame: a scene's snapshot waits for those that have none.
@@ -189,7 +193,7 @@ struct SessionInputTests {
         let error = await #expect(throws: (any Error).self, "\(name) \(state)") {
           try await preview.pictures.first
         }
-        #expect(error is ParameterError || error is ParameterError, "\(name): \(String(describing: error))")
+        #expect(error is ParameterError, "\(name): \(String(describing: error))")
         await #expect(throws: (any Error).self, "\(name) \(state)") {
           try await session.snapshot(SnapshotRequest.patient(.newest, of: ["scene"]))
         }
@@ -201,7 +205,7 @@ struct SessionInputTests {
     }
   }
 
-  @Test("JPEGs of any quality asked for are of one that there is", arguments: [Int.min, -1, 0, 101, Int.max])
+  @Test("an out-of-range JPEG quality still gives a JPEG", arguments: [Int.min, -1, 0, 101, Int.max])
   func quality(quality: Int) async throws {
     let session = try await Self.session(.off)
     let preview = try session.addPreview(ViewConfiguration(width: 16, height: 16))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Lifetimes of sessions", .timeLimit(.minutes(15)))
+@Suite("Lifetimes of sessions and their parts", .timeLimit(.minutes(15)))
 struct SessionLifetimeTests {
   /// Knows objects without holding them.
   private final class Watch: Sendable {
@@ -86,17 +86,19 @@ struct SessionLifetimeTests {
     #expect(!script.isOpen)
   }
 
-  @Test("a session that is closed is gone, with all that was in it", arguments: Use.allCases)
+  @Test("closing a session frees all its objects and closes its camera", arguments: Use.allCases)
   func closed(use: Use) async throws {
     try await check(use) { await $0.close() }
   }
 
-  @Test("a session that is let go is gone, with all that was in it", arguments: Use.allCases)
+  @Test(
+    "releasing a session without closing it frees all its objects and closes its camera",
+    arguments: Use.allCases)
   func dropped(use: Use) async throws {
     try await check(use) { _ in }
   }
 
-  @Test("a source that is held outlives its session, and keeps no camera open")
+  @Test("a source handle outlives its session without keeping the camera open")
   func held() async throws {
     let script = SourceScript()
     let watch = Watch()
@@ -119,7 +121,7 @@ struct SessionLifetimeTests {
     #expect(!script.isOpen)
   }
 
-  @Test("a session may be closed twice, and from several places at a time")
+  @Test("20 concurrent calls close a session, and later calls on its parts are harmless")
   func closedByMany() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source())
@@ -145,7 +147,9 @@ struct SessionLifetimeTests {
     session.remove(preview)
   }
 
-  @Test("a still ends with its session, and with its source being switched off", arguments: [true, false])
+  @Test(
+    "a pending still fails when its session closes, and returns .off when its source is disabled",
+    arguments: [true, false])
   func stillEnds(isClosed: Bool) async throws {
     let script = SourceScript()
     let session = try PreviewSession(
@@ -166,7 +170,7 @@ struct SessionLifetimeTests {
     await session.close()
   }
 
-  @Test("of two stills at a time one is refused, also where no frame was seen before")
+  @Test("one of two concurrent stills is rejected, even before the first frame")
   func twoStills() async throws {
     let (script, gate) = (SourceScript(), OpeningGate())
     let session = try PreviewSession(

@@ -6,7 +6,7 @@ import Testing
 @testable import GLPreview
 
 @Suite struct SessionMemoryTests {
-  @Test("a source that nobody reads any more keeps a frame, and what the renderer has of it")
+  @Test("an idle source reserves at most the memory of four RGBA frames")
   func atRest() async throws {
     let budget = MemoryBudget(capacity: 1 << 30)
     var options = PreviewSession.Options(linger: .zero)

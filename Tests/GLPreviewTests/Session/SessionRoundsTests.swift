@@ -5,7 +5,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Sessions by the thousand")
+@Suite("Repeated sessions")
 struct SessionRoundsTests {
   /// What this process holds.
   private struct Holdings: CustomStringConvertible {
@@ -60,7 +60,8 @@ struct SessionRoundsTests {
   /// 100, unless GLPREVIEW_SESSION_ROUNDS says another number. The process's output is not read, since
   /// that would block a thread of Swift's pool for as long as the process runs: the expectation says what was found.
   @Test(
-    "sessions that were opened and closed leave nothing behind", .oneProcessAtATime, .timeLimit(.minutes(15)))
+    "opening and closing many sessions leaks no file descriptors, threads or memory", .oneProcessAtATime,
+    .timeLimit(.minutes(15)))
   func rounds() async {
     await #expect(processExitsWith: .success) {
       let rounds =

@@ -19,7 +19,7 @@ struct SessionSnapshotTests {
     SnapshotRequest.patient(mode, of: previews, as: .rgba)
   }
 
-  @Test("all previews of one frame, with its number and time, without anybody reading")
+  @Test("a snapshot without readers draws all previews from one frame in one render")
   func all() async throws {
     let script = SourceScript()
     let session = try Self.session(script)
@@ -37,7 +37,7 @@ struct SessionSnapshotTests {
     await session.close()
   }
 
-  @Test("a snapshot may leave out what a camera gives first; one that has been open for longer is warm")
+  @Test("a snapshot can skip warmup frames, and skips none if the camera has been open for longer")
   func warmup() async throws {
     let script = SourceScript()
     let session = try Self.session(script)
@@ -57,7 +57,7 @@ struct SessionSnapshotTests {
     await session.close()
   }
 
-  @Test("the newest is what is there already, and what is drawn of it is not drawn again")
+  @Test("a snapshot of the newest frame reuses the picture that is already drawn")
   func newest() async throws {
     let script = SourceScript()
     let session = try Self.session(script)
@@ -76,7 +76,7 @@ struct SessionSnapshotTests {
     await session.close()
   }
 
-  @Test("the next is one that is captured after the call")
+  @Test("a snapshot of the next frame returns one captured after the call")
   func next() async throws {
     let script = SourceScript()
     let session = try Self.session(script)
@@ -95,7 +95,7 @@ struct SessionSnapshotTests {
     await session.close()
   }
 
-  @Test("too old a frame is not taken")
+  @Test("a snapshot with a maximum age of 0 waits for a new frame")
   func tooOld() async throws {
     let script = SourceScript()
     let session = try Self.session(script)
@@ -112,7 +112,7 @@ struct SessionSnapshotTests {
     await session.close()
   }
 
-  @Test("a still is taken in the largest size, and the previews go on in theirs")
+  @Test("a still is taken at the largest size, and the previews continue at their own")
   func still() async throws {
     let script = SourceScript()
     let session = try Self.session(script, hasSizes: true)
@@ -137,7 +137,7 @@ struct SessionSnapshotTests {
     #expect(!script.isOpen)
   }
 
-  @Test("a source that is off gives its placeholder, or where that is not wanted an error")
+  @Test("a snapshot of a disabled source has a placeholder, or throws if fallbacks are refused")
   func off() async throws {
     let script = SourceScript()
     let session = try Self.session(script)
@@ -153,7 +153,7 @@ struct SessionSnapshotTests {
     await session.close()
   }
 
-  @Test("a source that gives nothing is waited for, and no longer than that")
+  @Test("a snapshot times out if the source delivers no frame")
   func timeout() async throws {
     let session = try Self.session(SourceScript())
     let request = SnapshotRequest(.newest, as: .rgba, timeout: .milliseconds(20))
@@ -161,7 +161,7 @@ struct SessionSnapshotTests {
     await session.close()
   }
 
-  @Test("a source that is being opened is waited for by a request that says so, and no longer than that")
+  @Test("a request with waitsForOpening waits for an opening source, up to its timeout")
   func opening() async throws {
     func waiting(_ timeout: Duration) -> SnapshotRequest {
       var request = SnapshotRequest(.newest(maxAge: .seconds(3600)), as: .rgba, timeout: timeout)
@@ -186,7 +186,7 @@ struct SessionSnapshotTests {
     await session.close()
   }
 
-  @Test("a trigger far from the session reaches its handler, its sequence and who waits")
+  @Test("a trigger delivers snapshots to its handler, its async sequence and its caller")
   func trigger() async throws {
     let script = SourceScript()
     let session = try Self.session(script)
@@ -209,7 +209,7 @@ struct SessionSnapshotTests {
     await session.close()
   }
 
-  @Test("who stops reading a trigger's snapshots is forgotten before the next one")
+  @Test("a cancelled reader of a trigger's snapshots is removed before the next snapshot")
   func leftTrigger() async {
     let trigger = SnapshotTrigger()
     let kept = trigger.snapshots
@@ -222,7 +222,7 @@ struct SessionSnapshotTests {
     withExtendedLifetime(kept) {}
   }
 
-  @Test("a trigger of no session says so, and does not keep one alive")
+  @Test("a trigger without a session throws, and does not keep its session alive")
   func detached() async throws {
     let trigger = SnapshotTrigger()
     await #expect(throws: SessionError.self) { try await trigger.snapshot() }
@@ -233,7 +233,7 @@ struct SessionSnapshotTests {
     await #expect(throws: SessionError.self) { try await trigger.snapshot() }
   }
 
-  @Test("no more than so many captures are under way, and the handler hears of the others")
+  @Test("a capture above a trigger's limit fails, and its handler gets the error")
   func tooMany() async throws {
     let script = SourceScript()
     let session = try Self.session(script)
@@ -250,7 +250,7 @@ struct SessionSnapshotTests {
     await session.close()
   }
 
-  @Test("preferences that can't be met are told: no preview, an unknown one, none at all, a closed session")
+  @Test("a snapshot throws without previews, for unknown or empty names, and after closing")
   func wrong() async throws {
     let session = try PreviewSession(scripted: SourceScript().source())
     await #expect(throws: SessionError.self) { try await session.snapshot() }

@@ -123,7 +123,7 @@ func listedKeys() {
     ("crop=1,2,3", "crop"), ("crop=1,2,3,4,5", "crop"), ("crop=1,2,0,4", "crop"), ("crop=1,2,3x4", "crop"),
     ("crop=99999999999999999999x1+0+0", "crop"), ("crop=1x1+9223372036854775807+0", "crop"),
     ("crop=-1,0,1,1", "crop"),
-    // Words.
+    // ParameterParser.
     ("rotate=45", "rotate"), ("rotate=", "rotate"), ("rotate=90°", "rotate"), ("rotate=450", "rotate"),
     ("rotate=-360", "rotate"), ("rotate=９０", "rotate"), ("rotate=99999999999999999999", "rotate"),
     ("mirror=left", "mirror"), ("mirror=Both", "mirror"), ("mode=cover", "mode"), ("mode=", "mode"),

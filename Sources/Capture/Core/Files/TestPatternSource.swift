@@ -28,7 +28,7 @@ actor TestPatternSource: FrameSource {
       let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       switch (parts[0], parts.count == 2 ? parts[1] : "") {
       case ("size", let value):
-        do { size = try Words.size("size", value) } catch { throw badRequest(error.description) }
+        do { size = try ParameterParser.size("size", value) } catch { throw badRequest(error.description) }
       case ("fps", let value):
         guard let asked = Double(value).flatMap({ FrameRate($0) }) else {
           throw badRequest("fps=\(value) is not within 0.001...1000")

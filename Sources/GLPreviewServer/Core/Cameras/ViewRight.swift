@@ -14,7 +14,7 @@ package struct ViewRight: Sendable {
     /// A picture that was drawn with this configuration.
     case drawn(ViewConfiguration)
     /// Buffered frames, drawn with this configuration, while the view is unchanged.
-    case kept(ViewConfiguration)
+    case buffered(ViewConfiguration)
   }
 
   package let target: ServedPreview
@@ -35,7 +35,7 @@ package struct ViewRight: Sendable {
     case .copied:
       now.view == before.view && now.isLocked == before.isLocked && now.updateEvery == before.updateEvery
     case .drawn(let view): !now.isLocked || now.view == view
-    case .kept(let view): now.view == before.view && (!now.isLocked || now.view == view)
+    case .buffered(let view): now.view == before.view && (!now.isLocked || now.view == view)
     }
   }
 }

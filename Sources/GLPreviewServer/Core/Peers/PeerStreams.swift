@@ -24,11 +24,11 @@ package final class PeerStreams: Service, CustomStringConvertible {
     let camera: String
     let view: String
     /// The parameters in sorted order, so that equal ones compare equal.
-    let words: String
+    let parameters: String
 
     /// The URL at the node. `/api/stream` sends locked views unchanged, as streams of several views need it.
     var url: String {
-      let rest = words.isEmpty ? "" : "&\(words)"
+      let rest = parameters.isEmpty ? "" : "&\(parameters)"
       return switch kind {
       case .jpegs: "\(peer)/api/stream?view=\(camera)/\(view)\(rest)"
       case .video: "\(peer)/api/stream.mp4?src=\(camera)/\(view)\(rest)"
@@ -49,7 +49,7 @@ package final class PeerStreams: Service, CustomStringConvertible {
   }
 
   private static let looksEvery = Duration.seconds(1)
-  private static let longestWords = 2048
+  private static let longestQuery = 2048
   /// The parameters that concern only the client's own connection.
   private static let others: Set<String> = [
     "view", "src", "key", "token", "extra_headers", "advance_headers", "dual_final_frames", "zero_data",
@@ -94,18 +94,19 @@ package final class PeerStreams: Service, CustomStringConvertible {
   }
 
   private func key(_ route: PeerRoute, _ view: String, _ address: ViewAddress) throws -> Key {
-    let words = Self.words(in: address.parameters, of: address.kind)
-    guard words.utf8.count <= Self.longestWords else {
+    let parameters = Self.parameters(in: address.parameters, of: address.kind)
+    guard parameters.utf8.count <= Self.longestQuery else {
       throw Problem(.uriTooLong, "the parameters are too long")
     }
-    return Key(kind: address.kind, peer: route.url, camera: route.camera.name, view: view, words: words)
+    return Key(
+      kind: address.kind, peer: route.url, camera: route.camera.name, view: view, parameters: parameters)
   }
 
   /// Returns the parameters for the peer, in sorted order.
-  static func words(in query: String, of kind: StreamKind = .jpegs) -> String {
+  static func parameters(in query: String, of kind: StreamKind = .jpegs) -> String {
     let others = kind == .video ? othersOfVideo : others
-    return CacheBuster.removed(from: query).filter { word in
-      !others.contains(String(word.prefix { $0 != "=" }).percentDecoded)
+    return CacheBuster.removed(from: query).filter { parameter in
+      !others.contains(String(parameter.prefix { $0 != "=" }).percentDecoded)
     }.sorted().joined(separator: "&")
   }
 

@@ -44,7 +44,7 @@ struct CaptureRoutes: Sendable {
     // Decoding buffered H.264 may take long: the work ends if the client disconnects, unless a folder, a
     // webhook or MQTT gets the snapshots too.
     let taken =
-      try await options.asksForKept && !snapshots.areSent ? context.whileClientStays(take) : take()
+      try await options.asksForBuffered && !snapshots.areSent ? context.whileClientStays(take) : take()
     let isMultipart = request.headers[.accept]?.contains("multipart/mixed") == true
     return try isMultipart
       ? multipart(taken, on: context.channel) : json(taken, isBurst: options.isBurst)

@@ -72,7 +72,7 @@ struct SnapshotRoutes: Sendable {
       }
       // Decoding buffered H.264 may take long.
       let (subject, answer) =
-        try await query.request.mode.isKept ? context.whileClientStays(take) : take()
+        try await query.request.mode.isBuffered ? context.whileClientStays(take) : take()
       guard let answer else { return Response(status: .notModified, headers: fields(subject)) }
       return response(subject, answer, query, on: context.channel)
     }

@@ -44,19 +44,19 @@ package struct StreamRoutes: Sendable {
   {
     // A peer has already checked the parameters of its views.
     if target.remoteView == nil {
-      var words = try QueryParameters(request)
-      let (wanted, _, _) = try takeStream(from: &words, over: Self.base(of: target))
-      try words.finish(known: Self.query)
+      var query = try QueryParameters(request)
+      let (wanted, _, _) = try takeStream(from: &query, over: Self.base(of: target))
+      try query.finish(known: Self.query)
       try await check(wanted, target)
     }
     let names = ["view", "src"]
     let request = names.reduce(request.withoutBody) { $0.without($1) }
     let joined = try goingOn(target, request, context) { target in
-      var words = try QueryParameters(request)
+      var query = try QueryParameters(request)
       guard target.remoteView == nil else {
-        return try join(target, as: target.served, every: .zero, key: words.take(Self.key), context)
+        return try join(target, as: target.served, every: .zero, key: query.take(Self.key), context)
       }
-      let (wanted, interval, key) = try takeStream(from: &words, over: Self.base(of: target))
+      let (wanted, interval, key) = try takeStream(from: &query, over: Self.base(of: target))
       return try join(target, as: wanted, every: interval, key: key, context)
     }
     return try await response(joined, of: target, context)
@@ -109,8 +109,8 @@ package struct StreamRoutes: Sendable {
   /// Streams several views, named by `view=CAMERA/VIEW`, in one answer whose parts name their view. Other
   /// parameters apply to all views, except locked ones and scenes.
   private func several(_ request: Request, _ context: ServiceContext) async throws -> Response {
-    var words = try QueryParameters(request)
-    let names = words.takeAll(Self.views)
+    var query = try QueryParameters(request)
+    let names = query.takeAll(Self.views)
     guard !names.isEmpty else {
       throw Problem.badParameter("view", "give at least one view=CAMERA/VIEW")
     }
@@ -119,9 +119,9 @@ package struct StreamRoutes: Sendable {
         "view", "\(names.count) views; one stream may have at most \(Self.mostViews)")
     }
     // All views share the parameters; locked views and scenes ignore them.
-    let parameters = words
-    _ = try takeStream(from: &words, over: ServedView())
-    try words.finish(known: Self.query + [Self.views.entry])
+    let all = query
+    _ = try takeStream(from: &query, over: ServedView())
+    try query.finish(known: Self.query + [Self.views.entry])
     var subscriptions: [JoinedStream] = []
     for name in names {
       let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
@@ -132,12 +132,12 @@ package struct StreamRoutes: Sendable {
         // A single view rejects parameters that it does not accept, as its own URL does. A peer's request is
         // treated as for several views.
         if target.remoteView == nil, names.count == 1, !request.isFromPeer {
-          var rest = parameters
+          var rest = all
           _ = try takeStream(from: &rest, over: Self.base(of: target))
         }
-        if target.remoteView == nil { try await check(asOneOfSeveral(target, parameters).wanted, target) }
+        if target.remoteView == nil { try await check(asOneOfSeveral(target, all).wanted, target) }
         subscriptions.append(
-          try goingOn(target, request.withoutBody, context) { try joinOneOfSeveral($0, parameters, context) })
+          try goingOn(target, request.withoutBody, context) { try joinOneOfSeveral($0, all, context) })
       } catch let problem as Problem where problem.status == .conflict {
         // The view is switched off.
       }
@@ -151,10 +151,10 @@ package struct StreamRoutes: Sendable {
 
   /// Returns a view of several with the URL's parameters. Scenes and locked views keep their own settings.
   private func asOneOfSeveral(
-    _ target: ServedPreview, _ words: QueryParameters
+    _ target: ServedPreview, _ query: QueryParameters
   ) throws -> (wanted: ServedView, interval: Duration) {
     let isAsItIs = target.isScene || target.served.isLocked
-    var (base, rest) = (target.served, words)
+    var (base, rest) = (target.served, query)
     base.isLocked = false
     let (changed, interval, _) = try takeStream(from: &rest, over: base)
     return (isAsItIs ? target.served : changed, interval)
@@ -162,12 +162,12 @@ package struct StreamRoutes: Sendable {
 
   /// Joins one view of several. If too many views are being drawn for URLs, it is sent as it is served.
   private func joinOneOfSeveral(
-    _ target: ServedPreview, _ words: QueryParameters, _ context: ServiceContext
+    _ target: ServedPreview, _ query: QueryParameters, _ context: ServiceContext
   ) throws -> JoinedStream {
     guard target.remoteView == nil else {
       return try join(target, as: target.served, every: .zero, key: nil, context)
     }
-    let (wanted, interval) = try asOneOfSeveral(target, words)
+    let (wanted, interval) = try asOneOfSeveral(target, query)
     do {
       return try join(target, as: wanted, every: interval, key: nil, context)
     } catch let problem as Problem
@@ -187,13 +187,13 @@ package struct StreamRoutes: Sendable {
   }
 
   /// Takes the view, the pace, and the name that the client gives itself.
-  private func takeStream(from words: inout QueryParameters, over served: ServedView) throws -> (
+  private func takeStream(from query: inout QueryParameters, over served: ServedView) throws -> (
     ServedView, Duration, String?
   ) {
-    let fps = try words.take(Self.rate)
-    let key = try words.take(Self.key)
-    for key in Self.ignored { _ = try words.take(key) }
-    let wanted = try words.takeView(over: served)
+    let fps = try query.take(Self.rate)
+    let key = try query.take(Self.key)
+    for key in Self.ignored { _ = try query.take(key) }
+    let wanted = try query.takeView(over: served)
     return (wanted, fps.map { .seconds(1 / $0) } ?? .zero, key)
   }
 

@@ -33,14 +33,14 @@ extension VideoRoutes {
 
   /// Takes the time span of a clip; nil if the URL requests none. The span is earlier by the camera's trigger
   /// delay.
-  func clipTime(from words: inout QueryParameters, of target: ServedPreview) throws
+  func clipTime(from query: inout QueryParameters, of target: ServedPreview) throws
     -> ClosedRange<CaptureInstant>?
   {
-    let (before, after) = (try words.take(Self.before), try words.take(Self.after))
+    let (before, after) = (try query.take(Self.before), try query.take(Self.after))
     guard before != nil || after != nil else { return nil }
     if target.isScene { throw Problem.momentOfScene() }
     let now = CaptureClock.now
-    let moment = try words.take(SnapshotQuery.moments)
+    let moment = try query.take(SnapshotQuery.moments)
     let middle = moment?.instant(at: now, delay: target.triggerDelay) ?? now - target.triggerDelay
     let first = before.map { middle - $0 }
     let last = after.map { middle + $0 } ?? middle
@@ -113,17 +113,17 @@ extension VideoRoutes {
 
   /// Sends the buffered frames of a time span as an animation.
   func webP(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws -> Response {
-    var words = try QueryParameters(request)
-    let isDownload = try words.take(SnapshotQuery.download) ?? false
-    let rate = try words.take(Self.rate) ?? 5
+    var query = try QueryParameters(request)
+    let isDownload = try query.take(SnapshotQuery.download) ?? false
+    let rate = try query.take(Self.rate) ?? 5
     var base = target.served
     if target.isScene { base.isLocked = true }
-    let wanted = try words.takeView(over: base)
-    guard let times = try clipTime(from: &words, of: target) else {
+    let wanted = try query.takeView(over: base)
+    guard let times = try clipTime(from: &query, of: target) else {
       throw Problem.badParameter(
         "before", "an animation needs before or after, such as before=3s")
     }
-    try words.finish(known: Self.webPQuery)
+    try query.finish(known: Self.webPQuery)
     let count = (times.upperBound - times.lowerBound) / .seconds(1) * rate
     guard count <= Double(Clip.mostAnimated.pictures) else {
       throw Problem.badParameter(
@@ -159,7 +159,7 @@ extension VideoRoutes {
     of target: ServedPreview, as view: ViewConfiguration, _ times: ClosedRange<CaptureInstant>,
     _ configuration: VideoConfiguration
   ) throws -> (Clip, Grant<ViewRight>) {
-    let grant = try registry.grants.grant(ViewRight(target, .kept(view)))
+    let grant = try registry.grants.grant(ViewRight(target, .buffered(view)))
     let clip = try Clip(of: target.preview, as: view, times, configuration) {
       !Task.isShuttingDownGracefully && grant.isValid
     }

@@ -28,13 +28,13 @@ package struct VideoRoutes: Sendable {
   package func mp4(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws
     -> Response
   {
-    var words = try QueryParameters(request)
-    let file = try File(&words)
+    var query = try QueryParameters(request)
+    let file = try File(&query)
     // A peer has already checked the other parameters of its views.
     if target.remoteView == nil {
-      let (wanted, configuration) = try take(from: &words, over: target)
-      let times = try file.duration == nil ? clipTime(from: &words, of: target) : nil
-      try words.finish(known: times == nil ? Self.fileQuery : Self.clipQuery)
+      let (wanted, configuration) = try take(from: &query, over: target)
+      let times = try file.duration == nil ? clipTime(from: &query, of: target) : nil
+      try query.finish(known: times == nil ? Self.fileQuery : Self.clipQuery)
       if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
       if let times {
         return try await clip(
@@ -52,8 +52,8 @@ package struct VideoRoutes: Sendable {
     let request = request.withoutBody
     let asked = { @Sendable (target: ServedPreview) throws -> VideoRequest in
       guard target.remoteView == nil else { return VideoRequest(target) }
-      var words = try QueryParameters(request)
-      let (wanted, configuration) = try take(from: &words, over: target)
+      var query = try QueryParameters(request)
+      let (wanted, configuration) = try take(from: &query, over: target)
       return VideoRequest(target, as: wanted, configuration, passes: passes)
     }
     let next = directory.nextVideo(address, asked)
@@ -68,9 +68,9 @@ package struct VideoRoutes: Sendable {
     let duration: Duration?
     let isDownload: Bool
 
-    init(_ words: inout QueryParameters) throws {
-      duration = try words.take(VideoRoutes.duration).map { Duration.seconds($0) }
-      isDownload = try words.take(SnapshotQuery.download) ?? false
+    init(_ query: inout QueryParameters) throws {
+      duration = try query.take(VideoRoutes.duration).map { Duration.seconds($0) }
+      isDownload = try query.take(SnapshotQuery.download) ?? false
     }
   }
 
@@ -116,21 +116,21 @@ package struct VideoRoutes: Sendable {
   }
 
   /// Takes the parameters of a view and its encoding, and applies them to those of `target`.
-  package func take(from words: inout QueryParameters, over target: ServedPreview) throws -> (
+  package func take(from query: inout QueryParameters, over target: ServedPreview) throws -> (
     ServedView, VideoConfiguration
   ) {
     var configuration = target.served.video
-    if let bitrate = try words.take(Self.bitrate) {
+    if let bitrate = try query.take(Self.bitrate) {
       configuration.bitrate = bitrate
     }
-    if let interval = try words.take(Self.keyframe) {
+    if let interval = try query.take(Self.keyframe) {
       configuration.keyframeInterval = .seconds(interval)
     }
-    if let quality = try words.take(QueryEntry.quality) { configuration.quality = quality }
+    if let quality = try query.take(QueryEntry.quality) { configuration.quality = quality }
     // A scene shows several cameras, so it accepts no view parameters.
     var base = target.served
     if target.isScene { base.isLocked = true }
-    return (try words.takeView(over: base), configuration)
+    return (try query.takeView(over: base), configuration)
   }
 
   /// Waits for the first sample, which shows whether there are a camera and an encoder.

@@ -34,9 +34,9 @@ package struct WebSocketRoutes: Sendable {
       problems: [.upgradeRequired])
     group.get("api/ws", rule, as: [entry]) { request, context in
       let (target, request) = try registry.source(request)
-      var words = try QueryParameters(request)
-      let (wanted, _) = try videos.take(from: &words, over: target)
-      try words.finish(known: VideoRoutes.fileQuery)
+      var query = try QueryParameters(request)
+      let (wanted, _) = try videos.take(from: &query, over: target)
+      try query.finish(known: VideoRoutes.fileQuery)
       if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
       let show = show(target.name, of: target.camera, request, context) {
         try await offers.begin(target, offer: $0, context)
@@ -70,8 +70,8 @@ package struct WebSocketRoutes: Sendable {
       jpegs: {
         let pictures = VideoRoutes.encodingKeys.reduce(request) { $0.without($1) }
         return try joined.goingOn(find(pictures, .jpegs), pictures, context) { target in
-          var (wanted, words) = (target.served, try QueryParameters(pictures))
-          if target.remoteView == nil { (wanted, _) = try videos.take(from: &words, over: target) }
+          var (wanted, query) = (target.served, try QueryParameters(pictures))
+          if target.remoteView == nil { (wanted, _) = try videos.take(from: &query, over: target) }
           let subscription = try joined.streams.join(target, as: wanted, every: .zero)
           subscription.name(address: context.clientAddress, key: nil)
           return JoinedStream(subscription: subscription)

@@ -25,7 +25,7 @@ package enum SnapshotMoment: Sendable, Hashable {
 
   /// Parses `3s`, `500ms`.
   package static func duration(_ text: String, key: String) throws(ParameterError) -> Duration {
-    do { return try ConfigurationWord<Duration>.time.read(text, "") } catch {
+    do { return try ConfigurationFormat<Duration>.time.read(text, "") } catch {
       throw ParameterError(key, "'\(text)' is not a time above 0, such as 500ms or 3s")
     }
   }

@@ -26,12 +26,12 @@ package struct SnapshotOptions: Sendable {
   var isBurst: Bool { burst != nil }
 
   /// Whether it requests buffered frames.
-  var asksForKept: Bool { moment != nil || burst != nil || span != nil }
+  var asksForBuffered: Bool { moment != nil || burst != nil || span != nil }
 
   /// Returns the modes of the buffered frames to get for a request at `now` whose trigger is `delay` late;
   /// empty for a current frame.
-  func kept(at now: CaptureInstant, delay: Duration) -> [SnapshotRequest.Mode] {
-    guard asksForKept || isPlain && delay > .zero else { return [] }
+  func buffered(at now: CaptureInstant, delay: Duration) -> [SnapshotRequest.Mode] {
+    guard asksForBuffered || isPlain && delay > .zero else { return [] }
     let end = moment?.instant(at: now, delay: delay) ?? now - delay
     if let span { return [.sharpest(end - span...end)] }
     return [CaptureInstant](before: end, burst?.duration ?? .zero, count: burst?.count ?? 1).map { .at($0) }
@@ -92,7 +92,7 @@ package struct SnapshotOptions: Sendable {
     let timeout = try Self.checked("timeout", body.timeout, 1...60_000)
     let settle = try Self.checked("settle", body.settle, 0...100)
     if let word = body.offline {
-      offline = try Words.word("offline", word, as: SnapshotRequest.FallbackPolicy.self)
+      offline = try ParameterParser.choice("offline", word, as: SnapshotRequest.FallbackPolicy.self)
     }
     request.timeout = timeout.map { .milliseconds($0) } ?? request.timeout
     moment = try body.at.map { try SnapshotMoment(parsing: $0.text, key: "at") }
@@ -101,7 +101,7 @@ package struct SnapshotOptions: Sendable {
     if count != nil, burst == nil {
       throw Problem.badParameter("count", "'count' needs 'before', the time that the pictures are from")
     }
-    let best = try body.best.map { try Words.word("best", $0, as: SnapshotBest.self) }
+    let best = try body.best.map { try ParameterParser.choice("best", $0, as: SnapshotBest.self) }
     span = try SnapshotMoment.span(best, within: body.within?.text)
     guard span == nil || burst == nil else {
       throw Problem.badParameter(

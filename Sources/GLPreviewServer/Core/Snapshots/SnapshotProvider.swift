@@ -84,12 +84,12 @@ final class SnapshotProvider: Sendable {
   private let servedGate = AdmissionLimit(capacity: servedAtATime, subject: "snapshots being rendered")
 
   /// Limits the buffered frames that are being decoded, drawn or encoded. Further requests wait.
-  let keptGate = AdmissionLimit(capacity: servedAtATime, subject: "buffered pictures being rendered")
+  let bufferedGate = AdmissionLimit(capacity: servedAtATime, subject: "buffered pictures being rendered")
   /// Buffered frames that are being decoded, each once for all concurrent requests. None is cached.
-  private let keptMoments = SingleFlightCache<KeptKey, CapturedFrame>(capacity: 0) { _ in 0 }
+  private let bufferedMoments = SingleFlightCache<BufferedKey, CapturedFrame>(capacity: 0) { _ in 0 }
 
-  /// The places of `keptGate`. A client's requests for one picture share a place.
-  private let keptPlaces = SingleFlightCache<PlaceKey, AdmissionPermit>(capacity: 0) { _ in 0 }
+  /// The places of `bufferedGate`. A client's requests for one picture share a place.
+  private let bufferedPlaces = SingleFlightCache<PlaceKey, AdmissionPermit>(capacity: 0) { _ in 0 }
 
   private struct PlaceKey: Hashable {
     let picture: SnapshotKey
@@ -97,7 +97,7 @@ final class SnapshotProvider: Sendable {
   }
 
   /// A buffered frame of a view.
-  private struct KeptKey: Hashable {
+  private struct BufferedKey: Hashable {
     /// The name of the view's preview.
     let target: String
     let sequence: Int
@@ -115,7 +115,7 @@ final class SnapshotProvider: Sendable {
 
   private static let sceneInterval = Duration.milliseconds(33)
   /// The most bytes of cached pictures, and of cached scenes.
-  private static let keptBytes = 32 << 20
+  private static let mostCachedBytes = 32 << 20
   /// The most pictures drawn and encoded at a time; further requests must retry.
   private static let servedAtATime = 16
 
@@ -126,9 +126,9 @@ final class SnapshotProvider: Sendable {
     self.gate = gate
     self.budget = budget
     // The cache must leave memory for new pictures.
-    let kept = min(Self.keptBytes, budget.capacity / 16)
-    pictures = SingleFlightCache(capacity: kept) { $0.bytes.storageCapacity }
-    sceneShots = SingleFlightCache(capacity: kept) { $0.picture.bytes.count }
+    let bytes = min(Self.mostCachedBytes, budget.capacity / 16)
+    pictures = SingleFlightCache(capacity: bytes) { $0.bytes.storageCapacity }
+    sceneShots = SingleFlightCache(capacity: bytes) { $0.picture.bytes.count }
     self.metrics = metrics
   }
 
@@ -150,13 +150,14 @@ final class SnapshotProvider: Sendable {
     let moment: CapturedFrame
     do {
       moment = try await beforeShutdown { [self, request] in
-        guard case .at(let time) = request.mode, let sequence = target.preview.keptSequence(at: time) else {
+        guard case .at(let time) = request.mode, let sequence = target.preview.bufferedSequence(at: time)
+        else {
           return try await target.preview.moment(request)
         }
-        let key = KeptKey(
+        let key = BufferedKey(
           target: target.preview.name, sequence: sequence, isCropped: request.isCropped,
           passes: request.passes)
-        return try await keptMoments.value(key, { nil }) {
+        return try await bufferedMoments.value(key, { nil }) {
           // Other requests may have a longer timeout than the first.
           var request = request
           request.timeout = max(request.timeout, Self.longestTimeout)
@@ -180,19 +181,20 @@ final class SnapshotProvider: Sendable {
     _ request: SnapshotRequest, of target: ServedPreview, _ query: SnapshotQuery? = nil,
     _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    guard request.mode.isKept else { return try await work() }
+    guard request.mode.isBuffered else { return try await work() }
     var key: PlaceKey?
-    if let query, case .at(let time) = request.mode, let sequence = target.preview.keptSequence(at: time) {
+    if let query, case .at(let time) = request.mode, let sequence = target.preview.bufferedSequence(at: time)
+    {
       let picture = SnapshotKey(
         query, of: target, sequence: sequence, timestamp: CaptureInstant(sinceStart: .zero))
       key = PlaceKey(picture: picture, client: .current)
     }
     let longest = max(request.timeout, Self.longestTimeout)
-    let value = try await withDeadline(request.timeout) { [keptGate, keptPlaces, key] in
+    let value = try await withDeadline(request.timeout) { [bufferedGate, bufferedPlaces, key] in
       let permit = try await beforeShutdown {
-        guard let key else { return try await keptGate.enter(within: longest) }
-        return try await keptPlaces.value(key, { nil }) {
-          try await keptGate.enter(within: longest)
+        guard let key else { return try await bufferedGate.enter(within: longest) }
+        return try await bufferedPlaces.value(key, { nil }) {
+          try await bufferedGate.enter(within: longest)
         }
       }
       defer { withExtendedLifetime(permit) {} }
@@ -236,10 +238,10 @@ final class SnapshotProvider: Sendable {
     let start = CaptureClock.now
     defer { metrics.measured(.snapshot, CaptureClock.now - start) }
     let isServed = query.served.view == target.served.view
-    let isKept = query.request.mode.isKept
+    let isBuffered = query.request.mode.isBuffered
     do {
       return try await pictures.value(
-        subject.key, { isKept ? nil : try (isServed ? servedGate : gate).enter() }
+        subject.key, { isBuffered ? nil : try (isServed ? servedGate : gate).enter() }
       ) { [self] in
         if let passed = moment.passed?.jpeg {
           return try await sent(passed, query, holding: budget.reserve(0))

@@ -91,21 +91,21 @@ struct SnapshotQuery: Sendable, Hashable {
 
   /// Parses a URL; `offline` and `timeout` are the defaults, and `delay` is the camera's `trigger-delay`.
   init(
-    _ words: QueryParameters, of served: ServedView, as format: EncodedPicture.Format,
+    _ query: QueryParameters, of served: ServedView, as format: EncodedPicture.Format,
     offline: SnapshotRequest.FallbackPolicy,
     timeout: Duration, delay: Duration = .zero
   ) throws {
-    var words = words
-    self.served = try words.takeView(over: served)
+    var query = query
+    self.served = try query.takeView(over: served)
     self.format = format
-    encoding = try words.take(Self.encodings) ?? .binary
-    maximumBytes = try words.take(Self.maximumBytesKey)
+    encoding = try query.take(Self.encodings) ?? .binary
+    maximumBytes = try query.take(Self.maximumBytesKey)
     request = SnapshotRequest(fallback: offline, timeout: timeout)
-    if let age = try words.take(Self.maximumAge) {
+    if let age = try query.take(Self.maximumAge) {
       request.mode = age == 0 ? .next : .newest(maxAge: .milliseconds(age))
     }
-    let at = try words.take(Self.moments)
-    let span = try SnapshotMoment.span(words.take(Self.best), within: words.take(Self.within))
+    let at = try query.take(Self.moments)
+    let span = try SnapshotMoment.span(query.take(Self.best), within: query.take(Self.within))
     if at != nil || span != nil {
       guard request.mode == .newest else {
         throw Problem.badParameter("at", "max_age can't be combined with at or best")
@@ -114,18 +114,18 @@ struct SnapshotQuery: Sendable, Hashable {
       let end = at?.instant(at: now, delay: delay) ?? now
       request.mode = span.map { .sharpest(end - $0...end) } ?? .at(end)
     }
-    if let timeout = try words.take(Self.timeouts) {
+    if let timeout = try query.take(Self.timeouts) {
       request.timeout = .milliseconds(timeout)
     }
-    if let offline = try words.take(Self.offline) {
+    if let offline = try query.take(Self.offline) {
       request.fallback = offline
     }
-    if let warmup = try words.take(Self.warmups) { request.warmup = warmup }
+    if let warmup = try query.take(Self.warmups) { request.warmup = warmup }
     request.isCropped = self.served.view.isCropped
-    let exif = try words.take(Self.exif)
+    let exif = try query.take(Self.exif)
     hasEXIF = exif ?? true
-    isDownload = try words.take(Self.download) ?? false
-    try words.finish(known: Self.query)
+    isDownload = try query.take(Self.download) ?? false
+    try query.finish(known: Self.query)
     if format == .png, maximumBytes != nil {
       throw Problem.badParameter("max_bytes", "max_bytes is not for PNG: use .jpg")
     }

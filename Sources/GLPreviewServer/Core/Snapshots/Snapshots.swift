@@ -51,7 +51,7 @@ package struct Snapshots: Sendable {
   private func scene(
     _ target: ServedPreview, _ query: SnapshotQuery, _ knows: (String) -> Bool
   ) async throws -> (SnapshotSubject, SnapshotAnswer?) {
-    if query.request.mode.isKept { throw Problem.momentOfScene() }
+    if query.request.mode.isBuffered { throw Problem.momentOfScene() }
     let (subject, answer) = try await provider.scene(target, query)
     try registry.check(ViewRight(target, .drawn(query.served.view)))
     return (subject, knows(subject.entityTag) ? nil : answer)
@@ -72,7 +72,7 @@ package struct Snapshots: Sendable {
   /// Throws unless the view may still be shown as `query` requests.
   private func check(_ target: ServedPreview, _ query: SnapshotQuery, at moment: CapturedFrame) throws {
     let view = query.served.view
-    try registry.check(ViewRight(target, query.request.mode.isKept ? .kept(view) : .drawn(view)))
+    try registry.check(ViewRight(target, query.request.mode.isBuffered ? .buffered(view) : .drawn(view)))
     if view != target.served.view { try registry.check(view, at: moment) }
   }
 
@@ -141,9 +141,9 @@ package struct Snapshots: Sendable {
     }
     var request = options.request(offline: first.offline)
     request.timeout = max(request.timeout - (CaptureClock.now - start), .milliseconds(1))
-    let kept = options.kept(at: now, delay: first.triggerDelay)
+    let buffered = options.buffered(at: now, delay: first.triggerDelay)
     if first.isScene {
-      guard kept.isEmpty else { throw Problem.momentOfScene() }
+      guard buffered.isEmpty else { throw Problem.momentOfScene() }
       let picture = try await first.preview.drawScene(within: request.timeout)
       return [
         Snapshot(
@@ -151,8 +151,8 @@ package struct Snapshots: Sendable {
           pictures: [picture.named(first.name)])
       ]
     }
-    guard !kept.isEmpty else { return [try await take(views, request)] }
-    return try await kept.eachKept { mode in
+    guard !buffered.isEmpty else { return [try await take(views, request)] }
+    return try await buffered.forEachBuffered { mode in
       request.mode = mode
       return try await take(views, request)
     }

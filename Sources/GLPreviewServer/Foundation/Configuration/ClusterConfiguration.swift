@@ -117,7 +117,7 @@ extension ServerConfiguration {
   }
 }
 
-extension ConfigurationWord<CameraNode> {
+extension ConfigurationFormat<CameraNode> {
   static var home: Self {
     Self("`any` or a node's name") { text in
       if text == "any" { return .any }
@@ -127,7 +127,7 @@ extension ConfigurationWord<CameraNode> {
   }
 }
 
-extension ConfigurationWord<String> {
+extension ConfigurationFormat<String> {
   fileprivate static var nodeName: Self {
     Self("a name") { text in
       try ViewConfiguration.check(name: text)
@@ -139,7 +139,7 @@ extension ConfigurationWord<String> {
   /// compare equal.
   fileprivate static var peer: Self {
     Self("`http://HOST:PORT`, `https://HOST`", isSecret: true) { text, folder in
-      var address = try ConfigurationWord.webAddress.read(text, folder)
+      var address = try ConfigurationFormat.webAddress.read(text, folder)
       guard !address.contains(where: { "@?#".contains($0) }) else {
         throw ParameterError(
           "must be a URL without credentials, '?' and '#', such as https://shed.local:8080")

@@ -13,7 +13,7 @@ struct ConfigurationEnvironment: Sendable {
   // MARK: Keys
 
   /// The variable that sets the key at `path`, and its value; nil if there is none.
-  func word(for path: [String]) -> (variable: String, text: String)? {
+  func value(for path: [String]) -> (variable: String, text: String)? {
     guard !keys.isEmpty else { return nil }
     let variable = Self.variable(of: path)
     return keys[variable].map { (variable, $0) }

@@ -33,65 +33,69 @@ package struct ConfigurationKey<Target>: Sendable {
 
   /// A key with one value, which is passed to `store`.
   init<Value>(
-    _ name: String, _ word: ConfigurationWord<Value>, _ usual: String, _ purpose: String,
+    _ name: String, _ format: ConfigurationFormat<Value>, _ usual: String, _ purpose: String,
     store: @escaping Store<Value>
   ) {
-    self.init(name, form: word.form, usual, purpose) { reading, above, target in
-      if let value = reading.value(of: above[name], word) { store(&target, value) }
+    self.init(name, form: format.form, usual, purpose) { reading, above, target in
+      if let value = reading.value(of: above[name], format) { store(&target, value) }
     }
   }
 
   /// A key with one value.
   package init<Value: Equatable & Sendable>(
-    _ name: String, _ word: ConfigurationWord<Value>, _ path: Path<Value>, _ usual: String, _ purpose: String
+    _ name: String, _ format: ConfigurationFormat<Value>, _ path: Path<Value>, _ usual: String,
+    _ purpose: String
   ) {
-    self.init(name, word, usual, purpose) { $0[keyPath: path] = $1 }
+    self.init(name, format, usual, purpose) { $0[keyPath: path] = $1 }
     compare(path)
   }
 
   /// A key with one optional value.
   package init<Value: Equatable & Sendable>(
-    _ name: String, _ word: ConfigurationWord<Value>, _ path: Path<Value?>, _ usual: String, _ purpose: String
+    _ name: String, _ format: ConfigurationFormat<Value>, _ path: Path<Value?>, _ usual: String,
+    _ purpose: String
   ) {
-    self.init(name, word, usual, purpose) { $0[keyPath: path] = $1 }
+    self.init(name, format, usual, purpose) { $0[keyPath: path] = $1 }
     compare(path)
   }
 
   /// A key with a list of values. In a mapping, `sign` joins each name with its value.
   package init<Value: Equatable & Sendable>(
-    _ name: String, listOf word: ConfigurationWord<Value>, joinedBy sign: String? = nil,
+    _ name: String, listOf format: ConfigurationFormat<Value>, joinedBy sign: String? = nil,
     _ path: Path<[Value]>, _ usual: String, _ purpose: String
   ) {
-    self.init(name, form: "list of " + word.form, usual, purpose) { reading, above, target in
-      if let values = reading.values(of: above[name], word, joinedBy: sign) { target[keyPath: path] = values }
+    self.init(name, form: "list of " + format.form, usual, purpose) { reading, above, target in
+      if let values = reading.values(of: above[name], format, joinedBy: sign) {
+        target[keyPath: path] = values
+      }
     }
     compare(path)
   }
 
   /// A key that the environment and options can set, but files can't.
   init<Value>(
-    outsideFiles name: String, _ word: ConfigurationWord<Value>, store: @escaping Store<Value>
+    outsideFiles name: String, _ format: ConfigurationFormat<Value>, store: @escaping Store<Value>
   ) {
     (self.name, entries) = (name, [])
     read = { reading, above, target in
       var place = above[name]
       place.file = nil
-      if let value = reading.value(of: place, word) { store(&target, value) }
+      if let value = reading.value(of: place, format) { store(&target, value) }
     }
   }
 
   /// Two keys: a secret, and the path of a file that contains it.
   package static func secret(
-    _ name: String, _ word: ConfigurationWord<String>, _ path: Path<String?>, _ usual: String,
+    _ name: String, _ format: ConfigurationFormat<String>, _ path: Path<String?>, _ usual: String,
     _ purpose: String
   ) -> [ConfigurationKey] {
-    var keys = secret(name, word, usual, purpose) { $0[keyPath: path] = $1 }
+    var keys = secret(name, format, usual, purpose) { $0[keyPath: path] = $1 }
     keys[0].compare(path)
     return keys
   }
 
   static func secret(
-    _ name: String, _ word: ConfigurationWord<String>, _ usual: String, _ purpose: String,
+    _ name: String, _ format: ConfigurationFormat<String>, _ usual: String, _ purpose: String,
     store: @escaping Store<String>
   ) -> [ConfigurationKey] {
     let file = "\(name)-file"
@@ -99,16 +103,16 @@ package struct ConfigurationKey<Target>: Sendable {
       reading.isSet(above[name]) && reading.isSet(above[file])
     }
     return [
-      ConfigurationKey(name, form: word.form, usual, purpose) { reading, above, target in
+      ConfigurationKey(name, form: format.form, usual, purpose) { reading, above, target in
         guard !areBoth(reading, above) else { return }
-        if let secret = reading.value(of: above[name], word) { store(&target, secret) }
+        if let secret = reading.value(of: above[name], format) { store(&target, secret) }
       },
-      ConfigurationKey(file, form: word.inFile.form, usual, "a file that contains it in one line") {
+      ConfigurationKey(file, form: format.inFile.form, usual, "a file that contains it in one line") {
         reading, above, target in
         guard !areBoth(reading, above) else {
           return reading.refuse(above[file], "\(name) and \(file) are both set: set only one of them")
         }
-        if let secret = reading.value(of: above[file], word.inFile) { store(&target, secret) }
+        if let secret = reading.value(of: above[file], format.inFile) { store(&target, secret) }
       },
     ]
   }
@@ -171,11 +175,11 @@ package struct ConfigurationKey<Target>: Sendable {
     _ purpose: String
   ) {
     let flag = ConfigurationEntry(
-      path: [name], form: ConfigurationWord<Bool>.flag.form, usual: "off", purpose: purpose)
+      path: [name], form: ConfigurationFormat<Bool>.flag.form, usual: "off", purpose: purpose)
     self.init(name, above: keys, also: [flag]) { reading, above, target in
-      var (place, word) = (above[name], above[name])
-      if case .word = place.file?.content { place.file = nil } else { word.file = nil }
-      let isOn = reading.value(of: word, .flag)
+      var (place, scalar) = (above[name], above[name])
+      if case .scalar = place.file?.content { place.file = nil } else { scalar.file = nil }
+      let isOn = reading.value(of: scalar, .flag)
       var part = new
       reading.read(keys, at: place, into: &part)
       let isSet = place.isNamed || keys.contains { reading.isSet(place[$0.name]) }

@@ -34,11 +34,11 @@ extension ConfigurationKeys {
     .init("input-format", .choice, \.options.inputFormat, "", "the pixel format of raw frames"),
     .init("input-size", .size, \.options.inputSize, "", "the size of raw frames"),
     .init(
-      "matrix", ConfigurationWord<ColorDescription.Matrix>.choice, "as the source declares",
+      "matrix", ConfigurationFormat<ColorDescription.Matrix>.choice, "as the source declares",
       "the colour matrix, for a source that declares a wrong one"
     ) { $0.options.color = ColorDescription.Override(matrix: $1, range: $0.options.color.range) },
     .init(
-      "range", ConfigurationWord<ColorDescription.QuantizationRange>.choice, "as the source declares",
+      "range", ConfigurationFormat<ColorDescription.QuantizationRange>.choice, "as the source declares",
       "the quantization range, for a source that declares a wrong one"
     ) { $0.options.color = ColorDescription.Override(matrix: $0.options.color.matrix, range: $1) },
     .init(
@@ -109,7 +109,7 @@ extension ConfigurationKeys {
       "offline", .choice, \.offline, "`placeholder`", "the snapshot of a camera that delivers no frames"),
   ]
 
-  private static let rate = ConfigurationWord<Double>.number(0.001...1000)
+  private static let rate = ConfigurationFormat<Double>.number(0.001...1000)
 
   // MARK: Views
 
@@ -120,12 +120,12 @@ extension ConfigurationKeys {
       return ConfigurationKey<ServedView>(key, form: form, "", "what the view shows ([render.md](render.md))")
       {
         reading, above, served in
-        let word = ConfigurationWord<ViewConfiguration>(form) { [view = served.view] text in
+        let format = ConfigurationFormat<ViewConfiguration>(form) { [view = served.view] text in
           var view = view
           try view.set(key, to: text)
           return view
         }
-        if let view = reading.value(of: above[key], word) { served.view = view }
+        if let view = reading.value(of: above[key], format) { served.view = view }
       }
     } + [
       .init("fps", rate, \.framesPerSecond, "every frame", "the maximum frame rate"),
@@ -153,7 +153,7 @@ extension ConfigurationKeys {
 
   static let scene: [ConfigurationKey<SceneConfiguration>] = [
     .init(
-      "layout", ConfigurationWord("a layout") { try Scene(parsing: $0) }, "`grid`",
+      "layout", ConfigurationFormat("a layout") { try Scene(parsing: $0) }, "`grid`",
       "as for `glpreview render --scene`, such as `grid:size=1280x720,gap=8`"
     ) {
       let tiles = $0.scene.tiles
@@ -163,7 +163,7 @@ extension ConfigurationKeys {
     .init(
       "tiles", listOf: .init("tiles") { try Tile(parsing: $0) }, joinedBy: ":", \.scene.tiles, "all cameras",
       "cameras, each alone or with the parameters of `--tile`: `[door, yard: \"mode=fit\"]`"),
-    .init("labels", ConfigurationWord<SceneLabels>.choice, "`none`", "text in the scene") {
+    .init("labels", ConfigurationFormat<SceneLabels>.choice, "`none`", "text in the scene") {
       $1.add(to: &$0.scene)
     },
     .init("fps", rate, \.framesPerSecond, "30", "the maximum frame rate"),

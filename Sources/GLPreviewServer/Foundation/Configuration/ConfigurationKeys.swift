@@ -90,10 +90,10 @@ package enum ConfigurationKeys {
 
   private static let roles = "`read` may view everything, `control` may also change everything"
 
-  private static let user = ConfigurationWord<AccessConfiguration.User>("`NAME:PASSWORD`", isSecret: true) {
+  private static let user = ConfigurationFormat<AccessConfiguration.User>("`NAME:PASSWORD`", isSecret: true) {
     guard let colon = $0.firstIndex(of: ":") else { throw ParameterError("is not NAME:PASSWORD") }
-    let name = try ConfigurationWord.userName.read(String($0[..<colon]), "")
-    let password = try ConfigurationWord.password.read(String($0[$0.index(after: colon)...]), "")
+    let name = try ConfigurationFormat.userName.read(String($0[..<colon]), "")
+    let password = try ConfigurationFormat.password.read(String($0[$0.index(after: colon)...]), "")
     return AccessConfiguration.User(name: name, password: password, role: .control)
   }
 

@@ -38,7 +38,7 @@ struct ConfigurationNode: Sendable, Hashable {
 
   enum Content: Sendable, Hashable {
     /// The unquoted text of a scalar. Numbers are parsed when they are needed.
-    case word(String)
+    case scalar(String)
     /// A key without a value.
     case nothing
     case list([ConfigurationNode])
@@ -54,7 +54,7 @@ struct ConfigurationNode: Sendable, Hashable {
   /// The kind of content, for error messages.
   var kind: String {
     switch content {
-    case .word: "a single value"
+    case .scalar: "a single value"
     case .nothing: "nothing"
     case .list: "a list"
     case .members: "a mapping"
@@ -140,7 +140,7 @@ struct YAMLDocument {
       // Yams tags quoted scalars and block scalars as strings.
       if scalar.style == .plain || scalar.tag != Tag(.str) { try checkTag(scalar.tag, scalar.mark) }
       let isNothing = scalar.style == .plain && ["", "~", "null", "Null", "NULL"].contains(scalar.string)
-      content = isNothing ? .nothing : .word(scalar.string)
+      content = isNothing ? .nothing : .scalar(scalar.string)
     case .sequence(let sequence):
       try checkTag(sequence.tag, sequence.mark)
       content = .list(try sequence.map { item throws(ConfigurationError) in try self.node(item) })

@@ -17,7 +17,7 @@ package struct ConfigurationOptions: Sendable {
   /// `control`. `option` is the name for messages, such as `--bind`.
   package mutating func set(_ key: [String], to value: String?, by option: String) {
     guard let value else { return }
-    root.put(ConfigurationNode(content: .word(value), origin: .option(option)), at: key[...])
+    root.put(ConfigurationNode(content: .scalar(value), origin: .option(option)), at: key[...])
   }
 
   /// Adds the camera `camera`, before the cameras of files.
@@ -36,7 +36,8 @@ package struct ConfigurationOptions: Sendable {
       try ViewConfiguration.check(name: name)
       root.put(ConfigurationNode(content: .members([]), origin: .option(option)), at: path[...])
       guard parts.count == 2 else { return }
-      let pairs = try Words.pairs(parts[1], of: "view '\(name)'", twins: ViewConfiguration.longForms)
+      let pairs = try ParameterParser.pairs(
+        parts[1], of: "view '\(name)'", twins: ViewConfiguration.longForms)
       for (key, value) in pairs {
         let key = ["w": "width", "h": "height"][key] ?? key
         if ConfigurationKeys.view.contains(where: { $0.name == key }) {

@@ -93,7 +93,7 @@ package struct ConfigurationReader {
   private mutating func isGroup(_ file: ConfigurationNode?, _ path: [String]) -> Bool {
     switch file?.content {
     case .members, .nothing, nil: return true
-    case .word, .list:
+    case .scalar, .list:
       let subject = path.isEmpty ? "a configuration must be" : "must be"
       refuse(path, at: file?.origin, "\(subject) a mapping ('key: value'), not \(file?.kind ?? "")")
       return false
@@ -122,21 +122,21 @@ package struct ConfigurationReader {
 
   /// Returns the value of a key; nil if it is not set or invalid. Variables in the file's text are checked
   /// even if it is overridden.
-  mutating func value<Value>(of place: ConfigurationPlace, _ word: ConfigurationWord<Value>) -> Value? {
-    let filed = place.file.flatMap { fileWord($0, place.path) }
-    guard let found = overridingWord(of: place) ?? filed else { return nil }
+  mutating func value<Value>(of place: ConfigurationPlace, _ format: ConfigurationFormat<Value>) -> Value? {
+    let filed = place.file.flatMap { fileScalar($0, place.path) }
+    guard let found = overridingScalar(of: place) ?? filed else { return nil }
     note(place.path, found.origin)
-    return parsed(found, word, place.path)
+    return parsed(found, format, place.path)
   }
 
   /// Returns the values of a list; nil if it is not set. Invalid values are reported and omitted.
   mutating func values<Value>(
-    of place: ConfigurationPlace, _ word: ConfigurationWord<Value>, joinedBy sign: String?
+    of place: ConfigurationPlace, _ format: ConfigurationFormat<Value>, joinedBy sign: String?
   ) -> [Value]? {
-    let filed = place.file.flatMap { fileWords($0, place.path, joinedBy: sign) }
-    guard let found = overridingWord(of: place)?.items ?? filed else { return nil }
+    let filed = place.file.flatMap { fileScalars($0, place.path, joinedBy: sign) }
+    guard let found = overridingScalar(of: place)?.items ?? filed else { return nil }
     note(place.path, found.first?.origin)
-    return found.compactMap { parsed($0, word, place.path) }
+    return found.compactMap { parsed($0, format, place.path) }
   }
 
   /// Whether any layer sets the key.
@@ -145,21 +145,21 @@ package struct ConfigurationReader {
   /// Returns the origin of the value that takes precedence; nil if the key is not set.
   func valueOrigin(of place: ConfigurationPlace) -> ConfigurationOrigin? {
     let filed = place.file?.content == .nothing ? nil : place.file
-    return overridingWord(of: place)?.origin ?? filed?.origin
+    return overridingScalar(of: place)?.origin ?? filed?.origin
   }
 
   /// Returns the text of an option, otherwise of the environment; nil if neither sets the key.
-  private func overridingWord(of place: ConfigurationPlace) -> SourcedText? {
-    if let option = place.option, case .word(let text) = option.content {
+  private func overridingScalar(of place: ConfigurationPlace) -> SourcedText? {
+    if let option = place.option, case .scalar(let text) = option.content {
       return SourcedText(text: text, origin: option.origin)
     }
-    guard let (variable, text) = environment.word(for: place.path) else { return nil }
+    guard let (variable, text) = environment.value(for: place.path) else { return nil }
     return SourcedText(text: text, origin: .variable(variable))
   }
 
-  private mutating func fileWord(_ file: ConfigurationNode, _ path: [String]) -> SourcedText? {
+  private mutating func fileScalar(_ file: ConfigurationNode, _ path: [String]) -> SourcedText? {
     switch file.content {
-    case .word(let text): return expanded(text, file.origin, path)
+    case .scalar(let text): return expanded(text, file.origin, path)
     case .nothing:
       refuse(path, at: file.origin, "has no value; quote a value that begins with '#'")
     case .list, .members: refuse(path, at: file.origin, "must be a single value, not \(file.kind)")
@@ -169,14 +169,14 @@ package struct ConfigurationReader {
 
   /// Returns the texts of a list, or of a single value. If there is a `sign`, it joins the names and values
   /// of a mapping.
-  private mutating func fileWords(
+  private mutating func fileScalars(
     _ file: ConfigurationNode, _ path: [String], joinedBy sign: String?, isItem: Bool = false
   ) -> [SourcedText]? {
     switch file.content {
-    case .word(let text): return expanded(text, file.origin, path).map { [$0] } ?? []
+    case .scalar(let text): return expanded(text, file.origin, path).map { [$0] } ?? []
     case .nothing where !isItem: return nil
     case .list(let items) where !isItem:
-      return items.flatMap { fileWords($0, path, joinedBy: sign, isItem: true) ?? [] }
+      return items.flatMap { fileScalars($0, path, joinedBy: sign, isItem: true) ?? [] }
     case .members(let members) where sign != nil:
       return members.compactMap { pair($0, path, joinedBy: sign ?? "") }
     default:
@@ -190,7 +190,7 @@ package struct ConfigurationReader {
     -> SourcedText?
   {
     switch member.value.content {
-    case .word(let text): return expanded(member.key + sign + text, member.origin, path)
+    case .scalar(let text): return expanded(member.key + sign + text, member.origin, path)
     case .nothing: return expanded(member.key, member.origin, path)
     case .list, .members:
       refuse(path + [member.key], at: member.value.origin, "must be a single value, not \(member.value.kind)")
@@ -202,8 +202,8 @@ package struct ConfigurationReader {
     -> SourcedText?
   {
     do throws(ParameterError) {
-      let word = try environment.expand(text)
-      return SourcedText(text: word, origin: origin, isSecret: word != text)
+      let value = try environment.expand(text)
+      return SourcedText(text: value, origin: origin, isSecret: value != text)
     } catch {
       refuse(path, at: origin, error.description)
       return nil
@@ -211,18 +211,18 @@ package struct ConfigurationReader {
   }
 
   private mutating func parsed<Value>(
-    _ found: SourcedText, _ word: ConfigurationWord<Value>, _ path: [String]
+    _ found: SourcedText, _ format: ConfigurationFormat<Value>, _ path: [String]
   ) -> Value? {
     let folder = if case .file(_, let folder, _, _) = found.origin { folder } else { workingFolder }
     do {
-      return try word.read(found.text, folder)
+      return try format.read(found.text, folder)
     } catch {
       var reason = "\(error)"
       // Omits the key, which the message already names.
       if let error = error as? ParameterError, error.key == path.last || error.key == "mask" {
         reason = error.reason
       }
-      if found.isSecret || word.isSecret, !found.text.isEmpty {
+      if found.isSecret || format.isSecret, !found.text.isEmpty {
         reason = reason.replacing(
           found.text, with: path.last == "source" ? Redaction.source(found.text) : "***")
       }

@@ -88,7 +88,7 @@ extension ConfigurationKeys {
     ]
 }
 
-extension ConfigurationWord<String> {
+extension ConfigurationFormat<String> {
   fileprivate static var broker: Self {
     Self("`nats://HOST:PORT`, `tls://HOST:PORT`", isSecret: true) { text in
       do { _ = try NATSServerAddress(text) } catch { throw ParameterError("\(error)") }

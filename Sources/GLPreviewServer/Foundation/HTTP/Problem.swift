@@ -36,15 +36,15 @@ package struct Problem: Error, HTTPResponseError, Hashable, CustomStringConverti
 
   package static func notFound(_ detail: String) -> Problem { Problem(.notFound, detail) }
 
-  /// 404 for a time without a buffered frame; `kept` is the range of the buffered frames.
-  static func notBuffered(_ kept: ClosedRange<WallTime>?) -> Problem {
+  /// 404 for a time without a buffered frame; `buffered` is the range of the buffered frames.
+  static func notBuffered(_ buffered: ClosedRange<WallTime>?) -> Problem {
     var problem = Problem(
       .notFound,
-      kept.map {
+      buffered.map {
         "no picture of that time is buffered (buffered: \($0.lowerBound) to \($0.upperBound))"
       } ?? "no picture of this camera is buffered: set the camera's 'replay'")
     problem.members["code"] = "not-kept"
-    problem.members["replay"] = kept.map { JSONValue($0) }
+    problem.members["replay"] = buffered.map { JSONValue($0) }
     return problem
   }
 

@@ -61,7 +61,7 @@ extension QueryKey<Int> {
     _ name: String, or alias: String? = nil, in range: ClosedRange<Int>, usual: Int? = nil, _ purpose: String
   ) -> QueryKey {
     QueryKey(name, or: alias, .integer(in: range), usual: usual.map(JSONValue.integer), purpose) {
-      name, text throws(ParameterError) in try Words.whole(name, text, in: range)
+      name, text throws(ParameterError) in try ParameterParser.whole(name, text, in: range)
     }
   }
 }
@@ -71,7 +71,7 @@ extension QueryKey<Double> {
     _ name: String, in range: ClosedRange<Double>, usual: Double? = nil, _ purpose: String
   ) -> QueryKey {
     QueryKey(name, .number(in: range), usual: usual.map(JSONValue.number), purpose) {
-      name, text throws(ParameterError) in try Words.number(name, text, in: range)
+      name, text throws(ParameterError) in try ParameterParser.number(name, text, in: range)
     }
   }
 }
@@ -80,7 +80,7 @@ extension QueryKey<Bool> {
   /// A flag; a parameter without a value means true.
   package static func flag(_ name: String, usual: Bool = false, _ purpose: String) -> QueryKey {
     QueryKey(name, .boolean, usual: .bool(usual), purpose) { name, text throws(ParameterError) in
-      text.isEmpty ? true : try Words.flag(name, text)
+      text.isEmpty ? true : try ParameterParser.flag(name, text)
     }
   }
 }
@@ -95,7 +95,7 @@ extension QueryKey where Value: RawRepresentable & CaseIterable, Value.RawValue 
   /// A choice of the raw values of `Value`.
   package static func choice(_ name: String, usual: Value? = nil, _ purpose: String) -> QueryKey {
     QueryKey(name, .choice(Value.self), usual: usual.map { .string($0.rawValue) }, purpose) {
-      name, text throws(ParameterError) in try Words.word(name, text, as: Value.self)
+      name, text throws(ParameterError) in try ParameterParser.choice(name, text, as: Value.self)
     }
   }
 }

@@ -4,28 +4,28 @@ package import Hummingbird
 
 /// The query parameters of a request.
 package struct QueryParameters {
-  private var words: [(key: String, value: String)]
+  private var items: [(key: String, value: String)]
 
   /// - Throws: `Problem` if a parameter that is not repeatable is given twice.
   package init(_ request: Request) throws(Problem) {
-    words = request.uri.queryParameters.map { (key: String($0.key), value: String($0.value)) }
-    for (index, word) in words.enumerated()
-    where words[..<index].contains(where: { $0.key == word.key }) && !Self.repeatable.contains(word.key) {
-      throw .badParameter(word.key, "'\(word.key)' is given twice")
+    items = request.uri.queryParameters.map { (key: String($0.key), value: String($0.value)) }
+    for (index, item) in items.enumerated()
+    where items[..<index].contains(where: { $0.key == item.key }) && !Self.repeatable.contains(item.key) {
+      throw .badParameter(item.key, "'\(item.key)' is given twice")
     }
   }
 
   private static let repeatable: Set<String> = ["view"]
 
   package mutating func takeAll(_ key: QueryKey<String>) -> [String] {
-    defer { words.removeAll { $0.key == key.entry.name } }
-    return words.filter { $0.key == key.entry.name }.map(\.value)
+    defer { items.removeAll { $0.key == key.entry.name } }
+    return items.filter { $0.key == key.entry.name }.map(\.value)
   }
 
   /// Takes the value of a parameter; nil if it is missing.
   package mutating func take<Value>(_ key: QueryKey<Value>) throws(ParameterError) -> Value? {
-    guard let index = words.firstIndex(where: { key.names.contains($0.key) }) else { return nil }
-    let (name, text) = words.remove(at: index)
+    guard let index = items.firstIndex(where: { key.names.contains($0.key) }) else { return nil }
+    let (name, text) = items.remove(at: index)
     return try key.parse(name, text)
   }
 
@@ -35,7 +35,7 @@ package struct QueryParameters {
   package mutating func takeView(over served: ServedView) throws -> ServedView {
     var result = served
     let keys = Set(ViewConfiguration.keys + ["w", "h"])
-    for (key, value) in words where keys.contains(key) {
+    for (key, value) in items where keys.contains(key) {
       guard !served.isLocked else {
         throw Problem(
           .forbidden, "view '\(served.view.name)' is locked: a URL can't change how it is shown",
@@ -45,14 +45,14 @@ package struct QueryParameters {
       let value = key == "crop" ? String(value.map { $0 == " " ? "+" : $0 }) : value
       try result.view.set(key, to: value)
     }
-    words.removeAll { keys.contains($0.key) }
+    items.removeAll { keys.contains($0.key) }
     if let quality = try take(QueryEntry.quality) { result.quality = quality }
     return result
   }
 
   /// Rejects remaining parameters with an error that names the valid ones.
   package func finish(known: [QueryEntry]) throws(Problem) {
-    guard let key = words.first?.key else { return }
+    guard let key = items.first?.key else { return }
     throw .badParameter(
       key, "unknown parameter '\(key)' (known: \(known.names.joined(separator: ", ")))")
   }

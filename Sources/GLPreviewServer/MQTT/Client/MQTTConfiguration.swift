@@ -109,7 +109,7 @@ private enum MQTTSection: ConfigurationSection {
   }
 }
 
-extension ConfigurationWord<MQTTConfiguration.Server> {
+extension ConfigurationFormat<MQTTConfiguration.Server> {
   fileprivate static var mqttServer: Self {
     Self("`mqtt://HOST:PORT`, `mqtts://HOST:PORT`", isSecret: true) { text in
       let form = "the server must be mqtt://HOST[:PORT] or mqtts://HOST[:PORT]"
@@ -134,7 +134,7 @@ extension ConfigurationWord<MQTTConfiguration.Server> {
   }
 }
 
-extension ConfigurationWord<String> {
+extension ConfigurationFormat<String> {
   /// Levels of a topic, without wildcards.
   static var topic: Self {
     Self("letters, digits, `-`, `_`, with `/` between levels") { text in
@@ -151,19 +151,19 @@ extension ConfigurationWord<String> {
   }
 }
 
-extension ConfigurationWord<String?> {
+extension ConfigurationFormat<String?> {
   fileprivate static var discovery: Self {
-    Self("\(ConfigurationWord<String>.topic.form); `false`") { text, folder in
-      text == "false" ? nil : try ConfigurationWord<String>.topic.read(text, folder)
+    Self("\(ConfigurationFormat<String>.topic.form); `false`") { text, folder in
+      text == "false" ? nil : try ConfigurationFormat<String>.topic.read(text, folder)
     }
   }
 }
 
-extension ConfigurationWord<Duration?> {
+extension ConfigurationFormat<Duration?> {
   fileprivate static var pictureInterval: Self {
     Self("time of a second or more, `0`") { text, folder in
       if text == "0" { return nil }
-      let time = try ConfigurationWord<Duration>.time.read(text, folder)
+      let time = try ConfigurationFormat<Duration>.time.read(text, folder)
       guard time >= .seconds(1) else { throw ParameterError("'\(text)' is less than 1 s; 0 is allowed") }
       return time
     }

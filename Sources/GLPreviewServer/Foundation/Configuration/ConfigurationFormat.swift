@@ -1,7 +1,7 @@
 // The kinds of configuration values: their documentation and their parsers.
 
 /// A kind of configuration value.
-package struct ConfigurationWord<Value>: Sendable {
+package struct ConfigurationFormat<Value>: Sendable {
   /// The accepted text, for documentation.
   package let form: String
   /// Whether messages must not contain the value.
@@ -19,20 +19,22 @@ package struct ConfigurationWord<Value>: Sendable {
   }
 }
 
-extension ConfigurationWord
+extension ConfigurationFormat
 where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {
   package static var choice: Self {
-    Self(Value.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")) { try Words.word("", $0) }
+    Self(Value.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")) {
+      try ParameterParser.choice("", $0)
+    }
   }
 }
 
-extension ConfigurationWord<Bool> {
-  static var flag: Self { Self("`true`, `false`") { try Words.flag("", $0) } }
+extension ConfigurationFormat<Bool> {
+  static var flag: Self { Self("`true`, `false`") { try ParameterParser.flag("", $0) } }
 }
 
-extension ConfigurationWord<Int> {
+extension ConfigurationFormat<Int> {
   package static func whole(_ bounds: ClosedRange<Int>) -> Self {
-    Self("\(bounds.lowerBound)...\(bounds.upperBound)") { try Words.whole("", $0, in: bounds) }
+    Self("\(bounds.lowerBound)...\(bounds.upperBound)") { try ParameterParser.whole("", $0, in: bounds) }
   }
 
   /// A number of bytes: `100000`, `64kB`, `1.5GB`, `256MiB`.
@@ -53,15 +55,15 @@ extension ConfigurationWord<Int> {
   }
 }
 
-extension ConfigurationWord<Double> {
+extension ConfigurationFormat<Double> {
   package static func number(_ bounds: ClosedRange<Double>) -> Self {
     Self("\(bounds.lowerBound.shortText)...\(bounds.upperBound.shortText)") {
-      try Words.number("", $0, in: bounds)
+      try ParameterParser.number("", $0, in: bounds)
     }
   }
 }
 
-extension ConfigurationWord<Duration> {
+extension ConfigurationFormat<Duration> {
   /// A time: `500ms`, `30s`, `5m`, `12h`, `7d`. The default unit is seconds.
   package static var time: Self {
     let units = ["ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "": 1]
@@ -75,11 +77,11 @@ extension ConfigurationWord<Duration> {
   }
 }
 
-extension ConfigurationWord<Size> {
-  static var size: Self { Self("`WxH`") { try Words.size("", $0) } }
+extension ConfigurationFormat<Size> {
+  static var size: Self { Self("`WxH`") { try ParameterParser.size("", $0) } }
 }
 
-extension ConfigurationWord<GPUDevice.Choice> {
+extension ConfigurationFormat<GPUDevice.Choice> {
   static var gpu: Self {
     Self("`auto`, `software`, a number of `glpreview devices`, `/dev/dri/renderD128`") { text in
       if let choice = GPUDevice.Choice(text) { return choice }
@@ -89,7 +91,7 @@ extension ConfigurationWord<GPUDevice.Choice> {
   }
 }
 
-extension ConfigurationWord<CertificateTrust> {
+extension ConfigurationFormat<CertificateTrust> {
   /// The trusted certificates. A file must contain at least one.
   static var certificate: Self {
     Self("`system`, `any`, a SHA-256 fingerprint, or a PEM file") { text, folder in
@@ -101,7 +103,7 @@ extension ConfigurationWord<CertificateTrust> {
   }
 }
 
-extension ConfigurationWord<ListenAddress> {
+extension ConfigurationFormat<ListenAddress> {
   static var address: Self {
     Self("`HOST:PORT`, `[ADDRESS]:PORT`, `HOST` (port 8080) or `unix:PATH`") { text, folder in
       let address = try ListenAddress.parse(text)
@@ -116,7 +118,7 @@ extension ConfigurationWord<ListenAddress> {
   }
 }
 
-extension ConfigurationWord {
+extension ConfigurationFormat {
   /// A name and a value, separated by `sign`.
   static func pair(
     _ form: String, at sign: Character, isSecret: Bool = false,
@@ -131,7 +133,7 @@ extension ConfigurationWord {
   }
 }
 
-extension ConfigurationWord<String> {
+extension ConfigurationFormat<String> {
   /// A path, which need not exist.
   static var path: Self {
     Self("path") { text, folder in try ConfigurationPaths.resolved(text, in: folder) }

@@ -1,8 +1,8 @@
 import PreviewCore
 import Testing
 
-@Suite("Words")
-struct WordsTests {
+@Suite("Parameter parser")
+struct ParameterParserTests {
   @Test("an error quotes the beginning and the end of what is too long for a line")
   func brief() {
     let points = (0..<10_000).map { "\($0 % 99),\($0 % 77)" }.joined(separator: " ")
@@ -15,42 +15,44 @@ struct WordsTests {
 
   @Test("whole numbers are decimal digits within bounds")
   func whole() throws {
-    #expect(try Words.whole("z", "7", in: 0...9) == 7)
-    #expect(try Words.whole("z", "-7", in: -9...9) == -7)
-    #expect(try Words.whole("z", "1000000000", in: 1...1_000_000_000) == 1_000_000_000)
+    #expect(try ParameterParser.whole("z", "7", in: 0...9) == 7)
+    #expect(try ParameterParser.whole("z", "-7", in: -9...9) == -7)
+    #expect(try ParameterParser.whole("z", "1000000000", in: 1...1_000_000_000) == 1_000_000_000)
     for text in ["", "-", "+7", " 7", "7.0", "0x7", "1e3", "٣", "10", "99999999999999999999", "-1"] {
-      let error = #expect(throws: ParameterError.self) { try Words.whole("z", text, in: 0...9) }
+      let error = #expect(throws: ParameterError.self) { try ParameterParser.whole("z", text, in: 0...9) }
       #expect(error == ParameterError("z", "'\(text)' is not a whole number from 0 to 9"))
     }
   }
 
   @Test("numbers are finite and within bounds")
   func number() throws {
-    #expect(try Words.number("opacity", "0.5", in: 0...1) == 0.5)
+    #expect(try ParameterParser.number("opacity", "0.5", in: 0...1) == 0.5)
     for text in ["", "nan", "inf", "1.5", "-0.1", "half"] {
-      let error = #expect(throws: ParameterError.self) { try Words.number("opacity", text, in: 0...1) }
+      let error = #expect(throws: ParameterError.self) {
+        try ParameterParser.number("opacity", text, in: 0...1)
+      }
       #expect(error?.description == "opacity: '\(text)' is not a number from 0 to 1")
     }
   }
 
   @Test("a flag has four words for yes, and four for no")
   func flag() throws {
-    for text in ["true", "yes", "ON", "1"] { #expect(try Words.flag("linear", text)) }
-    for text in ["false", "No", "off", "0"] { #expect(try !Words.flag("linear", text)) }
+    for text in ["true", "yes", "ON", "1"] { #expect(try ParameterParser.flag("linear", text)) }
+    for text in ["false", "No", "off", "0"] { #expect(try !ParameterParser.flag("linear", text)) }
     #expect(throws: ParameterError("linear", "'maybe' is not true or false")) {
-      try Words.flag("linear", "maybe")
+      try ParameterParser.flag("linear", "maybe")
     }
   }
 
   @Test("a size has two sides, and may have another separator")
   func size() throws {
-    #expect(try Words.size("size", "640x360") == Size(width: 640, height: 360))
-    #expect(try Words.size("aspect", "16:9", separator: ":") == Size(width: 16, height: 9))
+    #expect(try ParameterParser.size("size", "640x360") == Size(width: 640, height: 360))
+    #expect(try ParameterParser.size("aspect", "16:9", separator: ":") == Size(width: 16, height: 9))
     for text in ["", "640", "x", "640x", "0x1", "1x65536", "1x2x3", "-1x2", "1X2"] {
       #expect(
         throws: ParameterError("size", "'\(text)' is not WxH, such as 640x360, with sides from 1 to 65535")
       ) {
-        try Words.size("size", text)
+        try ParameterParser.size("size", text)
       }
     }
   }
@@ -59,24 +61,24 @@ struct WordsTests {
   func rectangle() throws {
     let rectangle = Rectangle(x: 3, y: 4, width: 10, height: 20)
 
-    #expect(try Words.rectangle("crop", "10x20+3+4") == rectangle)
-    #expect(try Words.rectangle("crop", "3,4,10,20") == rectangle)
+    #expect(try ParameterParser.rectangle("crop", "10x20+3+4") == rectangle)
+    #expect(try ParameterParser.rectangle("crop", "3,4,10,20") == rectangle)
     for text in ["", "10x20", "10+20x3+4", "10x20+3,4", "1,2,3", "1,2,3,4,5", "10x20+3+-4"] {
       #expect(
         throws: ParameterError(
           "crop", "'\(text)' is not a rectangle: use WxH+X+Y, such as 640x360+0+0, or X,Y,W,H")
       ) {
-        try Words.rectangle("crop", text)
+        try ParameterParser.rectangle("crop", text)
       }
     }
     #expect(throws: ParameterError("crop", "'0x5+1+1' has no pixels")) {
-      try Words.rectangle("crop", "0x5+1+1")
+      try ParameterParser.rectangle("crop", "0x5+1+1")
     }
   }
 
   @Test("a part without = belongs to the value before it")
   func pairs() throws {
-    let pairs = try Words.pairs("crop=1,2,3,4,mode=fit", of: "view 'a'")
+    let pairs = try ParameterParser.pairs("crop=1,2,3,4,mode=fit", of: "view 'a'")
 
     #expect(pairs.map(\.key) == ["crop", "mode"])
     #expect(pairs.map(\.value) == ["1,2,3,4", "fit"])
@@ -84,12 +86,15 @@ struct WordsTests {
 
   @Test("a list with a part of no key, or a key twice, is refused")
   func badPairs() {
-    #expect(throws: ParameterError("scene", "'gap' is not KEY=VALUE")) { try Words.pairs("gap", of: "scene") }
+    #expect(throws: ParameterError("scene", "'gap' is not KEY=VALUE")) {
+      try ParameterParser.pairs("gap", of: "scene")
+    }
     #expect(throws: ParameterError("gap", "given twice in scene")) {
-      try Words.pairs("gap=1,gap=2", of: "scene")
+      try ParameterParser.pairs("gap=1,gap=2", of: "scene")
     }
     #expect(throws: ParameterError("w", "given twice in view 'a'")) {
-      try Words.pairs("size=1x1,w=2", of: "view 'a'", twins: ["size": ["width", "height"], "w": ["width"]])
+      try ParameterParser.pairs(
+        "size=1x1,w=2", of: "view 'a'", twins: ["size": ["width", "height"], "w": ["width"]])
     }
   }
 }

@@ -2,7 +2,7 @@
 // its error.
 
 /// Parsers of typed values. `key` is the key that a thrown `ParameterError` names.
-package enum Words {
+package enum ParameterParser {
   /// Parses a decimal integer. A minus sign is accepted only if `bounds` contains negative numbers.
   package static func whole(_ key: String, _ text: some StringProtocol, in bounds: ClosedRange<Int>)
     throws(ParameterError) -> Int
@@ -38,15 +38,15 @@ package enum Words {
     }
   }
 
-  /// Parses one of the raw values of `Word`.
-  package static func word<Word: RawRepresentable & CaseIterable>(
-    _ key: String, _ text: some StringProtocol, as: Word.Type = Word.self
-  ) throws(ParameterError) -> Word where Word.RawValue == String {
-    guard let word = Word(rawValue: String(text)) else {
+  /// Parses one of the raw values of `Choice`.
+  package static func choice<Choice: RawRepresentable & CaseIterable>(
+    _ key: String, _ text: some StringProtocol, as: Choice.Type = Choice.self
+  ) throws(ParameterError) -> Choice where Choice.RawValue == String {
+    guard let choice = Choice(rawValue: String(text)) else {
       throw ParameterError(
-        key, "'\(text)' is not one of \(Word.allCases.map(\.rawValue).joined(separator: ", "))")
+        key, "'\(text)' is not one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
     }
-    return word
+    return choice
   }
 
   /// Parses `WxH`, or with another separator. Both sides are 1...`Size.maximumSide`.
