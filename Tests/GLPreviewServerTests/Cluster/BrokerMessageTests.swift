@@ -13,7 +13,7 @@ import Testing
 @testable import GLPreviewServer
 @testable import ServiceCore
 
-@Suite("Messages of the broker", .enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(15)))
+@Suite("NATS messages", .enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(15)))
 struct BrokerMessageTests {
   private static let picture = "/cameras/camera/main.jpg"
   private static let view = "/api/cameras/camera/views/main"
@@ -22,7 +22,7 @@ struct BrokerMessageTests {
   private static let patient: NATSHeaders = ["Deadline": "600000"]
 
   @Test(
-    "what a request may ask for follows from its subject, and is about its camera, letter by letter",
+    "a NATS subject allows only requests of its kind for its own camera",
     arguments: [
       ("GET", "/cameras/a/main.jpg", "snap"), ("HEAD", "/cameras/a/main.png?width=3", "snap"),
       ("GET", "/api/frame.jpeg?src=a/main&width=3", "snap"), ("GET", "/api/cameras/a", "cmd"),
@@ -44,7 +44,7 @@ struct BrokerMessageTests {
     #expect(BrokerRequest.kind(of: method, target, about: "a.b") == nil)
   }
 
-  @Test("a message asks for its subject's camera only, and with no more than its role")
+  @Test("a NATS request for another camera, above its role or with an old epoch is rejected")
   func refusals() async throws {
     let server = try await NATSServer()
     try await withBroker(server, StreamTests.configuration()) { owner, _ in
@@ -89,7 +89,7 @@ struct BrokerMessageTests {
     }
   }
 
-  @Test("nothing is published but to somebody who waits, and nothing to one who does not wait any more")
+  @Test("a NATS request gets no reply if its reply subject, deadline or size is invalid")
   func replies() async throws {
     let server = try await NATSServer()
     try await withBroker(server, StreamTests.configuration()) { owner, _ in
@@ -115,7 +115,7 @@ struct BrokerMessageTests {
   }
 
   @Test(
-    "all who ask by the broker have one client's share, whatever they call themselves, and nodes their own")
+    "all NATS programs share one rate limit, and a peer's HTTP requests have their own")
   func rates() async throws {
     let server = try await NATSServer()
     var owner = StreamTests.configuration()
@@ -160,7 +160,7 @@ struct BrokerMessageTests {
   }
 
   @Test(
-    "events of other nodes are told once, with their node; what is none is not told, and too many are not")
+    "a peer's NATS events are delivered once, with its name; invalid and excess ones are dropped")
   func events() async throws {
     let server = try await NATSServer()
     try await withBroker(server, StreamTests.configuration()) { owner, edge in
@@ -204,7 +204,7 @@ struct BrokerMessageTests {
     }
   }
 
-  @Test("a node's events are let through at a pace, and each node has its own")
+  @Test("EventRates allows each node 100 events at once and 20 per second")
   func rates() {
     var rates = EventRates()
     let now = CaptureInstant.start

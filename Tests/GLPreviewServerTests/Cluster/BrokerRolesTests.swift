@@ -9,7 +9,7 @@ import Testing
 @testable import Cluster
 @testable import ServiceFoundation
 
-@Suite("Users of the broker", .enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(15)))
+@Suite("NATS user permissions", .enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(15)))
 struct BrokerRolesTests {
   /// Two nodes, of which `shed` alone has the camera `yard`, and a program that looks at pictures.
   private static let users = #"""
@@ -62,7 +62,7 @@ struct BrokerRolesTests {
   }
 
   @Test(
-    "nodes share cameras with these permissions; nobody takes a fixed camera, or tells events, in another's name"
+    "nodes share cameras with the documented permissions and can't act for another node"
   )
   func roles() async throws {
     let server = try await NATSServer(Self.users)
@@ -105,7 +105,7 @@ struct BrokerRolesTests {
   }
 
   @Test(
-    "servers that ask for certificates let a node in by its own, and no node without",
+    "a NATS server that verifies certificates accepts a node with one and no node without",
     .enabled(if: Certificates.openssl != nil, "needs openssl"))
   func certificates() async throws {
     let files = try await Certificates(in: NATSServer.makeFolder())

@@ -12,7 +12,7 @@ import Testing
 @testable import GLPreviewServer
 @testable import ServiceFoundation
 
-@Suite("Requests by the broker", .enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(15)))
+@Suite("Requests over NATS", .enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(15)))
 struct BrokerTests {
   private static let main = "/cameras/camera/main"
   private static let view = "/api/cameras/camera/views/main"
@@ -35,7 +35,7 @@ struct BrokerTests {
 
   // MARK: Programs
 
-  @Test("snapshots come by the broker as they are over HTTP, with their header fields and conditions")
+  @Test("a snapshot over NATS has the same bytes, header fields and 304 response as over HTTP")
   func snapshots() async throws {
     let server = try await NATSServer()
     try await withBroker(server, Self.still()) { owner, _ in
@@ -57,7 +57,7 @@ struct BrokerTests {
     }
   }
 
-  @Test("a mask is burnt in and a locked view stays locked, whoever asks by the broker")
+  @Test("masks and locked views apply to requests over NATS as over HTTP")
   func masks() async throws {
     var locked = ServedView()
     locked.isLocked = true
@@ -81,7 +81,7 @@ struct BrokerTests {
     }
   }
 
-  @Test("an answer that is too large for a message says so, and nobody answers for what is elsewhere")
+  @Test("a response above the NATS payload limit becomes 303, and a released camera has no responder")
   func faults() async throws {
     let server = try await NATSServer("max_payload: 2048")
     try await withBroker(server, StreamTests.configuration()) { owner, _ in
@@ -106,7 +106,7 @@ struct BrokerTests {
   // MARK: Nodes
 
   @Test(
-    "nodes ask each other over HTTP, with the broker and without; the log has its loss and its return once")
+    "peers use HTTP with and without NATS; the loss and return of NATS are logged once each")
   func brokerIsLost() async throws {
     let folder = NATSServer.makeFolder()
     let server = try await NATSServer(folder: folder)

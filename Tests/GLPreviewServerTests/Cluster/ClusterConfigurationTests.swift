@@ -10,13 +10,13 @@ import Testing
 @testable import ServiceCore
 @testable import ServiceFoundation
 
-@Suite("The configuration of a cluster", .timeLimit(.minutes(15)))
+@Suite("Cluster configuration", .timeLimit(.minutes(15)))
 struct ClusterConfigurationTests {
   private let folder: ConfigurationFolder
 
   init() throws { folder = try ConfigurationFolder() }
 
-  @Test("a node with peers needs no cameras, and shows no test pattern")
+  @Test("a node with peers needs no cameras and adds no test pattern")
   func hub() throws {
     let hub = try folder.load("cluster: {peers: ['http://a:8080/', 'https://b/base//']}")
     #expect(hub.cameras.isEmpty)
@@ -26,7 +26,7 @@ struct ClusterConfigurationTests {
   }
 
   @Test(
-    "a node that others can't reach is told so",
+    "a loopback node is reported as unreachable if it has a remote NATS server and no URL",
     arguments: [
       ("bind: '127.0.0.1:80', cluster: {nats: {servers: [nats://far]}}", true),
       ("bind: '127.0.0.1:80', cluster: {nats: {servers: [nats://127.0.0.1, nats://far]}}", true),
@@ -39,7 +39,7 @@ struct ClusterConfigurationTests {
     #expect(try (folder.load("{\(text)}").unreachableNode != nil) == isUnreachable)
   }
 
-  @Test("too many peers, and one that is there twice, are refused; a token stands in a file")
+  @Test("more than 64 peers and repeated peers are rejected, and a token is read from a file")
   func mistakes() throws {
     let many = (0...64).map { "http://h\($0)" }.joined(separator: ", ")
     #expect(try folder.problems("cluster: {peers: [\(many)]}").contains { $0.contains("at most 64") })
@@ -61,7 +61,7 @@ struct ClusterConfigurationTests {
   private static let pair = root.appending(path: "Tests/GLPreviewTests/Fixtures/localhost.pem").path
 
   @Test(
-    "a peer's certificate must be known here, by `ca-file` too: for its list, its pictures and its streams")
+    "a peer's certificate must be trusted, for example by `ca-file`, or the peer is lost")
   func certificates() async throws {
     var owner = StreamTests.configuration()
     owner.tls = TLSFiles(certificateChain: Self.pair, privateKey: Self.pair)
@@ -81,7 +81,7 @@ struct ClusterConfigurationTests {
     }
   }
 
-  @Test("a file without certificates ends the start")
+  @Test("a `ca-file` without certificates prevents the start")
   func noCertificates() async throws {
     try folder.write("hello", to: "ca.pem")
     let path = "\(folder.path)/ca.pem"

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ServiceCore
 
-@Suite("What is known of peers")
+@Suite("ClusterState")
 struct ClusterStateTests {
   private static func listing(_ name: String, _ cameras: String..., instance: String? = nil) -> PeerListing {
     PeerListing(
@@ -19,7 +19,7 @@ struct ClusterStateTests {
     ClusterState(name: "here", instance: "me", peers: peers)
   }
 
-  @Test("the first peer that has a camera answers for it, and the conflict is told once")
+  @Test("the first listed peer that has a camera serves it, and the conflict is reported once")
   func order() {
     var cluster = Self.cluster("http://a", "http://b")
     let second = cluster.heard(.success(Self.listing("b", "door", "yard")), from: "http://b", local: [])
@@ -35,7 +35,7 @@ struct ClusterStateTests {
     #expect(cluster.heard(.success(Self.listing("a", "door")), from: "http://a", local: []) == [])
   }
 
-  @Test("the node's own names win")
+  @Test("a node's own camera takes precedence over a peer's camera of the same name")
   func local() {
     var cluster = Self.cluster("http://a")
     let news = cluster.heard(.success(Self.listing("a", "door", "yard")), from: "http://a", local: ["door"])
@@ -44,7 +44,7 @@ struct ClusterStateTests {
     #expect(cluster.conflicts(of: cluster.peers[0], local: ["door"]) == ["door"])
   }
 
-  @Test("a peer that does not answer keeps its cameras, which are lost, until it is back")
+  @Test("the cameras of a peer that fails stay listed as lost until the peer answers again")
   func loss() {
     var cluster = Self.cluster("http://a")
     _ = cluster.heard(.success(Self.listing("a", "door")), from: "http://a", local: [])
@@ -65,7 +65,7 @@ struct ClusterStateTests {
       name: name, cameras: [PeerCamera(name: "door", views: views, state: .live, members: members)])
   }
 
-  @Test("epochs of two stores are not compared: equal names are a conflict")
+  @Test("epochs of different lease stores are not compared, and equal camera names conflict")
   func stores() {
     var cluster = Self.cluster("http://a", "http://b")
     _ = cluster.heard(.success(Self.leased("a", 1, in: "s")), from: "http://a", local: [])
@@ -75,7 +75,8 @@ struct ClusterStateTests {
     #expect(cluster.conflicts(of: cluster.peers[1], local: []) == ["door"])
   }
 
-  @Test("a peer that answers precedes one that doesn't, whatever their epochs", arguments: ["s", "new"])
+  @Test(
+    "a peer that answers takes precedence over a lost peer, whatever their epochs", arguments: ["s", "new"])
   func deadEpoch(store: String) {
     var cluster = Self.cluster("http://a", "http://b")
     _ = cluster.heard(.success(Self.leased("a", 9)), from: "http://a", local: [])
@@ -84,7 +85,7 @@ struct ClusterStateTests {
     #expect(cluster[camera: "door"]?.node == "b" && cluster[camera: "door"]?.outage == nil)
   }
 
-  @Test("of peers that share cameras by leases, the one with the latest epoch answers")
+  @Test("a peer with a later epoch takes over a lost peer's camera without a conflict")
   func epochs() {
     var cluster = Self.cluster("http://a", "http://b")
     _ = cluster.heard(.success(Self.leased("a", 1)), from: "http://a", local: [])
@@ -97,7 +98,7 @@ struct ClusterStateTests {
     #expect(cluster[camera: "door"]?.node == "a")
   }
 
-  @Test("a peer that is this node is left out, which is told once")
+  @Test("a peer that is this node is ignored and reported once")
   func itself() {
     var cluster = Self.cluster("http://a")
     let mine = Self.listing("here", "door", instance: "me")
@@ -108,7 +109,7 @@ struct ClusterStateTests {
     #expect(cluster.heard(.success(mine), from: "http://a", local: ["door"]) == [])
   }
 
-  @Test("one node at two addresses counts once, at the first that answers")
+  @Test("a node at two URLs counts once, at the first URL that answers")
   func duplicates() {
     var cluster = Self.cluster("http://a", "http://b")
     let node = Self.listing("shed", "door")
@@ -122,7 +123,7 @@ struct ClusterStateTests {
     #expect(cluster[camera: "door"]?.outage == nil)
   }
 
-  @Test("two nodes of one name are told of, and both serve")
+  @Test("two nodes of the same name are reported, and both serve their cameras")
   func sameName() {
     var cluster = Self.cluster("http://a", "http://b")
     let mine = cluster.heard(.success(Self.listing("here", "door")), from: "http://a", local: [])
@@ -133,7 +134,7 @@ struct ClusterStateTests {
     #expect(cluster.cameras(besides: []).count == 2)
   }
 
-  @Test("other peers are taken over, and what is known of those that stay is kept")
+  @Test("a new list of peers keeps the state of the peers that remain")
   func reload() {
     var cluster = Self.cluster("http://a", "http://b")
     _ = cluster.heard(.success(Self.listing("a", "door")), from: "http://a", local: [])
@@ -149,7 +150,7 @@ struct ClusterStateTests {
     try PeerListing(json: Array(json.utf8))
   }
 
-  @Test("an answer is taken with members that are not known here, and without those that are not for all")
+  @Test("a peer listing keeps unknown members and drops sources, watchers and invalid views")
   func answers() throws {
     let listing = try Self.parsed(
       """
@@ -168,7 +169,7 @@ struct ClusterStateTests {
   }
 
   @Test(
-    "what is no list of cameras is refused",
+    "JSON that is not a camera list throws PeerFailure",
     arguments: [
       "", "hello", "5", "[]", "{}", #"{"cameras": 5}"#, #"{"cameras": {"a": 1}}"#,
       #"{"cameras": "# + String(repeating: "[", count: 10_000),
@@ -180,7 +181,7 @@ struct ClusterStateTests {
   }
 
   @Test(
-    "cameras whose names or views are not valid, or that are there twice, are left out",
+    "cameras with an invalid or repeated name or invalid views are left out",
     arguments: [
       #"{"name": "../x", "views": [{"name": "main"}]}"#, #"{"name": 5, "views": [{"name": "main"}]}"#,
       #"{"name": "a", "views": []}"#, #"{"name": "a"}"#, #"{"name": "a", "views": [{"name": "<b>"}]}"#, "5",
@@ -193,7 +194,7 @@ struct ClusterStateTests {
     #expect(listing.cameras[0].state == .idle && listing.name == nil)
   }
 
-  @Test("of ten thousand cameras a thousand are taken")
+  @Test("a listing of 10,000 cameras is cut to 1,000")
   func many() throws {
     let cameras = (0..<10_000).map { #"{"name": "c\#($0)", "views": [{"name": "m"}]}"# }
     let listing = try Self.parsed(#"{"cameras": [\#(cameras.joined(separator: ","))]}"#)

@@ -64,7 +64,7 @@ extension RunningService {
     }
   }
 
-  @Test("every camera is at one node, and each node answers for all") func shares() async throws {
+  @Test("each shared camera has one owner, and every node serves all cameras") func shares() async throws {
     let server = try await NATSServer(withStore)
     try await withTwo(server) { one, two in
       #expect(one.own.contains("fixed-one"))
@@ -83,7 +83,9 @@ extension RunningService {
     }
   }
 
-  @Test("the cameras of a node that stops are at the other, and streams go on") func leaves() async throws {
+  @Test("the cameras of a node that stops move to the other node, and their streams continue") func leaves()
+    async throws
+  {
     let server = try await NATSServer(withStore)
     let streams = Watched<[String: Int]>([:])
     try await withTwo(server) { one, two in
@@ -134,8 +136,8 @@ extension RunningService {
     }
   }
 
-  @Test("without its broker a node goes on, and afterwards nothing has moved") func brokerLost() async throws
-  {
+  @Test("a node keeps its cameras and streams while the NATS server is down and after it is back")
+  func brokerLost() async throws {
     let server = try await NATSServer(withStore)
     try await withService(node("one", server)) { one in
       await until { one.own == movable.union(["fixed-one"]) && one.inside.node?.isStoreHeard == true }
@@ -160,7 +162,27 @@ extension RunningService {
     }
   }
 
-  @Test("a change is made only by the owner whose lease is meant")
+  @Test("a node that has not joined yet reaches the store again after the NATS server was killed")
+  func lostBeforeJoining() async throws {
+    let server = try await NATSServer(withStore)
+    try await withClient(of: server) { client async throws in
+      let bucket = try await JetStream(client).createBucket(KeyValueConfiguration(bucket: "glp"))
+      // The key of an earlier process, which holds the name for two beats.
+      let record = NodeRecord(instance: "earlier", url: "http://127.0.0.1:1", slots: 16)
+      _ = try await bucket.update("n.one", record.jsonBytes, revision: 0)
+    }
+    try await withService(node("one", server) { $0.timeouts.leases.beat = allTheTimeThereIs }) { one in
+      await until { one.inside.node?.isStoreHeard == true }
+      await server.kill9()
+      await until { one.inside.node?.isStoreHeard == false }
+
+      let again = try await NATSServer(withStore, port: server.port, folder: server.folder)
+      await until { one.inside.node?.isStoreHeard == true }
+      withExtendedLifetime((server, again)) {}
+    }
+  }
+
+  @Test("a PATCH is applied only if its epoch is that of the owner's lease; otherwise it gets 409")
   func leases() async throws {
     let server = try await NATSServer(withStore)
     try await withTwo(server) { one, two in
@@ -188,7 +210,7 @@ extension RunningService {
   }
 
   @Test(
-    "nodes miss a bucket that is deleted at their next write, also where another has made it anew by then: nothing moves",
+    "a node rewrites a deleted lease bucket at its next write, and no camera moves",
     arguments: [false, true])
   func bucketDeleted(isMadeAtOnce: Bool) async throws {
     let server = try await NATSServer(withStore)
@@ -224,7 +246,9 @@ extension RunningService {
     }
   }
 
-  @Test("a camera that the configuration loses is given up") func reload() async throws {
+  @Test("a camera that is removed from the configuration is released and returns 404") func reload()
+    async throws
+  {
     let server = try await NATSServer(withStore)
     let configuration = node("one", server)
     try await withService(configuration) { one in
@@ -239,7 +263,9 @@ extension RunningService {
     }
   }
 
-  @Test("a camera that nobody has is awaited") func ownerless() async throws {
+  @Test("a camera without an owner returns 503 with Retry-After, and an unknown camera 404") func ownerless()
+    async throws
+  {
     let server = try await NATSServer(withStore)
     let configuration = node("one", server) {
       $0.cluster.slots = 0

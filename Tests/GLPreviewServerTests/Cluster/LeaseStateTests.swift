@@ -191,6 +191,47 @@ import Testing
     #expect(world.news.contains { $0.node == "twin" && $0.news == .nameTaken })
   }
 
+  @Test("a restarted node joins although its store was lost before its old key had expired")
+  func lostBeforeJoining() {
+    var world = LeaseWorld(["n1", "n2"], cameras: 8)
+    world.pass(.seconds(10))
+    world.kill("n2")
+    world.start("n2", instance: "again")
+    world.pass(.milliseconds(250))
+    #expect(world.nodes["n2"]?.leases.hasJoined == false)
+
+    world.reach("n2", false)
+    world.pass(.seconds(2))
+    world.reach("n2", true)
+    world.pass(.seconds(20))
+
+    #expect(world.nodes["n2"]?.leases.isCurrent == true && world.nodes["n2"]?.leases.hasJoined == true)
+    #expect(world.ownerless == 0)
+  }
+
+  @Test("a node that another process has displaced hears the store again after it was lost")
+  func lostAfterDisplacement() throws {
+    var world = LeaseWorld(["n1"], cameras: 2)
+    world.pass(.seconds(10))
+    let twin = NodeRecord(instance: "twin", url: "http://twin", slots: 16, leaving: false)
+    let revision = try #require(world.nodes["n1"]?.leases.nodes["n1"]?.revision)
+
+    world.nodes["n1"]?.leases.heardNode("n1", twin, revision: revision + 1)
+    #expect(world.nodes["n1"]?.leases.hasJoined == false && world.nodes["n1"]?.leases.readings == 0)
+    world.nodes["n1"]?.leases.lostStore()
+    #expect(world.nodes["n1"]?.leases.readings == 1)
+
+    // Displaced while the store was lost, too.
+    var leases = try #require(LeaseWorld(["n1"], cameras: 2).nodes["n1"]?.leases)
+    leases.heardAll()
+    leases.wroteNode(
+      NodeRecord(instance: leases.identity.instance, url: "", slots: 1, leaving: false), revision: 1)
+    leases.lostStore()
+    #expect(leases.readings == 0)
+    leases.heardNode("n1", twin, revision: 2)
+    #expect(leases.readings == 1)
+  }
+
   @Test func whatAnotherProcessOfTheNameHasTakenIsGivenUp() {
     var world = LeaseWorld(["n1"], cameras: 2)
     world.pass(.seconds(10))

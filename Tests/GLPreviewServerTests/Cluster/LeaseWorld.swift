@@ -12,6 +12,8 @@ struct LeaseWorld {
     var isReachable = true
     var isRunning = true
     var sinceBeat = Duration.zero
+    /// How often it had read all keys again.
+    var readings = 0
     /// Cameras that it served at some time, with their epochs.
     var epochs: Set<String> = []
   }
@@ -81,6 +83,7 @@ struct LeaseWorld {
 
   private mutating func tick() {
     for name in nodes.keys.sorted() where nodes[name]?.isRunning == true {
+      readAgain(name)
       deliver(to: name)
       nodes[name]?.leases.step(Self.step)
       nodes[name]?.sinceBeat += Self.step
@@ -122,6 +125,19 @@ struct LeaseWorld {
     stored[key] = (node, camera, revision)
     for other in nodes.keys { nodes[other]?.inbox.append((key, node, camera, revision)) }
     return revision
+  }
+
+  /// Delivers all keys to a node that needs them.
+  private mutating func readAgain(_ name: String) {
+    guard isStoreUp, var node = nodes[name], node.isReachable, node.readings != node.leases.readings else {
+      return
+    }
+    node.readings = node.leases.readings
+    node.inbox = stored.map { ($0.key, $0.value.node, $0.value.camera, $0.value.revision) }
+    node.inbox.sort { $0.revision < $1.revision }
+    nodes[name] = node
+    deliver(to: name)
+    nodes[name]?.leases.heardAll()
   }
 
   private mutating func deliver(to name: String) {

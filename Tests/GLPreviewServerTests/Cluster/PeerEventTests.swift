@@ -40,7 +40,7 @@ struct PeerEventTests {
 
   // MARK: Real services
 
-  @Test("two nodes that list each other tell each event once, with its node, and what changed is listed then")
+  @Test("two nodes that peer with each other deliver each event once, and list the changed view")
   func two() async throws {
     var seldom = Self.node("a", "A").patient()
     seldom.timeouts.peerPoll = allTheTimeThereIs
@@ -63,7 +63,7 @@ struct PeerEventTests {
     }
   }
 
-  @Test("of three nodes that list all others each tells each event once; in a ring each hears the next one")
+  @Test("three mutual peers deliver each event once; in a ring a node gets its own and its peer's")
   func three() async throws {
     try await withService(Self.node("a", "A")) { a in
       try await withService(Self.node("b", "B")) { b in
@@ -103,7 +103,7 @@ struct PeerEventTests {
     }
   }
 
-  @Test("a request of another node gets none but the node's own events")
+  @Test("an own-only subscription skips relayed events, and each event ID is relayed once per node")
   func hop() async throws {
     let log = EventLog(epoch: "e")
     let relayed = try #require(RelayedEvent(json: Array(#"{"type":"service","what":"x"}"#.utf8)))
@@ -126,7 +126,8 @@ struct PeerEventTests {
     #expect(RelayedEvent(json: relayed.json(from: "B")) == nil)
   }
 
-  @Test("events that come by the broker and over HTTP are told once", .enabled(if: NATSServer.isInstalled))
+  @Test(
+    "an event that arrives over NATS and over HTTP is delivered once", .enabled(if: NATSServer.isInstalled))
   func both() async throws {
     let server = try await NATSServer()
     try await withBroker(server, StreamTests.configuration()) { owner, edge in
@@ -165,7 +166,7 @@ struct PeerEventTests {
   }
 
   @Test(
-    "after a time without a peer its events go on where they were, none twice; also when it has restarted")
+    "a peer's events resume after the last event ID when it reconnects or has restarted")
   func comesBack() async throws {
     let life = Mutex(Life())
     @Sendable func publish(_ views: String...) {
@@ -237,7 +238,7 @@ struct PeerEventTests {
     }
   }
 
-  @Test("a peer tells nothing of others' cameras, nothing of other nodes, nothing endless, and not too much")
+  @Test("a peer's events are dropped if invalid, oversized, too many, or of cameras it does not own")
   func hostile() async throws {
     func event(_ type: String, _ data: String) -> String { "event: \(type)\ndata: \(data)\n\n" }
     let fine = #"{"type":"view","camera":"door","view":"v"}"#
@@ -290,7 +291,7 @@ struct PeerEventTests {
     }
   }
 
-  @Test("a node that tells its events by the broker is not asked for them, unless its lease has run out")
+  @Test("a peer's events are read over HTTP only if it has no live lease")
   func source() {
     var cluster = ClusterState(name: "here", instance: "me", peers: ["http://a", "http://self"])
     #expect(cluster.eventSource("http://a") == nil)
@@ -307,7 +308,7 @@ struct PeerEventTests {
     }
   }
 
-  @Test("a stream of events is read the same in pieces of any size", arguments: [1, 2, 3, 7, 1000])
+  @Test("EventStreamParser reads the same messages from chunks of any size", arguments: [1, 2, 3, 7, 1000])
   func pieces(size: Int) {
     let text =
       "retry: 3000\nid: e-4\n\n: still here\n\nid: e-5\r\nevent: view\r\ndata: {\r\ndata:  }\r\n\r\nevent: lost\ndata:1\n\nid: ü\ndata: 2\nid\n\ndata"

@@ -13,7 +13,7 @@ import Testing
 @testable import GLPreviewServer
 @testable import ServiceCore
 
-@Suite("Peers with faults", .timeLimit(.minutes(15)))
+@Suite("Faulty peers", .timeLimit(.minutes(15)))
 struct PeerFaultTests {
   private static let list = """
     {"node": {"name": "fake", "instance": "f1"}, "cameras": [{"name": "door", "state": "live", "views": [{"name": "main"}]}]}
@@ -28,7 +28,7 @@ struct PeerFaultTests {
       body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
   }
 
-  @Test("a peer that does not answer for a while keeps its cameras, which are lost until it is back")
+  @Test("a peer that returns 500 keeps its cameras, listed as lost, until it recovers")
   func comesBack() async throws {
     let isAway = Atomic(false)
     let records = LogRecords()
@@ -56,7 +56,7 @@ struct PeerFaultTests {
     }
   }
 
-  @Test("what only makes URLs different does not reach the node: equal requests share one, whoever asks")
+  @Test("URL parameters without effect are removed before a request is forwarded to a peer")
   func shares() async throws {
     let asked = Mutex<[String]>([])
     try await withFakePeer { peer, request in
@@ -88,7 +88,7 @@ struct PeerFaultTests {
   }
 
   @Test(
-    "an animation has the time until its end and that of its encoding, and a request what it asks for",
+    "the timeout of a forwarded request follows its `timeout` or the length of its animation",
     arguments: [
       ("main.jpg", 10), ("main.webp", 40), ("main.WEBP?before=3s", 40), ("main.webp?after=90s", 130),
       ("main.webp?after=2h", 640), ("main.webp?after=never", 40), ("main.jpg?timeout=20000", 25),
@@ -102,7 +102,7 @@ struct PeerFaultTests {
     #expect(PeerForwarder.time(for: request, limit: .seconds(10)) == .seconds(seconds))
   }
 
-  @Test("a peer that nobody listens for is lost")
+  @Test("a peer that refuses connections is lost")
   func nobody() async throws {
     try await withService(edgeConfiguration(of: "http://127.0.0.1:1")) { edge in
       await until { edge.inside.peers.cluster.peers.first?.state == .lost }
@@ -112,7 +112,7 @@ struct PeerFaultTests {
   }
 
   @Test(
-    "what is no list of cameras loses the peer, with the reason",
+    "a peer whose camera list is invalid, too large or late is lost, with the reason",
     arguments: [
       ("nonsense", "sent no list of cameras: is it a GLPreview service?"),
       ("redirect", "redirected to another address"),
@@ -154,7 +154,7 @@ struct PeerFaultTests {
     }
   }
 
-  @Test("a peer's answers bring only what a service of this kind sends")
+  @Test("a forwarded response keeps only expected header fields and types, and sends no credentials")
   func answers() async throws {
     let records = LogRecords()
     try await withFakePeer { peer, request in
@@ -195,7 +195,7 @@ struct PeerFaultTests {
     }
   }
 
-  @Test("any number of clients may want one snapshot at the same time; a peer that hangs is given up")
+  @Test("40 clients get a peer's snapshot at the same time, and a peer that hangs gives 504")
   func sharing() async throws {
     let gate = Watched(false)
     let asked = Atomic(0)

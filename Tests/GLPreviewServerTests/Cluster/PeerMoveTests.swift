@@ -65,7 +65,7 @@ struct PeerMoveTests {
   }
 
   @Test(
-    "a snapshot that waits at a node which has died is taken at the camera's next owner",
+    "a snapshot request waiting at a dead node is sent to the camera's next owner",
     arguments: ["GET", "HEAD"])
   func takeover(method: String) async throws {
     try await withPair { pair in
@@ -83,7 +83,7 @@ struct PeerMoveTests {
     }
   }
 
-  @Test("an owner that has not heard yet that it is one is asked again")
+  @Test("a new owner that returns 503 before it knows of its lease is asked again")
   func tooEarly() async throws {
     try await withPair {
       $0 < 3 ? Response(status: .serviceUnavailable) : Self.shown
@@ -96,7 +96,7 @@ struct PeerMoveTests {
     }
   }
 
-  @Test("a picture that the old owner gives while the camera moves is taken, and one that fails there is not")
+  @Test("during a move the old owner's picture is used; if it fails, the new owner's is")
   func race() async throws {
     let (answers, asked) = (Watched<[String: HTTPResponse.Status]>([:]), Watched<[String: Int]>([:]))
     @Sendable func peer(_ name: String) -> @Sendable (FakePeer, Request) async throws -> Response {
@@ -133,7 +133,7 @@ struct PeerMoveTests {
   }
 
   @Test(
-    "a request that begins while its camera's node is dead waits for the next one",
+    "a request that starts while its camera's node is dead waits for the next owner",
     arguments: zip(["GET", "GET", "PATCH"], [false, true, true]))
   func beginsLate(method: String, isKnown: Bool) async throws {
     try await withPair { pair in
@@ -153,7 +153,7 @@ struct PeerMoveTests {
     }
   }
 
-  @Test("a change that is refused because the camera is elsewhere goes to the node that has it")
+  @Test("a PATCH that the old owner rejects with 409 is sent to the new owner with its epoch")
   func elsewhere() async throws {
     let (asked, epochs) = (Watched(0), Watched<[String?]>([]))
     try await withFakePeer { _, request in
@@ -181,7 +181,7 @@ struct PeerMoveTests {
   }
 
   @Test(
-    "a camera that nobody takes is awaited for the time of a request, and then the answer says what is wrong")
+    "a request for a camera that no node takes over times out with 502 and names the dead node")
   func nobody() async throws {
     for dead in [String?.none, "dead"] {
       var configuration = edgeConfiguration(of: nowhere).patient()
@@ -198,7 +198,7 @@ struct PeerMoveTests {
     }
   }
 
-  @Test("a change that may have been made is not made again: 502 says so, once its node is dead")
+  @Test("a PATCH is not repeated if its node dies before answering, and returns 502")
   func commands() async throws {
     try await withPair { pair in
       async let answer = pair.edge.send("PATCH", Self.view, body: #"{"width": 64}"#)
@@ -213,7 +213,7 @@ struct PeerMoveTests {
     }
   }
 
-  @Test("a node that takes the camera itself answers itself")
+  @Test("a request waiting at a dead node is answered locally once this node takes the camera")
   func comesHere() async throws {
     try await withPair { pair in
       async let answer = pair.edge.get(Self.picture)
@@ -226,7 +226,7 @@ struct PeerMoveTests {
     }
   }
 
-  @Test("a change that another node has certainly not made is made by a node that takes the camera, whole")
+  @Test("a PATCH that the old owner rejects is applied locally once this node takes the camera")
   func changeComesHere() async throws {
     try await withFakePeer { _, _ in
       Response(status: .conflict, headers: [.init(PeerField.elsewhere)!: "1"])
@@ -246,7 +246,7 @@ struct PeerMoveTests {
 
   // MARK: Clients that leave
 
-  @Test("what a client has asked for is given up at its node when the last who wants it leaves")
+  @Test("a forwarded request is cancelled when the last client that shares it disconnects")
   func departure() async throws {
     let (asked, cancelled) = (Watched(0), Watched(0))
     try await withFakePeer { peer, request in
@@ -290,7 +290,7 @@ struct PeerMoveTests {
     }
   }
 
-  @Test("a client that has closed its half gets what is ready soon")
+  @Test("a client that has closed its sending side still gets a prompt response")
   func halfClosed() async throws {
     try await withFakePeer { _, _ in
       Self.shown

@@ -14,7 +14,7 @@ import Testing
 @testable import ServiceCore
 @testable import ServiceFoundation
 
-@Suite("One face of several nodes", .timeLimit(.minutes(15)))
+@Suite("Recordings and default cameras across peers", .timeLimit(.minutes(15)))
 struct PeerRecordingTests {
   private struct List: Decodable {
     struct Node: Decodable {
@@ -45,7 +45,7 @@ struct PeerRecordingTests {
   }
 
   @Test(
-    "recordings of all nodes are in one list, and files are read in parts and deleted through any node",
+    "recordings of all nodes are listed together, read by range and deleted through any node",
     .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"))
   func recordings() async throws {
     try await withTemporaryFolder { folder in
@@ -91,7 +91,7 @@ struct PeerRecordingTests {
   }
 
   @Test(
-    "a recording that no node has is unknown, and one that a node can't tell of is not: 503",
+    "a recording that no node has returns 404, or 503 if a peer fails to answer",
     arguments: [(404, 404), (429, 503), (500, 503)])
   func unknown(theirs: Int, ours: Int) async throws {
     try await withFakePeer { _, request in
@@ -112,7 +112,7 @@ struct PeerRecordingTests {
     }
   }
 
-  @Test("other programs' URLs, which name no camera, mean the first of the peers where a node has none")
+  @Test("URLs without a camera name select the first peer's camera on a node without cameras")
   func compatibility() async throws {
     var owner = StreamTests.configuration()
     owner.cameras.append(
@@ -155,7 +155,7 @@ struct PeerRecordingTests {
     }
   }
 
-  @Test("with a camera of its own, a node's own comes first, and its peers' are counted after it")
+  @Test("URLs without a camera name count the node's own cameras before those of peers")
   func own() async throws {
     try await withOwnerAndEdge(
       StreamTests.configuration(),
@@ -175,7 +175,7 @@ struct PeerRecordingTests {
     }
   }
 
-  @Test("what moves before a peer's camera is told, said and ended through a node without it")
+  @Test("motion of a peer's camera is read, reported and ended through another node")
   func motion() async throws {
     var owner = StreamTests.configuration()
     owner.cameras[0].motion = MotionSettings()

@@ -19,7 +19,7 @@ struct PeerStreamTests {
     ServerConfiguration(cameras: [CameraConfiguration(source: "script")])
   }
 
-  @Test("twenty clients of a node are one client of the camera's, and get its JPEGs as they are")
+  @Test("20 MJPEG clients of a node share one stream from the peer and get its original JPEGs")
   func sharing() async throws {
     let camera = try JPEGCamera()
     try await withOwnerAndEdge(Self.configuration(), makeSource: { camera.source(named: $1, $2) }) {
@@ -50,7 +50,7 @@ struct PeerStreamTests {
     }
   }
 
-  @Test("a client of another node's camera gets no picture that came before it joined; of an own one it does")
+  @Test("new clients of a peer's camera get no earlier picture; those of a local camera do")
   func newcomers() async throws {
     let camera = CountingCamera()
     try await withOwnerAndEdge(Self.configuration(), makeSource: { camera.source(named: $1, $2) }) {
@@ -68,7 +68,7 @@ struct PeerStreamTests {
   }
 
   @Test(
-    "a client that comes after the node has ended its stream gets nothing from before, and who watches goes on"
+    "a client that joins after the peer's source changed gets no earlier picture; others go on"
   )
   func hidden() async throws {
     let (first, second) = (CountingCamera(), CountingCamera())
@@ -104,7 +104,7 @@ struct PeerStreamTests {
     }
   }
 
-  @Test("the words of a URL are done where the camera is, and each kind is one stream")
+  @Test("URL parameters apply at the peer, equal ones share a stream, and invalid ones return 400")
   func words() async throws {
     try await withOwnerAndEdge(StreamTests.configuration()) { owner, edge in
       let small = try await edge.parts(Self.main + ".mjpeg?width=32&fps=10", 2)
@@ -124,7 +124,7 @@ struct PeerStreamTests {
     }
   }
 
-  @Test("a locked view stays locked")
+  @Test("a peer's locked view keeps its size, and parameters that change it return 403")
   func locked() async throws {
     var view = ServedView(ViewConfiguration(name: "main", width: 40))
     view.isLocked = true
@@ -155,7 +155,7 @@ struct PeerStreamTests {
     }
   }
 
-  @Test("one stream of several views has those of peers among the node's own")
+  @Test("a stream of several views combines views of peers with the node's own")
   func several() async throws {
     var off = ServedView(ViewConfiguration(name: "off"))
     off.isEnabled = false
@@ -183,7 +183,7 @@ struct PeerStreamTests {
     }
   }
 
-  @Test("a camera that its node has lost is shown as lost, in the same stream")
+  @Test("a stream of a peer's camera goes on with state `lost` when the camera is lost")
   func lost() async throws {
     let camera = try JPEGCamera()
     try await withOwnerAndEdge(Self.configuration(), makeSource: { camera.source(named: $1, $2) }) {
@@ -199,7 +199,7 @@ struct PeerStreamTests {
     }
   }
 
-  @Test("streams end when their camera is another's: a node's own takes its name")
+  @Test("an MJPEG stream of a peer's camera ends when the node gets its own camera of that name")
   func renamed() async throws {
     try await withOwnerAndEdge(StreamTests.configuration()) { owner, edge in
       let stream = try await edge.openStream(Self.main + ".mjpeg")

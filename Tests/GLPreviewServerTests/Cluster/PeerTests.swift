@@ -37,7 +37,7 @@ struct PeerTests {
 
   // MARK: Listing and snapshots
 
-  @Test("a node lists the cameras of its peers with their node, and snapshots come through it as they are")
+  @Test("a node lists its peer's cameras and serves their snapshots with the same bytes and headers")
   func snapshots() async throws {
     var still = StreamTests.configuration()
     // A still is the same frame for ever.
@@ -80,7 +80,7 @@ struct PeerTests {
   }
 
   @Test(
-    "what a node changes at its peer is done there: views, snapshots of all views, and controls are refused alike"
+    "view changes and snapshots of a peer's camera are made there, and its errors are forwarded"
   )
   func changes() async throws {
     try await withOwnerAndEdge(StreamTests.configuration()) { owner, edge in
@@ -104,7 +104,7 @@ struct PeerTests {
 
   // MARK: Roles
 
-  @Test("clients that may only look change nothing at a peer, and see neither sources nor addresses")
+  @Test("a read-only client changes nothing at a peer and sees no sources or addresses")
   func roles() async throws {
     try await withOwnerAndEdge(
       Self.secured(StreamTests.configuration()), token: "change", { $0 = Self.secured($0) }
@@ -127,7 +127,7 @@ struct PeerTests {
     }
   }
 
-  @Test("the role of another node's client only lowers one, and an unknown role is the lowest")
+  @Test("X-GLPreview-Role only lowers the role of a token, and an unknown role counts as the lowest")
   func lowering() async throws {
     try await withService(Self.secured(StreamTests.configuration())) { service in
       for (token, role, status) in [
@@ -143,7 +143,7 @@ struct PeerTests {
     }
   }
 
-  @Test("a token that may only look there changes nothing; a wrong one is told of")
+  @Test("a read-only cluster token allows no change at the peer, and a wrong one is reported")
   func tokens() async throws {
     let owner = Self.secured(StreamTests.configuration())
     try await withOwnerAndEdge(owner, token: "look") { _, edge async throws in
@@ -163,7 +163,7 @@ struct PeerTests {
 
   // MARK: Rings
 
-  @Test("in a ring of three nothing goes round: each knows its peer's own cameras, and asks no further")
+  @Test("in a ring of three a node serves only its own and its peer's cameras; a second hop gets 508")
   func ring() async throws {
     try await withService(Self.camera("a", "A")) { a in
       try await withService(Self.camera("b", "B")) { b in
@@ -194,7 +194,7 @@ struct PeerTests {
     }
   }
 
-  @Test("a node that is its own peer says so, and serves its cameras once")
+  @Test("a node that is its own peer logs that once and lists its cameras once")
   func itself() async throws {
     let records = LogRecords()
     try await withService(Self.camera("a", "A"), logger: records.logger) { a in
@@ -208,7 +208,7 @@ struct PeerTests {
     }
   }
 
-  @Test("of two cameras of one name the node's own is served, and the other is told of")
+  @Test("a node serves its own camera rather than a peer's of the same name, and logs the conflict")
   func conflict() async throws {
     try await withService(Self.camera("door", "B")) { b in
       var mine = Self.camera("door", "A")
@@ -227,7 +227,7 @@ struct PeerTests {
   }
 }
 
-@Test("a peer gets the words of a view, and no other view by any spelling")
+@Test("parameters for a peer are normalized, without view names and tokens in any escaping")
 func wordsForPeers() {
   #expect(PeerStreams.parameters(in: "width=32&fps=5") == PeerStreams.parameters(in: "fps=5&width=32&t=17"))
   #expect(PeerStreams.parameters(in: "%76iew=yard/main&v%69ew=a/b&view&%74oken=x&width=32") == "width=32")

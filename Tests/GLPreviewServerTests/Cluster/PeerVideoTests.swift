@@ -56,7 +56,7 @@ struct PeerVideoTests {
     return (headers, found)
   }
 
-  @Test("many clients of a node are one client of the camera's; its pictures are passed on, none is decoded")
+  @Test("8 MP4 clients of a node share one stream from the peer, passed through without decoding")
   func sharing() async throws {
     // The view is too small for a second encoding: a watcher that falls behind keeps this one.
     let small = Self.configuration("pattern:counter,size=128x72,fps=20")
@@ -90,7 +90,7 @@ struct PeerVideoTests {
     }
   }
 
-  @Test("the words of a URL are done where the camera is; a duration and a name of a file here")
+  @Test("URL parameters of an MP4 apply at the peer, and `duration` and `download` at the node")
   func words() async throws {
     try await withOwnerAndEdge(Self.configuration()) { _, edge in
       let short = try await edge.get("\(Self.main)?duration=0.3&download=1&width=101&height=57")
@@ -115,7 +115,7 @@ struct PeerVideoTests {
     }
   }
 
-  @Test("a locked view stays locked, and one that is switched off ends")
+  @Test("a peer's locked view can't be resized, and its streams end when it is disabled")
   func locked() async throws {
     let configuration = Self.configuration {
       $0.isLocked = true
@@ -138,7 +138,7 @@ struct PeerVideoTests {
     }
   }
 
-  @Test("WebSockets play another node's camera: MSE, MJPEG and WebRTC")
+  @Test("WebSocket clients play a peer's camera as MSE, MJPEG and WebRTC")
   func sockets() async throws {
     try await withOwnerAndEdge(Self.configuration()) { owner, edge in
       let peer = try await WebSocketPeer(to: edge.port, "/api/ws?src=camera/main&width=160&bitrate=200000")
@@ -171,7 +171,7 @@ struct PeerVideoTests {
     }
   }
 
-  @Test("RTSP clients get another node's camera too")
+  @Test("an RTSP client plays a peer's camera")
   func rtsp() async throws {
     try await withOwnerAndEdge(Self.configuration(), { $0.rtsp.listen = .at(host: "127.0.0.1", port: 0) }) {
       owner, edge in
@@ -193,7 +193,8 @@ struct PeerVideoTests {
   }
 
   @Test(
-    "clips and animations of what a node keeps come through another", .enabled(if: hasWebP, "no libwebp7"),
+    "clips and animations of a peer's replay buffer are served through another node",
+    .enabled(if: hasWebP, "no libwebp7"),
     arguments: [("mp4", "video/mp4"), ("webp", "image/webp")])
   func clips(suffix: String, type: String) async throws {
     var configuration = Self.configuration()
@@ -208,7 +209,7 @@ struct PeerVideoTests {
     }
   }
 
-  @Test("streams end when their camera is another's, and the connection to it ends with the last client")
+  @Test("an MP4 stream of a peer's camera ends when the node gets its own camera of that name")
   func ends() async throws {
     try await withOwnerAndEdge(Self.configuration()) { owner, edge in
       let stream = try await edge.openStream(Self.main)
@@ -222,7 +223,7 @@ struct PeerVideoTests {
     }
   }
 
-  @Test("a node that sends something else, or lies, is no camera")
+  @Test("FragmentStream rejects data that is not MP4, an invalid box, and too many pixels")
   func liars() async throws {
     var options = SourceOptions()
     for bytes in [[UInt8]("<html>no video here</html>".utf8), [0xFF, 0xFF, 0xFF, 0xFF] + "mdat".utf8] {

@@ -31,7 +31,7 @@ struct PeerWebRTCTests {
   }
 
   @Test(
-    "clients of a node get what the camera's node encodes, by one stream that others share; nothing is decoded here"
+    "WebRTC and MP4 clients of a node share one stream from the peer, without decoding"
   )
   func sharing() async throws {
     try await withOwnerAndEdge(Self.configuration()) { owner, edge in
@@ -66,7 +66,7 @@ struct PeerWebRTCTests {
     }
   }
 
-  @Test("a client begins with the last key picture, and gets it again if it has lost one")
+  @Test("a WebRTC client starts with the last keyframe and gets it again after a PLI")
   func lastKey() async throws {
     try await withOwnerAndEdge(Self.configuration()) { _, edge in
       let first = try await WHEPPeer()
@@ -101,7 +101,7 @@ struct PeerWebRTCTests {
   }
 
   @Test(
-    "a session goes on after a reload, and ends with its view or with a camera of this node that takes its name"
+    "a WebRTC session survives a reload, and ends if its view is disabled or its camera replaced"
   )
   func reloads() async throws {
     try await withOwnerAndEdge(Self.configuration()) { owner, edge in
@@ -140,7 +140,7 @@ struct PeerWebRTCTests {
   }
 
   @Test(
-    "DELETE ends a session where it is, for its client alone; words of the URL change nothing, as where the camera is"
+    "DELETE ends a WebRTC session for its own client only; two sessions share one peer stream"
   )
   func requests() async throws {
     var owner = Self.configuration()
@@ -176,7 +176,7 @@ struct PeerWebRTCTests {
     }
   }
 
-  @Test("a session goes on with the next owner of a camera that moves")
+  @Test("a WebRTC session goes on with the next owner when its camera moves")
   func moves() async throws {
     try await withService(Self.configuration()) { first in
       try await withService(Self.configuration()) { next in
@@ -203,7 +203,7 @@ struct PeerWebRTCTests {
     }
   }
 
-  @Test("without WebRTC at a node an offer goes to the camera's node, and its session is at the same path")
+  @Test("a node without WebRTC forwards offers and session requests to the peer")
   func forwarded() async throws {
     try await withOwnerAndEdge(Self.configuration(), { $0.webRTC.listen = .off }) { owner, edge in
       let peer = try await WHEPPeer()
@@ -218,7 +218,7 @@ struct PeerWebRTCTests {
     }
   }
 
-  @Test("a stream that the camera's node refuses is none of this node's: that answers the offer itself")
+  @Test("an offer is forwarded to the peer if the peer refuses the node a stream")
   func refused() async throws {
     var owner = Self.configuration()
     // One client has half of the places: none.

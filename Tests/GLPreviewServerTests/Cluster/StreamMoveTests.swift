@@ -109,7 +109,7 @@ struct StreamMoveTests {
 
   // MARK: The table
 
-  @Test("all clients go on with a camera that moves", arguments: Move.allCases)
+  @Test("streams of every kind go on when their camera moves to another node", arguments: Move.allCases)
   func table(move: Move) async throws {
     try await Self.withNodes(isHere: move == .fromHere) { nodes in
       if move == .fromNode { nodes.know(owner: "first", epoch: 1) }
@@ -134,7 +134,7 @@ struct StreamMoveTests {
     }
   }
 
-  @Test("a client that waits for the next node of its camera can leave, and the service can end")
+  @Test("a client that waits for its camera's next node can leave, and the service can stop")
   func waiting() async throws {
     try await Self.withNodes(isHere: true, endsWithin: nil) { nodes in
       let peers = nodes.edge.inside.peerStreams

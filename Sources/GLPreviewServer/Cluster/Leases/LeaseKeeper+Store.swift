@@ -3,9 +3,11 @@ internal import Logging
 internal import NATS
 
 extension LeaseKeeper {
-  /// Watches all changes, until the store is found to have gone back.
+  /// Watches all changes, until all keys must be read again.
   func hear(_ bucket: KeyValue) async throws(JetStreamError) {
-    let (turns, heartbeat) = state.withLock { ($0.turns, $0.leases.times.heartbeat) }
+    let (turns, readings, heartbeat) = state.withLock {
+      ($0.turns, $0.leases.readings, $0.leases.times.heartbeat)
+    }
     let heard = await withTaskGroup(of: Result<Void, JetStreamError>.self) { group in
       group.addTask {
         do throws(JetStreamError) {
@@ -22,7 +24,7 @@ extension LeaseKeeper {
         }
       }
       group.addTask {
-        _ = try? await self.state.first { $0.turns == turns ? nil : true }
+        _ = try? await self.state.first { $0.turns == turns && $0.leases.readings == readings ? nil : true }
         return .success(())
       }
       defer { group.cancelAll() }

@@ -89,6 +89,9 @@ package struct LeaseState: Sendable {
   /// After the store was lost: the revision of this node's key that must be received before the store is
   /// current again.
   var resumesAt: UInt64?
+  /// How often all keys had to be read again. A node that has not joined has no key of its own whose return
+  /// would show that a lost store is back.
+  package internal(set) var readings = 0
   /// How long this node's own key has not been received again.
   var unheard = Duration.zero
   /// How long this node has been part of the cluster.
@@ -184,6 +187,7 @@ package struct LeaseState: Sendable {
   package mutating func lostStore() {
     if isCurrent { news.append(.store(isThere: false)) }
     (isCurrent, resumesAt) = (false, nil)
+    if wasCurrent, !hasJoined { readings += 1 }
     for name in nodes.keys { nodes[name]?.still = .zero }
     freeFor = [:]
   }
@@ -226,6 +230,7 @@ package struct LeaseState: Sendable {
   /// Another process has taken this node's key, and may hold the same cameras.
   mutating func displace() {
     (hasJoined, held, lingering) = (false, [:], [:])
+    if !isCurrent { readings += 1 }
     news.append(.nameTaken)
   }
 
