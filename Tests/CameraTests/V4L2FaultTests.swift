@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 extension CameraMachine {
-  @Suite("V4L2 faults") struct V4L2FaultTests {
+  @Suite("V4L2 faults", .timeLimit(.minutes(15))) struct V4L2FaultTests {
     private let camera: Vivid
     private var name: String { camera.node + ",size=320x180" }
 
@@ -271,7 +271,7 @@ extension CameraMachine {
 }
 
 extension CameraMachine {
-  @Suite("V4L2 endurance") struct V4L2EnduranceTests {
+  @Suite("V4L2 endurance", .timeLimit(.minutes(15))) struct V4L2EnduranceTests {
     /// 12 unless GLPREVIEW_REPLUG_ROUNDS says another number.
     private static let rounds =
       ProcessInfo.processInfo.environment["GLPREVIEW_REPLUG_ROUNDS"].flatMap { Int($0) } ?? 12

@@ -68,7 +68,7 @@ struct FramesInFlightTests {
   }
 
   @Test(
-    "frames of changing formats that are in flight together come out as they do one after another, byte for byte",
+    "frames of mixed formats rendered concurrently equal frames rendered one by one, byte for byte",
     arguments: [(1, BoxPacking.texels), (3, .texels), (3, .words)])
   func sameBytes(framesInFlight: Int, boxes: BoxPacking) async throws {
     let (direct, pipelined) = (
@@ -91,7 +91,7 @@ struct FramesInFlightTests {
     await pipelined.close()
   }
 
-  @Test("a frame taller or wider than a texture goes up in bands through buffers as well")
+  @Test("a frame larger than a texture is rendered correctly in bands, uploaded directly or by buffer")
   func bands() async throws {
     let device = try await GPUDevice.choose()
     let format = Frame.Format(
@@ -114,7 +114,7 @@ struct FramesInFlightTests {
     }
   }
 
-  @Test("what is measured, and what is timed, is what is drawn")
+  @Test("`renderTimed` and `measure` return the same pictures as `render`")
   func timed() async throws {
     let renderer = try await Self.renderer(3, timesPasses: true)
     for work in try Self.works(3, renderer.tuning) {
@@ -134,7 +134,7 @@ struct FramesInFlightTests {
     await renderer.close()
   }
 
-  @Test("the passes' time is told where the device has a clock and the tuning wants it, and only there")
+  @Test("GPU time is reported only if the device has a timer and the tuning enables it")
   func clock() async throws {
     for (framesInFlight, timesPasses) in [(0, true), (3, true), (0, false), (3, false)] {
       let renderer = try await Self.renderer(framesInFlight, timesPasses: timesPasses)
@@ -158,7 +158,7 @@ struct FramesInFlightTests {
 
   // MARK: Ends
 
-  @Test("a crowd is drawn a few at a time, and leaves no more behind than a few need")
+  @Test("200 concurrent renders are correct and leave at most 12 pixel buffers")
   func crowd() async throws {
     let renderer = try await Self.renderer(3)
     let works = try Self.works(4, renderer.tuning)
@@ -178,7 +178,7 @@ struct FramesInFlightTests {
     #expect(await renderer.living(.pixelBuffer) == 0)
   }
 
-  @Test("closing while frames are in flight ends them with an error, and leaves nothing behind")
+  @Test("closing a renderer with frames in flight throws for each frame and frees all GL objects")
   func closeInFlight() async throws {
     for count in [1, 3, 5] {
       let renderer = try await Self.renderer(3)
@@ -197,7 +197,7 @@ struct FramesInFlightTests {
   }
 
   @Test(
-    "a renderer that is let go of while it draws gives its pictures, and then leaves nothing behind",
+    "a renderer that is released without `close` frees all GL objects",
     .oneProcessAtATime, .timeLimit(.minutes(15)))
   func release() async throws {
     // In a process of its own, where no other test uses the GPU.
@@ -216,7 +216,7 @@ struct FramesInFlightTests {
     }
   }
 
-  @Test("cancelled tasks get their pictures, and those behind them theirs")
+  @Test("a cancelled task still gets its pictures, and so do the tasks after it")
   func cancelled() async throws {
     let renderer = try await Self.renderer(2)
     let works = Array(repeatElement(try Self.works(3, renderer.tuning), count: 4).joined())
@@ -233,7 +233,7 @@ struct FramesInFlightTests {
     await renderer.close()
   }
 
-  @Test("frames that can't be drawn give their place to others")
+  @Test("a frame that fails to render does not block other frames and leaks no GL objects")
   func refused() async throws {
     let renderer = try await Self.renderer(2)
     let works = Array(repeatElement(try Self.works(4, renderer.tuning), count: 5).joined())

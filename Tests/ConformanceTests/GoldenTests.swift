@@ -10,7 +10,7 @@ struct GoldenTests {
   /// `missing` or `all`: pictures are written anew, and the run fails so that nobody takes it for a pass.
   private static let record = ProcessInfo.processInfo.environment["GLPREVIEW_RECORD"]
 
-  @Test("the reference renders a golden picture to the last bit", arguments: GoldenSuite.cases)
+  @Test("the reference renderer reproduces a golden picture exactly", arguments: GoldenSuite.cases)
   func reference(golden: GoldenCase) async throws {
     let frames = try golden.frames()
     let actual = try await ReferenceRenderer().picture(of: golden.subject, frames, RenderPlanner()).flattened
@@ -27,7 +27,7 @@ struct GoldenTests {
     try expect(golden.name + "-reference", expected: expected, actual: actual, bound: 0)
   }
 
-  @Test("the GPU renders every golden picture within its bound")
+  @Test("the GPU renders every golden picture within its error bound")
   func gpu() async throws {
     let renderer = try await GLRenderer.open(on: GPUDevice.choose())
     let planner = RenderPlanner(tuning: renderer.tuning)
@@ -42,7 +42,7 @@ struct GoldenTests {
     await renderer.close()
   }
 
-  @Test("every golden picture has a case, and is small")
+  @Test("every golden picture has a case and at most 16 KiB")
   func noStrays() throws {
     let names = Set(GoldenSuite.cases.map { "\($0.name).png" })
     #expect(names.count == GoldenSuite.cases.count, "two cases have one name")

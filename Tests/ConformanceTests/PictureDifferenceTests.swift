@@ -9,7 +9,7 @@ private func picture(_ width: Int, _ height: Int, changing index: Int? = nil, by
   return Picture(tight: Size(width: width, height: height), format: .rgba, bytes: bytes)
 }
 
-@Test("a picture does not differ from itself")
+@Test("equal pictures have no difference")
 func same() {
   let difference = PictureDifference(expected: picture(5, 3), actual: picture(5, 3))
   #expect(difference.worst == 0)
@@ -17,7 +17,7 @@ func same() {
   #expect(difference.compared == 60)
 }
 
-@Test("one channel that is off by two is found, alpha too", arguments: [0, 17, 59])
+@Test("a difference of 2 in one channel, also alpha, is found with its position", arguments: [0, 17, 59])
 func offByTwo(index: Int) {
   let difference = PictureDifference(expected: picture(5, 3), actual: picture(5, 3, changing: index, by: 2))
   #expect(difference.worst == 2)
@@ -27,12 +27,12 @@ func offByTwo(index: Int) {
   #expect(difference.worstSample?.channel == index % 4)
 }
 
-@Test("pictures with width and height exchanged are wholly different")
+@Test("pictures with swapped width and height have the maximum difference of 256")
 func swappedSizes() {
   #expect(PictureDifference(expected: picture(5, 3), actual: picture(3, 5)).worst == 256)
 }
 
-@Test("padding of rows is not compared")
+@Test("row padding is not compared")
 func padding() {
   let tight = Picture(tight: Size(width: 1, height: 2), format: .rgba, bytes: [1, 2, 3, 4, 5, 6, 7, 8])
   let padded = Picture(

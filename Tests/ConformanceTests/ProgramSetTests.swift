@@ -6,7 +6,7 @@ import Testing
 @testable import GLPreview
 
 @Suite struct ProgramSetTests {
-  @Test("two thousand random plans, drawn once each, need no program of their own")
+  @Test("2,000 random plans need at most 62 GL programs")
   func closedSet() async throws {
     let renderer = try await GLRenderer.open(on: GPUDevice.choose())
     let planner = RenderPlanner(tuning: renderer.tuning)

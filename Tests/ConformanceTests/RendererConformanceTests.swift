@@ -8,7 +8,7 @@ import Testing
 struct RendererConformanceTests {
   private static let groups = Dictionary(grouping: ConformanceSuite.cases, by: \.group)
 
-  @Test("the GPU keeps the bound of every case", arguments: groups.keys.sorted())
+  @Test("the GPU renders every case within its error bound", arguments: groups.keys.sorted())
   func gpu(group: String) async throws {
     let device = try await GPUDevice.choose()
     var tuning = device.tuning
@@ -33,7 +33,7 @@ struct RendererConformanceTests {
   /// What another device would be tuned to: the tests' own device draws it all the same. Of every group some cases, and
   /// those by chance.
   @Test(
-    "the GPU keeps the bound with boxes as texels and through buffers, as hardware draws",
+    "the GPU renders within the error bounds when tuned as hardware is (texel boxes, buffers)",
     arguments: groups.keys.sorted())
   func asHardware(group: String) async throws {
     let device = try await GPUDevice.choose()
@@ -54,12 +54,12 @@ struct RendererConformanceTests {
     await renderer.close()
   }
 
-  @Test("two renderers are compared, not one with itself")
+  @Test("GLRenderer and ReferenceRenderer are different types")
   func twoRenderers() {
     #expect(ObjectIdentifier(GLRenderer.self) != ObjectIdentifier(ReferenceRenderer.self))
   }
 
-  @Test("a renderer that is wrong by two in one channel breaks a bound")
+  @Test("a renderer with an error of 2 in one channel exceeds the error bound")
   func wrongRenderer() async throws {
     let run = ConformanceRun(WrongRenderer(), tuning: .unlimited)
     let result = try await run.result(of: ConformanceSuite.cases[0])
@@ -68,7 +68,7 @@ struct RendererConformanceTests {
     #expect(result.difference.differing == 1)
   }
 
-  @Test("more plans than tables are kept for come out right in one renderer")
+  @Test("one renderer draws 300 plans of different widths within the error bound")
   func manyPlans() async throws {
     let renderer = try await GLRenderer.open(on: GPUDevice.choose())
     let run = ConformanceRun(renderer, tuning: renderer.tuning)
@@ -85,7 +85,7 @@ struct RendererConformanceTests {
     await renderer.close()
   }
 
-  @Test("many views of one frame keep the bound, and are what each is alone")
+  @Test("many views of one frame are within the error bound and equal each view rendered alone")
   func manyViews() async throws {
     let renderer = try await GLRenderer.open(on: GPUDevice.choose())
     let planner = RenderPlanner(tuning: renderer.tuning)

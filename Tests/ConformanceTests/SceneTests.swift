@@ -25,7 +25,7 @@ struct SceneTests {
       })
   }
 
-  @Test("a frame that comes again is not drawn again, whatever it is counted by; a new one is")
+  @Test("a tile of an unchanged frame is reused, whatever its sequence number; a new frame is drawn")
   func reuse() async throws {
     let renderer = try await GLRenderer.open(on: GPUDevice.choose())
     let frames = try [Self.frame(1), Self.frame(2), Self.frame(3, .rgba)]
@@ -49,7 +49,7 @@ struct SceneTests {
     await renderer.close()
   }
 
-  @Test("more tiles than are kept come out right, and the oldest are drawn again")
+  @Test("96 tiles of new frames are all drawn and within the error bound")
   func manyTiles() async throws {
     let renderer = try await GLRenderer.open(on: GPUDevice.choose())
     let planner = RenderPlanner(tuning: renderer.tuning)
@@ -67,7 +67,7 @@ struct SceneTests {
     await renderer.close()
   }
 
-  @Test("scenes in flight together come out as one after another", arguments: [1, 3])
+  @Test("scenes rendered concurrently equal scenes rendered one by one", arguments: [1, 3])
   func inFlight(framesInFlight: Int) async throws {
     let device = try await GPUDevice.choose()
     let direct = try await GLRenderer.open(on: device)
@@ -92,7 +92,7 @@ struct SceneTests {
     await buffered.close()
   }
 
-  @Test("a closed renderer keeps nothing of its scenes, and says that it is closed")
+  @Test("a closed renderer holds no GL objects of its scenes, and `render` throws")
   func close() async throws {
     let renderer = try await GLRenderer.open(on: GPUDevice.choose())
     let frames = try [Self.frame(1), Self.frame(2)]
@@ -104,7 +104,7 @@ struct SceneTests {
     await #expect(throws: RenderError.self) { try await renderer.render(frames, plan) }
   }
 
-  @Test("frames that the plan is not for are refused; those that nothing reads may be any")
+  @Test("frames that do not match the plan are rejected; an unused input accepts any frame")
   func otherFrames() async throws {
     let renderer = try await GLRenderer.open(on: GPUDevice.choose())
     let frame = try Self.frame(1)

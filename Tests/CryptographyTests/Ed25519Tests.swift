@@ -6,7 +6,7 @@ import Testing
 @Suite("Ed25519")
 struct Ed25519Tests {
   @Test(
-    "public keys and signatures are those of RFC 8032 (7.1)",
+    "public keys and signatures match the test vectors of RFC 8032 (7.1)",
     arguments: [
       (
         "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
@@ -32,7 +32,7 @@ struct Ed25519Tests {
     #expect(try Ed25519.signature(of: [UInt8](message), seed: [UInt8](seed)) == [UInt8](signature))
   }
 
-  @Test("a seed of another length is an error", arguments: [0, 31, 33])
+  @Test("a seed that is not 32 bytes long throws", arguments: [0, 31, 33])
   func seeds(count: Int) {
     let seed = [UInt8](repeating: 7, count: count)
     #expect(throws: CryptographyError.self) { try Ed25519.publicKey(seed: seed) }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Hash functions")
 struct HashFunctionTests {
   @Test(
-    "hashes are those of RFC 3174 (7.3) and RFC 6234 (8.5)",
+    "SHA-1 and SHA-256 match the test vectors of RFC 3174 (7.3) and RFC 6234 (8.5)",
     arguments: [
       (
         "abc", 1, "a9993e364706816aba3e25717850c26c9cd0d89d",
@@ -46,7 +46,7 @@ struct HashFunctionTests {
   }
 
   @Test(
-    "HMAC-SHA1 is that of RFC 2202 (3)",
+    "HMAC-SHA1 matches the test vectors of RFC 2202 (3)",
     arguments: [
       (repeated(0x0b, 20), Array("Hi There".utf8), "b617318655057264e28bc0b6fb378c8ef146be00"),
       (
@@ -67,7 +67,7 @@ struct HashFunctionTests {
   }
 
   @Test(
-    "HMAC-SHA256 is that of RFC 4231 (4)",
+    "HMAC-SHA256 matches the test vectors of RFC 4231 (4)",
     arguments: [
       (
         repeated(0x0b, 20), Array("Hi There".utf8),
@@ -93,7 +93,7 @@ struct HashFunctionTests {
     #expect(try HashFunction.sha256.authenticationCode(of: message, key: key) == [UInt8](code))
   }
 
-  @Test("an algorithm that OpenSSL refuses is an error that names it, and the next one works")
+  @Test("an algorithm that OpenSSL rejects throws an error with its name, and later hashes work")
   func refusal() throws {
     let unknown = HashFunction(name: "NONE-256")
     let refused = "OpenSSL refuses NONE-256 (unsupported); openssl.cnf may forbid it"
@@ -103,7 +103,7 @@ struct HashFunctionTests {
     #expect(try HashFunction.sha1.hash(of: []).count == 20)
   }
 
-  @Test("bytes are equal if their number and all of them are")
+  @Test("`isEqualInConstantTime` compares the length and every byte")
   func equality() {
     #expect([1, 2, 3].isEqualInConstantTime(to: [1, 2, 3]) && [].isEqualInConstantTime(to: []))
     #expect(

@@ -7,7 +7,9 @@ struct ReplayTests {
   private static let regressions = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "Regressions")
 
-  @Test("a seed breaks no promise", arguments: FuzzTarget.all.map(\.name))
+  @Test(
+    "the seeds of a fuzz target, also truncated or with a changed byte, violate no invariant",
+    arguments: FuzzTarget.all.map(\.name))
   func seeds(name: String) async throws {
     let target = try #require(FuzzTarget.all.first { $0.name == name })
     let seeds = try target.seeds()
@@ -24,7 +26,8 @@ struct ReplayTests {
     }
   }
 
-  @Test("what once broke a parser breaks it no more", arguments: FuzzTarget.all.map(\.name))
+  @Test(
+    "the recorded regressions of a fuzz target run without an error", arguments: FuzzTarget.all.map(\.name))
   func regressions(name: String) async throws {
     let target = try #require(FuzzTarget.all.first { $0.name == name })
     let folder = Self.regressions.appending(path: name)
@@ -40,7 +43,7 @@ struct ReplayTests {
     }
   }
 
-  @Test("each folder of regressions is a target's")
+  @Test("each folder of regressions belongs to a fuzz target")
   func folders() throws {
     let names = Set(FuzzTarget.all.map(\.name))
     for folder in try FileManager.default.contentsOfDirectory(atPath: Self.regressions.path)

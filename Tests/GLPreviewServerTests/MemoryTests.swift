@@ -47,7 +47,7 @@ struct MemoryTests {
     func channelInactive(context: ChannelHandlerContext) { promise.fail(ChannelError.eof) }
   }
 
-  @Test("where there is no room the newest request is told to come again, and nothing else suffers")
+  @Test("a request beyond the memory budget returns 503 with Retry-After; other requests succeed")
   func budget() async throws {
     var configuration = StreamTests.configuration()
     configuration.limits.memory = 64 << 20
@@ -74,7 +74,7 @@ struct MemoryTests {
   }
 
   @Test(
-    "what the program takes beyond 64 MB counts, but none of the first 256 MB, and is forgotten slowly",
+    "unreserved memory over 64 MB is charged to the budget, capped, and decays slowly",
     arguments: [
       // Used, reserved and before in MB, of a budget of 556, and what counts.
       (64, 0, 0, 0), (164, 0, 0, 100), (164, 100, 0, 0), (500, 0, 0, 100), (0, 300, 0, 0), (124, 0, 0, 60),
@@ -88,7 +88,7 @@ struct MemoryTests {
     #expect((ProcessMetrics.sharedBytes ?? 0) > 1 << 20)
   }
 
-  @Test("a client that follows events and reads none is reset when it took nothing for long")
+  @Test("a client of /api/events that stops reading is disconnected after the stall timeout")
   func unreadEvents() async throws {
     var configuration = StreamTests.configuration()
     configuration.limits.stalledClient = .milliseconds(300)
@@ -110,7 +110,7 @@ struct MemoryTests {
     }
   }
 
-  @Test("a snapshot that nobody reads counts until its connection ends")
+  @Test("an unread snapshot stays reserved in the memory budget until its connection closes")
   func unreadSnapshots() async throws {
     try await withNoise(stalledClient: allTheTimeThereIs) { service, path, size in
       let budget = service.inside.registry.budget
@@ -121,7 +121,7 @@ struct MemoryTests {
     }
   }
 
-  @Test("a client that reads nothing of a snapshot is reset, and others are answered")
+  @Test("a client that stops reading a snapshot is disconnected, and other requests succeed")
   func stalledSnapshots() async throws {
     try await withNoise(stalledClient: .milliseconds(300)) { service, path, _ in
       let cutOff = service.inside.metrics.cutOff.load(ordering: .relaxed)
@@ -170,7 +170,7 @@ struct MemoryTests {
     return last
   }
 
-  @Test("control groups of both versions, and those above them, bound the machine's memory")
+  @Test("memory limits of cgroups v1 and v2 include parents; the default budget is 1/4 of memory")
   func groups() {
     let files = [
       "/cg/a/b/memory.max": "max\n", "/cg/a/memory.max": "1000\n",

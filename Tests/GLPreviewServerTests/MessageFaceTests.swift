@@ -45,7 +45,7 @@ struct MessageFaceTests {
     ).configuration
   }
 
-  @Test("messages.txt lists the members of events, and all messages of the webhook, MQTT and NATS")
+  @Test("messages.txt records the members of events and of webhook, MQTT and NATS messages")
   func messages() async throws {
     let nats = try await NATSServer(#"jetstream { store_dir: "FOLDER/js" }"#)
     let (mqtt, heard, folder) = (try await Mosquitto(), HeardMessages(), try ConfigurationFolder())

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ServiceFoundation
 
-@Suite("Requests as bytes")
+@Suite("Raw HTTP requests", .timeLimit(.minutes(15)))
 struct RawRequestTests {
   private static let host = "Host: 127.0.0.1\r\n"
 
@@ -70,7 +70,8 @@ struct RawRequestTests {
   ]
 
   @Test(
-    "what is no request is refused, and nobody else notices", arguments: broken.filter(\.isWhole).map(\.name))
+    "malformed requests return 4xx or 501, and a concurrent stream continues",
+    arguments: broken.filter(\.isWhole).map(\.name))
   func refused(name: String) async throws {
     let text = try #require(Self.broken.first { $0.name == name }).text
     try await withService(FuzzTests.configuration()) { service in
@@ -96,7 +97,9 @@ struct RawRequestTests {
     }
   }
 
-  @Test("what does not come to its end is let go of", arguments: broken.filter { !$0.isWhole }.map(\.name))
+  @Test(
+    "a connection with an incomplete request is closed after the idle timeout",
+    arguments: broken.filter { !$0.isWhole }.map(\.name))
   func unfinished(name: String) async throws {
     let text = try #require(Self.broken.first { $0.name == name }).text
     var configuration = FuzzTests.configuration()
@@ -115,7 +118,7 @@ struct RawRequestTests {
   }
 
   @Test(
-    "a request of HTTP/1.1 names one host (RFC 9112, 3.2)",
+    "an HTTP/1.1 request without exactly one valid Host field returns 400 (RFC 9112, 3.2)",
     arguments: [
       "GET /snapshot HTTP/1.1\r\nConnection: close\r\n\r\n",
       "GET /snapshot HTTP/1.1\r\n\(host)Host: elsewhere\r\nConnection: close\r\n\r\n",
@@ -132,7 +135,7 @@ struct RawRequestTests {
   }
 
   @Test(
-    "a body that makes no sense is the client's mistake, and no error of ours",
+    "a malformed body returns 400, and neither it nor a truncated body logs a failure",
     arguments: [
       "Transfer-Encoding: xchunked\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n",
       "Transfer-Encoding: chunked\r\n\r\n5\r\n{}\r\n0\r\n\r\n", "Content-Length: 20\r\n\r\n{",
@@ -159,7 +162,7 @@ struct RawRequestTests {
     #expect(!records.messages.contains("request failed"), "\(records.messages)")
   }
 
-  @Test("a body that nobody reads ends with the answer, by bytes")
+  @Test("a connection that keeps sending an unread body after the response is closed")
   func lingeringBytes() async throws {
     try await withService(FuzzTests.configuration()) { service in
       let connection = try await RawConnection(
@@ -178,7 +181,7 @@ struct RawRequestTests {
 
   // Nothing that a browser sends.
   @Test(
-    "requests that are said in another way are answered",
+    "absolute-form and HTTP/1.0 requests return 200, and those for another host return 421",
     arguments: [
       // The host of the target counts (RFC 9112, 3.2.2).
       "GET http://127.0.0.1:80/snapshot HTTP/1.1\r\nHost: nowhere.example\r\nConnection: close\r\n\r\n",
@@ -197,7 +200,7 @@ struct RawRequestTests {
     }
   }
 
-  @Test("a thousand requests at once over one connection are answered one by one")
+  @Test("1,000 pipelined requests on one connection are all answered in order")
   func pipelining() async throws {
     try await withService(FuzzTests.configuration()) { service in
       let connection = try await RawConnection(to: service.port, sending: "")
@@ -215,7 +218,7 @@ struct RawRequestTests {
     }
   }
 
-  @Test("a HEAD is answered as the GET, without its body, also where that has no end")
+  @Test("HEAD returns the status of GET without a body, even for endless streams")
   func head() async throws {
     try await withService(FuzzTests.configuration()) { service in
       for path in RequestFuzzer.paths {
@@ -239,7 +242,7 @@ struct RawRequestTests {
   }
 
   @Test(
-    "fields that ask for what is not done are passed over",
+    "unsupported or invalid request headers are ignored",
     arguments: [
       "Range: bytes=0-9", "Range: bytes=9-0,x", "Connection: Upgrade\r\nUpgrade: websocket",
       "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA",
@@ -261,7 +264,7 @@ struct RawRequestTests {
   }
 
   @Test(
-    "a head that does not come to its end is waited for as long as a connection may be idle, however often a bit comes"
+    "a slow request head ends the connection after the idle timeout, even if fields keep coming"
   )
   func slowHead() async throws {
     var configuration = FuzzTests.configuration()
@@ -290,7 +293,7 @@ struct RawRequestTests {
     }
   }
 
-  @Test("who asks before he sends a body (100-continue) is answered")
+  @Test("a request with `Expect: 100-continue` gets 100 Continue, then the final response")
   func continuing() async throws {
     try await withService(FuzzTests.configuration()) { service in
       let path = "/api/cameras/camera/views/other"

@@ -14,7 +14,7 @@ import WebRTC
 @testable import ServiceCore
 @testable import ServiceFoundation
 
-@Suite("Reloads", .serialized)
+@Suite("Configuration reloads", .serialized)
 struct ReloadTests {
   /// One way to configure the service, and what clients see of it.
   private struct Variant: Sendable {
@@ -169,7 +169,7 @@ struct ReloadTests {
   }
 
   @Test(
-    "beside reloads every client has an answer, and that of one configuration",
+    "during reloads each response matches an active configuration; unchanged streams continue",
     .timeLimit(.minutes(15)), arguments: [1, 2, 3] as [UInt64])
   func reloads(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
@@ -228,7 +228,7 @@ struct ReloadTests {
     #expect(history.answers > 150)
   }
 
-  @Test("what can't be prepared changes nothing")
+  @Test("a reload that fails to prepare throws an error and changes nothing")
   func failure() async throws {
     var random = SeededGenerator(seed: 4)
     let configuration = try Self.variant(&random).configuration
@@ -251,7 +251,7 @@ struct ReloadTests {
     }
   }
 
-  @Test("reloads at the same time come one after another, and leave what one of them says")
+  @Test("concurrent reloads are applied one by one, and one of their configurations remains")
   func together() async throws {
     var random = SeededGenerator(seed: 5)
     let variants = try (0..<12).map { _ in try Self.variant(&random) }
@@ -275,7 +275,7 @@ struct ReloadTests {
     }
   }
 
-  @Test("the log names the keys that wait for a restart, and only those that have changed")
+  @Test("a reload logs the changed keys that need a restart, and no others")
   func restart() async throws {
     let log = LogRecords()
     @Sendable func warnings() -> [String] { log.lines.filter { $0.hasPrefix("restart needed") } }
@@ -300,7 +300,7 @@ struct ReloadTests {
     }
   }
 
-  @Test("what was changed of a view while a reload was being prepared is not lost")
+  @Test("a view change made while a reload is being prepared is kept")
   func changed() async throws {
     let configuration = ServerConfiguration(cameras: [Self.camera("same", "pattern:smpte,size=64x36")])
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -311,7 +311,7 @@ struct ReloadTests {
     await registry.session.close()
   }
 
-  @Test("a reload that takes the credentials away is refused where other machines reach the service")
+  @Test("a reload that removes all credentials is rejected if other machines reach the service")
   func door() async throws {
     var configuration = ServerConfiguration()
     configuration.bind = .host("0.0.0.0", port: 0)

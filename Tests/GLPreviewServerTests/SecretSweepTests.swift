@@ -60,7 +60,7 @@ struct SecretSweepTests {
   }
 
   @Test(
-    "no answer, no event, no measurement and no line of the log has a secret in it", .timeLimit(.minutes(15)))
+    "no response, event, metric or log line contains a secret of the configuration", .timeLimit(.minutes(15)))
   func sweep() async throws {
     let folder = try ConfigurationFolder()
     try folder.write("5ECRETfile\n", to: "token")
@@ -150,7 +150,7 @@ struct SecretSweepTests {
   }
 
   @Test(
-    "what is wrong with a configuration is told without the secrets in it",
+    "configuration errors are reported without the secrets in the configuration",
     arguments: [
       "cameras: {a: \"http://user:5ECRET@host/\"}", "cameras: {a: {\"rtsp://user:5ECRET@host/\": 1}}",
       "cameras: {a: {source: [\"rtsp://user:5ECRET@host/\"]}}",
@@ -170,7 +170,7 @@ struct SecretSweepTests {
     #expect(!problems.isEmpty && !problems.joined().contains(Self.marker), "\(problems)")
   }
 
-  @Test("a configuration that is printed, as libraries do with what they are given, shows no secret")
+  @Test("a printed configuration shows no secrets")
   func printed() throws {
     let folder = try ConfigurationFolder()
     try folder.write("5ECRETfile\n", to: "token")
@@ -180,7 +180,7 @@ struct SecretSweepTests {
     }
   }
 
-  @Test("the arguments that other users of the machine see have no secrets in them")
+  @Test("secrets are masked in the process arguments that other users of the machine see")
   func arguments() {
     #expect(
       ProcessArguments.shown([

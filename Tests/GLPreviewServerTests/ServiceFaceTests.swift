@@ -12,7 +12,7 @@ import Testing
 @testable import ServiceFoundation
 
 @Suite(
-  "The service's public face",
+  "Public interface of the service",
   .enabled(if: hasEncoder && hasWebRTC, "libraries are missing: scripts/setup"), .timeLimit(.minutes(15)))
 struct ServiceFaceTests {
   private static let file = URL(filePath: #filePath).deletingLastPathComponent()
@@ -37,7 +37,7 @@ struct ServiceFaceTests {
     ).configuration
   }
 
-  @Test("face.txt lists the addresses, members and metrics that programs rely on")
+  @Test("face.txt records the routes, their responses by role, the JSON members and the metrics")
   func face() async throws {
     let folder = try ConfigurationFolder()
     let lines = try await withService(Self.configuration(folder)) { service in

@@ -13,10 +13,10 @@ import Testing
 @testable import ServiceCore
 @testable import ServiceFoundation
 
-@Suite("What a service hides", .serialized)
+@Suite("Privacy of the service", .serialized, .timeLimit(.minutes(15)))
 struct ServicePrivacyTests {
   @Test(
-    "nothing that is hidden is sent, whoever asks first, and whatever the camera and the configuration do")
+    "no response to random requests and reloads shows masked areas or the outside of a locked crop")
   func seeds() async throws {
     var (seen, failed) = (0, 0)
 
@@ -33,7 +33,7 @@ struct ServicePrivacyTests {
       "What a service hides: \(privacySeeds(8).count) seeds, \(seen) pictures, \(failed) seeds with a leak")
   }
 
-  @Test("frames of another shape are refused with a reason that is told, and the right ones are seen again")
+  @Test("frames whose size does not fit the masks are rejected with a reason until they fit again")
   func otherShape() async throws {
     let sensor = PrivacySensor(hasSizes: false)
     var camera = CameraConfiguration(name: "cam", source: "script")
@@ -58,7 +58,7 @@ struct ServicePrivacyTests {
     }
   }
 
-  @Test("a view that is locked while a PATCH waits for a frame is not changed by it")
+  @Test("a PATCH that waits for a frame does not change a view that is locked meanwhile")
   func lockedMeanwhile() async throws {
     let camera = GatedCamera()
     let configuration: @Sendable (Bool) -> ServerConfiguration = { isLocked in
@@ -86,7 +86,7 @@ struct ServicePrivacyTests {
   }
 
   @Test(
-    "a view that is locked while a picture of it is waited for is not sent as it was",
+    "a snapshot waiting for a frame gets the crop of a view that is locked meanwhile",
     arguments: ["GET", "POST"])
   func lockedBeforePicture(method: String) async throws {
     let camera = GatedCamera()
@@ -123,7 +123,7 @@ struct ServicePrivacyTests {
     }
   }
 
-  @Test("thumbnails of before a change of what is shown are not told to those who ask late")
+  @Test("replayed snapshot events omit thumbnails from before a view or configuration change")
   func oldThumbnails() async throws {
     let log = EventLog(epoch: "e")
     let event = #"{"bytes":3,"camera":"cam","snapshot":"AAAA","type":"snapshot","view":"main"}"#

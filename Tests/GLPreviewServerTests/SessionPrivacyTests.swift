@@ -13,9 +13,9 @@ func privacySeeds(_ usual: Int) -> Range<Int> {
   return first..<first + (environment["GLPREVIEW_PRIVACY_SEEDS"].flatMap { Int($0) } ?? usual)
 }
 
-@Suite("What a session hides", .serialized)
+@Suite("Privacy of a session", .serialized)
 struct SessionPrivacyTests {
-  @Test("nothing that is hidden is in any picture, whoever looks first, and whatever the camera does")
+  @Test("no picture of a random session shows masked areas or the outside of a crop")
   func seeds() async throws {
     var (seen, failed) = (0, 0)
 

@@ -12,7 +12,7 @@ import Testing
 @testable import RTSP
 @testable import ServiceFoundation
 
-@Suite("The end of a service", .timeLimit(.minutes(15)))
+@Suite("Shutdown of the service", .timeLimit(.minutes(15)))
 struct ShutdownTests {
   private struct Serving: Service {
     let server: PreviewServer
@@ -58,7 +58,7 @@ struct ShutdownTests {
   }
 
   @Test(
-    "who follows events or watches a video gets its end",
+    "event streams and MP4 streams end cleanly at shutdown",
     arguments: hasEncoder ? ["/api/events", "/cameras/camera/main.mp4"] : ["/api/events"])
   func following(path: String) async throws {
     let reader = try await Self.endAfter([Self.large]) { base in
@@ -91,7 +91,7 @@ struct ShutdownTests {
   }
 
   @Test(
-    "a WebSocket is told that the service goes away, whatever it plays, and also where it reads late",
+    "a WebSocket is closed with code 1001 at shutdown, even if its client reads late",
     arguments: hasEncoder ? ["", "mjpeg", "mse"] : ["", "mjpeg"], [false, true])
   func webSockets(kind: String, isLate: Bool) async throws {
     let peer = try await Self.endAfter([Self.large]) { base in
@@ -112,7 +112,7 @@ struct ShutdownTests {
     #expect(peer.frames.last?.opcode == 8)
   }
 
-  @Test("clients that read nothing do not hold it up", arguments: ["ws", "mp4", "mjpeg", "peer"])
+  @Test("clients that read nothing do not block shutdown", arguments: ["ws", "mp4", "mjpeg", "peer"])
   func unread(how: String) async throws {
     guard hasEncoder || how != "mp4" else { return }
     // As another node asks.
@@ -141,7 +141,8 @@ struct ShutdownTests {
     for stream in clients.1 { try? await stream.close() }
   }
 
-  @Test("clients that come and go while it ends do not hold it up", arguments: ["http", "rtsp"], 0..<5)
+  @Test(
+    "clients that connect and disconnect meanwhile do not block shutdown", arguments: ["http", "rtsp"], 0..<5)
   func arriving(how: String, round: Int) async throws {
     var configuration = ServerConfiguration(cameras: [Self.large]).patient()
     configuration.rtsp.listen = .at(host: "127.0.0.1", port: 0)
@@ -180,7 +181,7 @@ struct ShutdownTests {
   }
 
   @Test(
-    "a client that waits for a picture that does not come is answered",
+    "a request that waits for a camera to open returns 503 at shutdown",
     arguments: ["/cameras/camera/main.jpg?offline=error", "/cameras/camera/main.m3u8"])
   func waiting(path: String) async throws {
     var camera = CameraConfiguration(source: "exec:exec sleep 1000")

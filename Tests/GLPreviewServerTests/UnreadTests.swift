@@ -55,7 +55,7 @@ struct UnreadTests {
   /// More than the sockets of both sides hold (by default up to 4 and 6 MiB), and less than memory would.
   private static let mostTaken = 48 << 20
 
-  @Test("what the service does not send, it does not take either", arguments: Flood.allCases)
+  @Test("the service stops reading from a client that does not read its responses", arguments: Flood.allCases)
   func floods(_ flood: Flood) async throws {
     try await withService(Self.configuration) { service in
       await until { service.inside.rtsp.port != nil }
@@ -97,7 +97,7 @@ struct UnreadTests {
     var isOver = false
   }
 
-  @Test("the newest ping is answered once the client reads again")
+  @Test("the newest of 200 WebSocket pings is answered")
   func newestPing() async throws {
     try await withService(Self.configuration) { service in
       let peer = try await WebSocketPeer(to: service.port, "/api/ws?src=camera", isSmall: true)
@@ -107,7 +107,7 @@ struct UnreadTests {
     }
   }
 
-  @Test("a client whose messages are never understood is sent away")
+  @Test("a WebSocket client that sends only unknown messages is closed with code 1008")
   func neverUnderstood() async throws {
     try await withService(Self.configuration) { service in
       let peer = try await WebSocketPeer(to: service.port, "/api/ws?src=camera")
@@ -189,7 +189,7 @@ struct UnreadTests {
   }
 
   @Test(
-    "of what a server does not take a bounded number waits, and the end of the service does not wait for it",
+    "events for a server that stops reading wait in a bounded queue and do not block shutdown",
     arguments: Listener.allCases)
   func listeners(_ listener: Listener) async throws {
     let server = try await listener.server()

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("English")
+@Suite("Plain English")
 struct EnglishTests {
   /// Where a doc comment is a riddle until its end.
   private static let beginnings = ["The same", "One that", "Those", "What", "Whoever", "It is"]
@@ -56,7 +56,7 @@ struct EnglishTests {
     }
   }
 
-  @Test("comments and pages say things plainly")
+  @Test("comments, pages and scripts contain none of the obscure phrases")
   func plain() throws {
     let marked = try (Self.comments() + Self.prose() + Self.scripts()).filter { !$0.advice.isEmpty }
     for line in marked {
@@ -65,7 +65,7 @@ struct EnglishTests {
   }
 
   @Test(
-    "the rules find what they are for",
+    "the rules mark obscure sentences and accept plain ones",
     arguments: [
       ("One that waits.", true), ("A body is no picture.", true), ("He was told.", true),
       ("There is no picture.", false), ("A view, which is no longer here, and no larger.", false),

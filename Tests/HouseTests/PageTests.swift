@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Pages")
+@Suite("Documentation pages")
 struct PageTests {
   private static func exists(_ path: String) -> Bool {
     FileManager.default.fileExists(atPath: SourceFile.root.appending(path: path).path)
@@ -15,7 +15,7 @@ struct PageTests {
 
   // MARK: Files
 
-  @Test("a link leads to a file, and to a heading in it")
+  @Test("a link in a page leads to an existing file and heading")
   func links() throws {
     let pages = try Page.all()
     let anchors = Dictionary(uniqueKeysWithValues: pages.map { ($0.path, $0.anchors) })
@@ -35,7 +35,7 @@ struct PageTests {
     }
   }
 
-  @Test("a path of the repository exists")
+  @Test("a repository path in a page exists")
   func paths() throws {
     let folders = [
       ".ci", "Benchmarks", "Examples", "Resources", "Sources", "Tests", "docs", "packaging", "scripts",
@@ -56,7 +56,7 @@ struct PageTests {
 
   // MARK: Commands
 
-  @Test("a target of make exists")
+  @Test("a make target in a page exists")
   func makeTargets() throws {
     let rules = try Self.text("Makefile").matches(of: /(?m)^([a-z][a-z -]*):(?!=)/)
     let targets = Set(rules.flatMap { $0.1.split(separator: " ") })
@@ -87,7 +87,7 @@ struct PageTests {
   /// Options of other programs that a page names alone.
   private static let others = ["build-arg", "disable-default-traits"]
 
-  @Test("an option of the command, or of a script, exists")
+  @Test("an option in a page exists in the command or in a script")
   func optionNames() throws {
     let options = try Self.options()
     let scripts = try ["Benchmarks", "Tests/Cluster", "Tests/Soak", "Tests/CameraVM", "scripts"].flatMap {
@@ -149,10 +149,11 @@ struct PageTests {
   /// Members of `/api/cameras` that look like keys.
   private static let members = ["video.running"]
 
-  @Test("a key of the configuration exists")
+  @Test("a configuration key in a page exists")
   func keyNames() throws {
     let keys = try Self.keys()
     let groups = Set(keys.map { $0.prefix { $0 != "." } })
+    try #require(keys.count > 100)
     for code in try Page.code() where !code.isBlock && !Self.members.contains(code.text) {
       let word = code.text.prefix { $0 != ":" }.description.replacing("*", with: "NAME").replacing(
         "[]", with: "")
@@ -163,7 +164,7 @@ struct PageTests {
     }
   }
 
-  @Test("an address is one that the service has")
+  @Test("a URL path in a page is a route of the service")
   func addresses() throws {
     let files = try SourceFile.all(below: "Sources/GLPreviewServer").filter { file in
       ["Routes.swift", "Feature.swift"].contains { file.path.hasSuffix($0) }
@@ -171,12 +172,14 @@ struct PageTests {
     let routes = files.flatMap(\.lines).flatMap { line in
       line.matches(of: /"\/?([a-z][A-Za-z0-9.:\/]*)"/).map { $0.1.split(separator: "/") }
     }
+    var count = 0
     for code in try Page.code() where code.text.contains("/") {
       let addresses = code.text.matches(
         of:
           /(?:^|[\s'"(]|https?:\/\/[\w.:-]+)\/((?:api|cameras|recordings)\/[\w{}.\/-]*|healthz|readyz|metrics)/
       )
       for address in addresses.map(\.1) {
+        count += 1
         let parts = address.split(separator: "/")
         let isServed = routes.contains { route in
           route.count == parts.count && zip(route, parts).allSatisfy { $0.hasPrefix(":") || $0 == $1 }
@@ -184,11 +187,12 @@ struct PageTests {
         #expect(isServed, "\(code.place): /\(address)")
       }
     }
+    #expect(count > 100)
   }
 
   // MARK: Length
 
-  @Test("a page is short enough to be read")
+  @Test("pages have at most 200 lines, decisions 15 and an index entry, CONTRIBUTING.md 80 lines")
   func lengths() throws {
     for page in try Page.all() where page.path.hasPrefix("docs/") && page.path != "docs/configuration.md" {
       #expect(page.lines.count <= 200, "\(page.path)")
@@ -204,7 +208,7 @@ struct PageTests {
 
   // MARK: Features
 
-  @Test("README's table has each feature of the service")
+  @Test("the feature table in README.md lists every feature of the service")
   func features() throws {
     let manifest = try Self.text("Package.swift")
     let list = try #require(manifest.firstMatch(of: /let features\b[^=]*= \[([^\]]*)\]/)).1
@@ -217,7 +221,7 @@ struct PageTests {
     #expect(!features.isEmpty && features.isSubset(of: rows), "missing: \(features.subtracting(rows))")
   }
 
-  @Test("README and CHANGELOG have the command's version")
+  @Test("README.md and CHANGELOG.md have the version of the command")
   func version() throws {
     let server = try Self.text("Sources/GLPreviewServer/Service/PreviewServer.swift")
     let version = String(try #require(server.firstMatch(of: /static let version = "([0-9.]+)"/)).1)
@@ -230,7 +234,7 @@ struct PageTests {
 
   // MARK: Code
 
-  @Test("metrics and types that are named exist")
+  @Test("a metric or type in a page exists in the code")
   func names() throws {
     let files = try ["Sources", "Tests", "Benchmarks"].flatMap { try SourceFile.all(below: $0) }
     var wanted: [String: [String]] = [:]
@@ -261,7 +265,7 @@ struct PageTests {
     byte == 95 || (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
   }
 
-  @Test("every metric is on a page")
+  @Test("every metric is on a documentation page")
   func metrics() throws {
     let pages = try Page.all().filter { $0.path.hasPrefix("docs/") }.flatMap(\.lines).joined(separator: "\n")
     let lines = try SourceFile.all(below: "Sources/GLPreviewServer").flatMap(\.lines)
@@ -271,7 +275,7 @@ struct PageTests {
     for name in names.sorted() { #expect(pages.contains(name), "\(name)") }
   }
 
-  @Test("every fuzz target is in the table of docs/fuzzing.md")
+  @Test("the table in docs/fuzzing.md lists exactly the existing fuzz targets")
   func fuzzTargets() throws {
     let targets = try SourceFile.all(below: "Tests/FuzzTests/Targets").flatMap { file in
       file.lines.joined(separator: "\n").matches(of: /FuzzTarget\(\s*name: "([^"]+)"/).map { String($0.1) }

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@Suite("Patience")
+@Suite("Test timing")
 struct PatienceTests {
   /// What no test does, and what it does instead.
   static let rules: [(name: String, pattern: String, instead: String)] = [
@@ -92,7 +92,9 @@ struct PatienceTests {
     }
   }
 
-  @Test("no test waits for a time, or asserts one", arguments: rules.map(\.name))
+  @Test(
+    "only listed tests sleep, measure time, set a deadline or change the process environment",
+    arguments: rules.map(\.name))
   func rule(name: String) throws {
     let rule = try #require(Self.rules.first { $0.name == name })
     let pattern = try Regex(rule.pattern)
@@ -108,5 +110,15 @@ struct PatienceTests {
     }
 
     #expect(Set(allowed).subtracting(used) == [], "exceptions that nothing needs any more")
+  }
+
+  @Test("a test file that waits sets a time limit")
+  func timeLimits() throws {
+    let waiting = try Regex(#"await until\b|\.patient\(|allTheTimeThereIs"#)
+    for (path, lines) in Dictionary(grouping: try Self.lines(), by: \.path)
+    where path.hasSuffix("Tests.swift") {
+      let waits = lines.contains { $0.text.contains(waiting) }
+      #expect(!waits || lines.contains { $0.text.contains(".timeLimit(") }, "\(path)")
+    }
   }
 }

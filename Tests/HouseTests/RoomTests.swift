@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite("Rooms")
+@Suite("Source folders")
 struct RoomTests {
   /// The targets whose folders are rooms.
   private static let targets =
@@ -77,7 +77,9 @@ struct RoomTests {
     return arrows
   }
 
-  @Test("a room uses only rooms above it in the table, which lists them", arguments: targets)
+  @Test(
+    "a folder uses only folders above it in docs/source-map.md, which lists all of its uses",
+    arguments: targets)
   func rooms(target: String) throws {
     let rows = try Self.table(of: target)
     let arrows = try Self.arrows(in: target)
@@ -102,7 +104,7 @@ struct RoomTests {
 
   /// Rewrites the last column of all tables. It is one test, as it writes one file.
   @Test(
-    "the tables' last column is recorded",
+    "the last column in docs/source-map.md is rewritten if GLPREVIEW_RECORD_API is set",
     .enabled(if: ProcessInfo.processInfo.environment["GLPREVIEW_RECORD_API"] != nil))
   func record() throws {
     var used: [String: [String]] = [:]

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@Suite("Supply chain")
+@Suite("Software bill of materials (SBOM)")
 struct SBOMTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
@@ -45,7 +45,7 @@ struct SBOMTests {
     return try work(file)
   }
 
-  @Test("the SBOM names Swift packages and linked libraries, with versions and package URLs")
+  @Test("the SBOM lists Swift packages and linked libraries with versions and package URLs")
   func contents() throws {
     try Self.withFile { file in
       // The command lies beside the tests.
@@ -70,7 +70,7 @@ struct SBOMTests {
     }
   }
 
-  @Test("a document that lacks what SPDX asks for is refused, with each fault")
+  @Test("an invalid SPDX document is rejected with a message for each fault")
   func faults() throws {
     try Self.withFile { file in
       let document = #"""

@@ -9,7 +9,7 @@ private func pair(_ color: ColorDescription, cr: [UInt8] = [128, 128]) throws ->
   try frame(.yuv422p, 4, 1, many(128, 4) + [100, 180] + cr, color)
 }
 
-@Test("4x1 with centred chroma: pixels at 0.25, 0.75, 1.25, 1.75")
+@Test("4x1 centred chroma is upsampled at positions 0.25, 0.75, 1.25, 1.75")
 func centredPair() throws {
   #expect(
     try render(pair(.jfif), "", as: .ycbcr(.yuv444)).samples == [
@@ -19,7 +19,7 @@ func centredPair() throws {
   #expect(try render(pair(.jfif), "").rows(2) == [[78, 114, 185, 220]])
 }
 
-@Test("4x1 with left chroma: pixels at 0.5, 1, 1.5, 2")
+@Test("4x1 left-sited chroma is upsampled at positions 0.5, 1, 1.5, 2")
 func leftPair() throws {
   #expect(try render(pair(.jfifLeft), "", as: .ycbcr(.yuv444)).rows(1) == [[100, 140, 180, 180]])
   // Cr goes the same way.
@@ -27,7 +27,7 @@ func leftPair() throws {
   #expect(try render(reds, "", as: .ycbcr(.yuv444)).rows(2) == [[20, 30, 40, 40]])
 }
 
-@Test("mirrored and turned, left chroma stays on the stored left")
+@Test("in a mirrored or rotated view, left-sited chroma stays at the left of the stored frame")
 func leftTurned() throws {
   #expect(
     try render(pair(.jfifLeft), "mirror=horizontal", as: .ycbcr(.yuv444)).rows(1) == [[180, 180, 140, 100]])
@@ -38,7 +38,7 @@ func leftTurned() throws {
   #expect(try render(pair(.jfifLeft), "rotate=270", as: .ycbcr(.yuv444)).rows(1) == down.reversed())
 }
 
-@Test("left to JFIF's centred at the same size: 3/4 and 1/4, not a copy")
+@Test("left-sited to centred chroma at 1:1 is weighted 3/4 and 1/4, not copied")
 func leftToCentred() throws {
   // 100 * 3/4 + 180 / 4; then 180 and what it clamps to.
   #expect(try render(pair(.jfifLeft), "", as: .ycbcr(.yuv422)).rows(1) == [[120, 180]])
@@ -48,7 +48,7 @@ func leftToCentred() throws {
   #expect(try render(pair(.jfifLeft), "filter=nearest", as: .ycbcr(.yuv422)).rows(1) == [[100, 180]])
 }
 
-@Test("vertically chroma is centred, whatever its siting", arguments: [ColorDescription.jfif, .jfifLeft])
+@Test("chroma is vertically centred with any siting", arguments: [ColorDescription.jfif, .jfifLeft])
 func verticalChroma(color: ColorDescription) throws {
   let tall = try frame(.i420, 2, 4, many(128, 8) + [100, 180] + [128, 128], color)
   let shown = try render(tall, "", as: .ycbcr(.yuv444)).rows(1)
@@ -57,7 +57,7 @@ func verticalChroma(color: ColorDescription) throws {
   #expect(try render(between, "", as: .ycbcr(.yuv444)).rows(1) == [[100], [120], [160], [180]])
 }
 
-@Test("4:1:1: a sample for four pixels, centred or on the first of them")
+@Test("a 4:1:1 chroma sample covers four pixels, sited at their centre or on the first of them")
 func quarterChroma() throws {
   let samples = many(128, 8) + [40, 200] + [128, 128]
   // Left: (i + 0.5) / 4 + 3/8 = 0.5, 0.75, 1, 1.25, 1.5 ...
@@ -68,7 +68,7 @@ func quarterChroma() throws {
   #expect(try render(centred, "", as: .ycbcr(.yuv444)).rows(1) == [[40, 40, 60, 100, 140, 180, 200, 200]])
 }
 
-@Test("chroma shrinks by its own ratio: 8 pixels to 4 copy it, to 2 halve it")
+@Test("4:2:2 chroma of 8 pixels is copied to 4 samples, and averaged in pairs to 2")
 func ownRatio() throws {
   let wide = try frame(.yuv422p, 8, 1, many(128, 8) + [100, 120, 140, 200] + many(128, 4))
   #expect(try render(wide, "size=4x1,mode=stretch", as: .ycbcr(.yuv444)).rows(1) == [[100, 120, 140, 200]])
@@ -76,7 +76,7 @@ func ownRatio() throws {
   #expect(try render(wide, "size=2x1,mode=stretch", as: .ycbcr(.yuv444)).rows(1) == [[110, 170]])
 }
 
-@Test("left chroma at 3:1 has four fractional taps")
+@Test("left-sited chroma at 3:1 is averaged over four fractional taps")
 func leftAtAThird() throws {
   // 12 pixels, chroma 0, 40, 80, 120, 160, 200; 4 pixels out, 2 chroma samples. The first covers 0.25...3.25:
   // (0.75 * 0 + 40 + 80 + 0.25 * 120) / 3 = 50; the second 3.25...6.25, its end clamped:
@@ -85,7 +85,7 @@ func leftAtAThird() throws {
   #expect(try render(wide, "size=4x1,mode=stretch", as: .ycbcr(.yuv422)).rows(1) == [[50, 167]])
 }
 
-@Test("odd sizes of 4:2:0 in and out: the last sample stands for one pixel")
+@Test("at odd sizes the last chroma sample covers one pixel")
 func oddSizes() throws {
   // 3x3 to 4:2:0: 2x2 chroma samples. From 4:4:4 columns and rows of 2 and 1.
   let cb: [UInt8] = [10, 20, 90, 30, 40, 50, 60, 70, 200]
@@ -99,7 +99,7 @@ func oddSizes() throws {
     try render(odd, "size=6x1,mode=stretch", as: .ycbcr(.yuv444)).rows(1) == [[40, 40, 60, 100, 140, 180]])
 }
 
-@Test("the same samples in another layout are the same picture")
+@Test("the same samples in planar, semi-planar and packed layouts give the same picture")
 func layouts() throws {
   // 4x2: luma 1...8, Cb and Cr as letters; tight in every layout.
   let y: [UInt8] = [16, 60, 100, 140, 180, 200, 220, 235]

@@ -37,7 +37,7 @@ private let jfif: [[UInt8]] = [
   [0, 128, 128],
 ]
 
-@Test("BT.601 bars of limited range")
+@Test("limited BT.601 bars convert to RGB")
 func bt601() throws {
   // Yellow: Y 225.89; R + 28.73, G + 43.88 - 14.63, B - 225.93. Red: Y 75.68; R + 178.76, G + 14.89 - 91.05,
   // B - 76.65. Green: Y 150.21; R - 150.03, G + 28.99 + 76.42, B - 149.28. And so on.
@@ -48,7 +48,7 @@ func bt601() throws {
   #expect(try render(row(bars601, description(.bt601, .limited)), "").colors == [expected])
 }
 
-@Test("BT.709 bars of limited range")
+@Test("limited BT.709 bars convert to RGB")
 func bt709() throws {
   // Yellow: Y 236.37; R + 17.93, G + 23.88 - 5.33, B - 236.59. Red: Y 54.73; R + 200.79, G + 5.54 - 59.69, B - 54.92.
   let expected: [[UInt8]] = [
@@ -58,7 +58,7 @@ func bt709() throws {
   #expect(try render(row(bars709, description(.bt709, .limited)), "").colors == [expected])
 }
 
-@Test("BT.2020's red, green and blue of limited range")
+@Test("limited BT.2020 red, green and blue convert to RGB")
 func bt2020() throws {
   // Red: Y 67.53; R + 188.01, G + 5.81 - 72.85 = 0.49, B - 66.40 = 1.14. Green: Y 172.33; R - 172.90,
   // G + 15.173 + 66.994 = 254.496, B - 173.48. Blue: Y 15.14; R - 15.11 = 0.03, G - 20.98 + 5.85 = 0.01,
@@ -70,7 +70,7 @@ func bt2020() throws {
     ])
 }
 
-@Test("JFIF's corners of full range")
+@Test("full-range JFIF red, blue and greys convert to RGB")
 func jfifBars() throws {
   // Red: 76 + 1.402 * 127 = 254.05, 76 + 14.80 - 90.69 = 0.10, 76 - 76.20. Blue: 29 - 29.44, 29 - 43.71 + 15.00 = 0.29,
   // 29 + 225.04 = 254.04.
@@ -80,7 +80,7 @@ func jfifBars() throws {
     try render(row([[0, 128, 128], [128, 128, 128], [255, 128, 128]], .jfif), "").rows(1) == [[0, 128, 255]])
 }
 
-@Test("what is blacker than black and whiter than white is clamped only in R'G'B'")
+@Test("codes beyond black and white are clamped in RGB, only after filtering")
 func beyondTheRange() throws {
   // 0 is -18.63, 255 is 278.29, 126 is 128.08.
   let pixels: [[UInt8]] = [[0, 128, 128], [126, 128, 128], [255, 128, 128]]
@@ -92,7 +92,7 @@ func beyondTheRange() throws {
 
 // MARK: To JFIF's planes
 
-@Test("limited BT.601 goes to JFIF by its range alone")
+@Test("limited BT.601 converts to JFIF by range alone")
 func limitedToJFIF() throws {
   // Y' (Y - 16) 255 / 219, C 128 + (C - 128) 255 / 224: 210 -> 225.89, 146 -> 148.49, 166 -> 171.26, 54 -> 43.76,
   // 34 -> 20.99, 202 -> 212.24, 222 -> 235.01, 90 -> 84.74, 110 -> 107.51; 16 is 0.5, which rounds up; 240 is 255.5.
@@ -106,14 +106,14 @@ func limitedToJFIF() throws {
     try planes(render(row(bars601, description(.bt601, .limited)), "", as: .ycbcr(.yuv444))) == expected)
 }
 
-@Test("no R'G'B' clamps on the way to JFIF: blue on black stays")
+@Test("conversion to JFIF does not clamp to RGB: blue on black stays")
 func noClamping() throws {
   // As R'G'B' it would be (0, -44, 226), clamped (0, 0, 226), and come out as 26, 241, 110.
   #expect(try planes(render(row([[16, 240, 128]], .camera601), "", as: .ycbcr(.yuv444))) == [[0, 255, 128]])
   #expect(try planes(render(row([[0, 255, 128]], .jfif), "", as: .ycbcr(.yuv444))) == [[0, 255, 128]])
 }
 
-@Test("BT.709 bars become BT.601's JFIF planes")
+@Test("BT.709 bars convert to JFIF within one code, and full-range greys are unchanged")
 func bt709ToJFIF() throws {
   let shown = try planes(render(row(bars709, description(.bt709, .limited)), "", as: .ycbcr(.yuv444)))
   for (bar, expected) in zip(shown, jfif) { #expect(isWithin(1, bar, expected), "\(bar) is not \(expected)") }
@@ -129,7 +129,7 @@ func bt709ToJFIF() throws {
   }
 }
 
-@Test("R'G'B' to JFIF: red is 76, 85, 255")
+@Test("RGB converts to JFIF: red is 76, 85, 255")
 func rgbToJFIF() throws {
   let pixels: [[UInt8]] = [
     [255, 255, 255], [255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 0, 255], [255, 255, 0], [0, 0, 0],
@@ -147,7 +147,7 @@ func rgbToJFIF() throws {
 
 // MARK: To video's planes
 
-@Test("R'G'B' to limited range: the bars of BT.601")
+@Test("RGB colour bars convert to limited BT.601 bars")
 func rgbToVideo() throws {
   let pixels: [[UInt8]] = [
     [255, 255, 255], [255, 255, 0], [0, 255, 255], [0, 255, 0], [255, 0, 255], [255, 0, 0], [0, 0, 255],
@@ -159,7 +159,7 @@ func rgbToVideo() throws {
     try planes(render(rgb([[[100, 100, 100]]]), "", as: .ycbcr(.yuv444, .limited))) == [[102, 128, 128]])
 }
 
-@Test("limited BT.601 goes to limited range as it is, and JFIF by its range alone")
+@Test("limited BT.601 is unchanged at limited range, and JFIF is converted by range alone")
 func ycbcrToVideo() throws {
   let limited = Picture.Format.ycbcr(.yuv444, .limited)
   // Below black, above white, and a colour that no R'G'B' has.
@@ -174,7 +174,7 @@ func ycbcrToVideo() throws {
     ])
 }
 
-@Test("BT.709 goes to BT.601's limited range, and its bars to bars")
+@Test("BT.709 bars convert to limited BT.601 bars within one code")
 func bt709ToVideo() throws {
   let shown = try planes(
     render(row(bars709, description(.bt709, .limited)), "", as: .ycbcr(.yuv444, .limited)))
@@ -183,7 +183,7 @@ func bt709ToVideo() throws {
   }
 }
 
-@Test("what is outside the picture has the background's codes of limited range")
+@Test("bars beside a picture have the background's limited-range codes")
 func videoBackground() throws {
   let wide = try render(rgb([[[255, 255, 255]]]), "size=6x1,mode=fit,background=ff0000", as: .video)
   #expect(wide.rows(0).first?.first == 81)
@@ -191,13 +191,13 @@ func videoBackground() throws {
   #expect(wide.rows(2).first?.first == 240)
 }
 
-@Test("cyan's Cr is one half, which rounds up")
+@Test("cyan's Cr of 0.5 rounds up to 1")
 func cyanHalf() throws {
   // 128 - 127.5: -0.418688 * 255 - 0.081312 * 255 is -127.5 exactly.
   #expect(try planes(render(rgb([[[0, 255, 255]]]), "", as: .ycbcr(.yuv444))) == [[179, 171, 1]])
 }
 
-@Test("R'G'B' to 4:2:0 is the mean of converted pixels, odd edges standing for themselves")
+@Test("RGB to 4:2:0 averages the converted pixels, and odd edges average only existing ones")
 func rgbTo420() throws {
   let (red, blue): ([UInt8], [UInt8]) = ([255, 0, 0], [0, 0, 255])
   // Cb (84.97 + 255.5) / 2 = 170.24, Cr (255.5 + 107.27) / 2 = 181.38; then blue alone.
@@ -216,7 +216,7 @@ func rgbTo420() throws {
 
 // MARK: Grey
 
-@Test("grey has neutral chroma, in every matrix, range and output")
+@Test("grey has neutral chroma in every matrix, range and output format")
 func greyFrames() throws {
   for matrix in ColorDescription.Matrix.allCases {
     let limited = try frame(.grey, 3, 1, [16, 126, 235], description(matrix, .limited))

@@ -22,15 +22,15 @@ private func all(_ width: Int, _ height: Int = 1) -> Rectangle {
   Rectangle(x: 0, y: 0, width: width, height: height)
 }
 
-@Suite("Compositions by hand")
+@Suite("Composition rendering")
 struct CompositionTests {
-  @Test("where no layer is, it is black, and opaque")
+  @Test("a composition without layers is black and opaque")
   func black() throws {
     let plan = try RenderPlanner().plan([], Composition(size: Size(width: 2, height: 1)), as: .rgba)
     #expect(ReferenceRenderer().render([], plan).bytes == [0, 0, 0, 255, 0, 0, 0, 255])
   }
 
-  @Test("half of 255 over 100 is 177.5, and rounds up; each layer is rounded by itself")
+  @Test("blending rounds halves up, after each layer")
   func opacity() throws {
     let half = Layer(.color(white), in: all(1), opacity: 0.5)
     #expect(try red([Layer(.color(grey), in: all(1)), half], width: 1) == [[178]])
@@ -38,7 +38,7 @@ struct CompositionTests {
     #expect(try red([Layer(.color(grey), in: all(1)), half, half], width: 1) == [[217]])
   }
 
-  @Test("a layer of whole pixels has hard edges, also where it reaches beyond the picture")
+  @Test("a pixel-aligned layer has hard edges, also where it extends beyond the picture")
   func edges() throws {
     #expect(
       try red([Layer(.color(white), in: Rectangle(x: 1, y: 0, width: 2, height: 1))], width: 4) == [
@@ -50,7 +50,7 @@ struct CompositionTests {
       ])
   }
 
-  @Test("a circle of two pixels: each is a pixel whose centre is 0.707 from the middle, 0.793 of it inside")
+  @Test("a circle in 2x2 pixels covers 0.793 of each pixel")
   func circle() throws {
     // d = sqrt(1/2) - 1 = -0.2929, coverage 0.7929, of 255: 202.2.
     #expect(
@@ -59,7 +59,7 @@ struct CompositionTests {
       ])
   }
 
-  @Test("a corner of radius 1 leaves 0.793 of its pixel, and the rest of the edge whole")
+  @Test("a corner of radius 1 covers 0.793 of its pixel and leaves the other pixels whole")
   func corners() throws {
     #expect(
       try red([Layer(.color(white), in: all(3, 3), shape: .rounded(1))], width: 3, height: 3) == [
@@ -68,7 +68,7 @@ struct CompositionTests {
   }
 
   @Test(
-    "a border of 1.5 pixels covers the first pixel and half of the second, and its own colour is not adjusted"
+    "a 1.5-pixel border covers one and a half pixels, and its colour is not adjusted"
   )
   func border() throws {
     let layer = Layer(
@@ -79,7 +79,7 @@ struct CompositionTests {
     #expect(rows[0] == [100, 100, 100, 100, 100])
   }
 
-  @Test("a gradient to the right ends in its colours at the edges, not at the outer pixels' centres")
+  @Test("a gradient reaches its end colours at the layer's edges, not at pixel centres")
   func gradient() throws {
     let layer = Layer(.gradient(LinearGradient(from: .black, to: white, angle: 90)), in: all(5))
     #expect(try red([layer], width: 5) == [[26, 77, 128, 179, 230]])
@@ -87,21 +87,21 @@ struct CompositionTests {
     #expect(try red([up], width: 1, height: 2) == [[191], [64]])
   }
 
-  @Test("a diagonal gradient has its colours in the corners")
+  @Test("a diagonal gradient reaches its end colours in the corners")
   func diagonal() throws {
     // Along (1, 1) / sqrt 2 over a square of 2: a pixel is a quarter further in each direction.
     let layer = Layer(.gradient(LinearGradient(from: .black, to: white, angle: 135)), in: all(2, 2))
     #expect(try red([layer], width: 2, height: 2) == [[64, 128], [128, 191]])
   }
 
-  @Test("a blur of two samples over four pixels: quadratic B-splines, the edges repeated")
+  @Test("a blur interpolates two samples over four pixels by quadratic B-splines, repeating the edges")
   func blur() throws {
     // Samples 0 and 200, at 1/4, 3/4, 5/4 and 7/4 of them. At 1/4 the second weighs b(5/4) = 1/32, at 3/4 b(3/4) = 9/32.
     let content = LayerContent.blurred(input: 0, ViewConfiguration(), Blur(cell: 2))
     #expect(try red([Layer(content, in: all(4))], width: 4, of: [0, 0, 200, 200]) == [[6, 56, 144, 194]])
   }
 
-  @Test("moved by half a pixel, a view is the mean of two pixels, and half gone at its ends")
+  @Test("a view shifted by half a pixel averages neighbours, and its end pixels are half covered")
   func halfPixel() throws {
     let layer = Layer(
       .view(input: 0, ViewConfiguration()), in: Rectangle(x: 1, y: 0, width: 2, height: 1),
@@ -110,7 +110,7 @@ struct CompositionTests {
     #expect(try red([layer], width: 5, of: [100, 200]) == [[0, 50, 150, 100, 0]])
   }
 
-  @Test("turned by a quarter, a view's first pixel is on top")
+  @Test("a layer rotated by a quarter turn has its first pixel on top")
   func quarterTurn() throws {
     let layer = Layer(
       .view(input: 0, ViewConfiguration()), in: Rectangle(x: 0, y: 1, width: 3, height: 1),
@@ -119,7 +119,7 @@ struct CompositionTests {
       try red([layer], width: 3, height: 3, of: [10, 20, 30]) == [[0, 10, 0], [0, 20, 0], [0, 30, 0]])
   }
 
-  @Test("an adjustment stays within the codes")
+  @Test("a colour adjustment is clamped to 0...255")
   func adjustment() throws {
     func adjusted(_ scale: Double, _ offset: Double) throws -> UInt8 {
       let adjustment = ColorAdjustment(
@@ -133,7 +133,7 @@ struct CompositionTests {
     #expect(try adjusted(-1, 300) == 200)
   }
 
-  @Test("a bitmap is seen by its alpha; between its pixels what is clear lends no colour")
+  @Test("a bitmap is blended by its alpha, and clear pixels add no colour to interpolated ones")
   func bitmap() throws {
     let bitmap = try Bitmap(size: Size(width: 2, height: 1), bytes: [200, 0, 0, 51, 250, 0, 0, 0])
     let below = Layer(.color(grey), in: all(3))
@@ -144,7 +144,7 @@ struct CompositionTests {
     #expect(try red([below, moved], width: 3) == [[110, 110, 100]])
   }
 
-  @Test("chroma of the picture is the mean of the pixels that share it, each converted")
+  @Test("4:2:0 chroma of a composition is the mean of the converted pixels")
   func planes() throws {
     let layer = Layer(.color(RGBColor(red: 255, green: 0, blue: 0)), in: all(1))
     let plan = try RenderPlanner().plan(

@@ -42,7 +42,7 @@ private let upright: [Rows] = [
   [[60, 30], [50, 20], [40, 10]], [[30, 60], [20, 50], [10, 40]],
 ]
 
-@Test("EXIF's eight orientations of a 3x2 picture", arguments: 1...8)
+@Test("a 3x2 picture is drawn upright from each of the 8 EXIF orientations", arguments: 1...8)
 func exifOrientations(number: Int) throws {
   for filter in ["auto", "nearest", "area", "bilinear", "bicubic", "lanczos"] {
     let picture = try render(grey(distinct, exif: number), "filter=\(filter)")
@@ -50,7 +50,7 @@ func exifOrientations(number: Int) throws {
   }
 }
 
-@Test("EXIF, then crop, then rotate, then mirror: all together, pixel by pixel", arguments: 1...8)
+@Test("EXIF orientation, crop, rotation and mirroring are applied in this order", arguments: 1...8)
 func order(number: Int) throws {
   let seen = upright[number - 1]
   let whole = Rectangle(x: 0, y: 0, width: seen[0].count, height: seen.count)
@@ -68,7 +68,7 @@ func order(number: Int) throws {
   }
 }
 
-@Test("a turn by 90 degrees clockwise brings the left edge to the top")
+@Test("rotate=90 moves the left edge to the top, and rotate=-90 the right edge")
 func clockwise() throws {
   #expect(try render(grey(distinct), "rotate=90").rows() == [[40, 10], [50, 20], [60, 30]])
   #expect(try render(grey(distinct), "rotate=-90").rows() == [[30, 60], [20, 50], [10, 40]])
@@ -77,7 +77,7 @@ func clockwise() throws {
 }
 
 @Test(
-  "every code of every channel comes through a copy as it is",
+  "a copy keeps every code of every channel",
   arguments: ["", "filter=nearest", "mirror=both"])
 func allCodes(words: String) throws {
   let ramp = (0...255).map { [UInt8($0), UInt8(255 - $0), UInt8($0 ^ 0x55)] }
@@ -88,7 +88,7 @@ func allCodes(words: String) throws {
 }
 
 @Test(
-  "JFIF planes come through a copy as they are, odd sizes included",
+  "a copy keeps JFIF planes unchanged, including at odd sizes",
   arguments: [(5, 3), (4, 4), (1, 1), (3, 1), (1, 3)])
 func planeCopies(width: Int, height: Int) throws {
   let size = Size(width: width, height: height)
@@ -105,18 +105,18 @@ func planeCopies(width: Int, height: Int) throws {
   }
 }
 
-@Test("one pixel can be turned, mirrored, and made as large or as wide as wanted")
+@Test("a single pixel keeps its code when rotated, mirrored and enlarged")
 func onePixel() throws {
-  for words in [
-    "rotate=90,mirror=both", "size=3x2,mode=stretch", "size=1x1,filter=lanczos", "size=2x,filter=bilinear",
-  ] {
-    let picture = try render(grey([[77]]), words)
-    #expect(picture.rows().allSatisfy { $0.allSatisfy { $0 == 77 } }, "\(words)")
+  for (words, rows) in [
+    ("rotate=90,mirror=both", [[77]]), ("size=3x2,mode=stretch", [[77, 77, 77], [77, 77, 77]]),
+    ("size=1x1,filter=lanczos", [[77]]), ("size=2x,filter=bilinear", [[77, 77], [77, 77]]),
+  ] as [(String, [[UInt8]])] {
+    #expect(try render(grey([[77]]), words).rows() == rows, "\(words)")
   }
   #expect(try render(grey([[77]]), "size=3x2,mode=fit").rows() == [[77, 77, 0], [77, 77, 0]])
 }
 
-@Test("a frame with padded rows and planes apart shows its samples alone")
+@Test("a frame with row padding and separate planes shows only its samples")
 func paddedFrames() throws {
   // 3x2 NV12: rows of 3 in 5 bytes from 2 on, rows of 2 pairs in 7 bytes from 20 on; 99 is padding.
   var bytes = many(99, 32)
@@ -132,7 +132,7 @@ func paddedFrames() throws {
   #expect(picture.samples == [[[1, 2, 3], [4, 5, 6]], [[101, 102]], [[201, 202]]])
 }
 
-@Test("several views of one frame come in the order in which they were asked for")
+@Test("several views of one frame are drawn in the requested order")
 func severalViews() throws {
   let source = try grey(distinct)
   let requests = try ["a", "b:rotate=180", "a:size=1x1"].map {

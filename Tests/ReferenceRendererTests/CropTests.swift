@@ -9,7 +9,9 @@ private let turns = [
 ]
 private let sizes = ["", ",size=1x1", ",size=2x3", ",size=9x", ",size=13x5,mode=stretch"]
 
-@Test("a crop never bleeds in pixels from outside it", arguments: Filter.allCases, [false, true])
+@Test(
+  "an RGB crop shows no pixels from outside, with every filter, rotation and size",
+  arguments: Filter.allCases, [false, true])
 func rgbCrops(filter: Filter, linear: Bool) throws {
   let crop = Rectangle(x: 2, y: 1, width: 3, height: 4)
   var rows = [[[UInt8]]](repeating: [[UInt8]](repeating: [255, 0, 255], count: 8), count: 7)
@@ -28,7 +30,7 @@ func rgbCrops(filter: Filter, linear: Bool) throws {
 }
 
 @Test(
-  "a crop reads the chroma samples that it touches and no others",
+  "a 4:2:2 crop reads only the chroma samples that it touches",
   arguments: [(0, 1), (1, 1), (1, 2), (2, 2), (3, 2), (3, 4), (5, 3), (7, 1)],
   [ColorDescription.ChromaSiting.centred, .left])
 func chromaCrops(crop: (start: Int, length: Int), siting: ColorDescription.ChromaSiting) throws {
@@ -58,7 +60,8 @@ func chromaCrops(crop: (start: Int, length: Int), siting: ColorDescription.Chrom
   }
 }
 
-@Test("vertically too: 4:2:0 and 4:4:0", arguments: [PixelFormat.i420, .yuv440p])
+@Test(
+  "a 4:2:0 or 4:4:0 crop reads only the chroma rows that it touches", arguments: [PixelFormat.i420, .yuv440p])
 func verticalCrops(pixelFormat: PixelFormat) throws {
   // Rows 3 and 4 of 8 touch chroma rows 1 and 2.
   let width = pixelFormat == .i420 ? 1 : 2
@@ -76,7 +79,7 @@ func verticalCrops(pixelFormat: PixelFormat) throws {
   }
 }
 
-@Test("at a crop's edge the edge sample stands for what is beyond")
+@Test("an enlarged crop repeats its edge samples instead of reading beyond them")
 func clampedEdges() throws {
   // Columns 2 and 3 of 6, to 4: as if there were nothing else.
   #expect(
@@ -88,7 +91,7 @@ func clampedEdges() throws {
   #expect(Array(whole[4..<8]) == [64, 50, 150, 152])  // 63.75, 50, 150, 151.75
 }
 
-@Test("an odd crop of 4:2:0 has its own chroma positions: pixels 1 and 2 of 4")
+@Test("an odd 4:2:2 crop keeps the frame's chroma positions, centred and left-sited")
 func oddCrop() throws {
   // Centred: pixel 1 is at 0.75 (3/4 of sample 0), pixel 2 at 1.25. Left: pixel 1 at 1 (half and half), pixel 2 at 1.5.
   let centred = try render(

@@ -17,7 +17,7 @@ private func row(_ samples: [UInt8], _ width: Int, _ filter: String, _ more: Str
   return across
 }
 
-@Test("bilinear makes 0, 1/4, 3/4, 1 of two samples")
+@Test("bilinear, auto and area enlarge two samples to 0, 1/4, 3/4, 1")
 func bilinearGrows() throws {
   #expect(try row([0, 200], 4, "bilinear") == [0, 50, 150, 200])
   for filter in ["auto", "area"] { #expect(try row([0, 200], 4, filter) == [0, 50, 150, 200]) }
@@ -29,7 +29,7 @@ func bilinearGrows() throws {
   #expect(try row([9], 3, "bilinear") == [9, 9, 9])
 }
 
-@Test("bilinear has no antialiasing: it takes the two samples at the centre")
+@Test("bilinear reduction has no antialiasing: it reads only the samples next to the pixel's centre")
 func bilinearShrinks() throws {
   // 6 -> 2: centres 1.5 and 4.5 are samples 1 and 4.
   #expect(try row([9, 100, 9, 9, 200, 9], 2, "bilinear") == [100, 200])
@@ -37,7 +37,7 @@ func bilinearShrinks() throws {
   #expect(try row([0, 10, 30, 0, 0, 50, 60, 0], 2, "bilinear") == [20, 55])
 }
 
-@Test("area is the mean of what a pixel covers, edges by their fraction")
+@Test("area averages the samples that a pixel covers, weighted by coverage")
 func areaShrinks() throws {
   // 3 -> 2: (30 + 60 / 2) / 1.5, (60 / 2 + 90) / 1.5
   #expect(try row([30, 60, 90], 2, "area") == [40, 80])
@@ -50,7 +50,7 @@ func areaShrinks() throws {
   #expect(try row([1, 2, 3, 5], 1, "area") == [3])  // 11 / 4 = 2.75
 }
 
-@Test("area in two dimensions is the product of both: 3x3 to 2x2")
+@Test("area from 3x3 to 2x2 multiplies the weights of both axes")
 func areaInTwoDimensions() throws {
   // The corner has 1, 1/2, 1/2, 1/4 of four samples, over 2.25.
   let rows: [[UInt8]] = [[90, 0, 0], [0, 0, 0], [0, 0, 180]]
@@ -59,7 +59,7 @@ func areaInTwoDimensions() throws {
   #expect(try render(grey(middle), "size=2x2").rows() == [[10, 10], [10, 10]])
 }
 
-@Test("each axis has a ratio of its own: area across, bilinear down")
+@Test("each axis uses its own ratio: area across, bilinear down")
 func mixedRatios() throws {
   // 4x2 to 2x4: means of two across, then 0, 1/4, 3/4, 1 down.
   let rows: [[UInt8]] = [[0, 20, 40, 60], [100, 120, 140, 160]]
@@ -67,7 +67,7 @@ func mixedRatios() throws {
   #expect(try render(grey(rows), "size=2x4,mode=stretch").rows() == expected)
 }
 
-@Test("nearest takes the sample whose span holds the centre; on a boundary the later one as seen")
+@Test("nearest picks the sample that contains the pixel's centre, and the later one on a boundary")
 func nearest() throws {
   #expect(try row([10, 20, 30], 2, "nearest") == [10, 30])  // 0.75, 2.25
   #expect(try row([10, 20], 3, "nearest") == [10, 20, 20])  // 1/3, 1, 5/3
@@ -83,7 +83,7 @@ func nearest() throws {
   #expect(try render(grey(square), "rotate=90,size=1x1,filter=nearest").rows() == [[2]])
 }
 
-@Test("lanczos: an impulse at 2:1 by its lobes")
+@Test("lanczos at 2:1 spreads an impulse by its lobes")
 func lanczosImpulse() throws {
   // 16 -> 8; an impulse of 100 on 100 at sample 8. Output i's centre is 2i + 1, so x = (8.5 - 2i - 1) / 2.
   // L(0.25) = 0.89007, L(0.75) = 0.27019, L(1.25) = -0.13287, L(1.75) = -0.06779, L(2.25) = 0.03002,
@@ -95,7 +95,7 @@ func lanczosImpulse() throws {
   #expect(try row(samples, 8, "lanczos") == [100, 100, 97, 114, 145, 93, 102, 100])
 }
 
-@Test("lanczos between two samples as many on either side is the middle")
+@Test("lanczos is symmetric around a step, and its overshoot stays near the step's codes")
 func lanczosSymmetric() throws {
   // 8 -> 4 of a step in the middle: outputs 1 and 2 mirror each other around 100.
   let step = try row(many(50, 4) + many(150, 4), 4, "lanczos")
@@ -105,7 +105,7 @@ func lanczosSymmetric() throws {
   #expect(hard.prefix(20).allSatisfy { $0 < 12 } && hard.suffix(20).allSatisfy { $0 > 243 })
 }
 
-@Test("bicubic and mitchell overshoot at a step by their negative weights, within 0...255")
+@Test("bicubic and mitchell overshoot at a step by their negative weights, clamped to 0...255")
 func cubicSteps() throws {
   // 6 -> 12: outputs 3, 4 and 5 are 1.75, 1.25 and 0.75 from the first 150, of which they get (in 128ths) -3, -9 and
   // 29 - 3, or (in 1152nds) -17, -27 and 295 - 17.
@@ -116,7 +116,7 @@ func cubicSteps() throws {
   #expect(hard == many(0, 5) + [52, 203] + many(255, 5))
 }
 
-@Test("what overshoots is clamped after both axes: below black by 9/128 twice is above it")
+@Test("overshoot is clamped only after filtering both axes")
 func clampedOnce() throws {
   let corner =
     [[UInt8]](repeating: many(0, 6), count: 3)
@@ -126,7 +126,7 @@ func clampedOnce() throws {
   #expect(rows[4][4] == 1 && rows[4][5] == 0 && rows[7][7] == 255)
 }
 
-@Test("a constant stays what it is under every filter, ratio and turn", arguments: Filter.allCases)
+@Test("a constant picture keeps its code with every filter and ratio", arguments: Filter.allCases)
 func constants(filter: Filter) throws {
   for code: UInt8 in [0, 1, 127, 254, 255] {
     let source = try grey([[UInt8]](repeating: many(code, 7), count: 5))
@@ -137,7 +137,7 @@ func constants(filter: Filter) throws {
   }
 }
 
-@Test("a mean that ends in a half rounds up, however many samples it is made of")
+@Test("a mean that ends in a half rounds up, for any number of samples")
 func halvesRoundUp() throws {
   for count in [2, 4, 6, 10, 12, 14, 18, 22, 26, 30, 34, 62] {
     // Half of them 100, half of them 101, in two orders: 100.5.
@@ -157,7 +157,7 @@ func halvesRoundUpInTwoDimensions(width: Int, height: Int) throws {
   #expect(try render(grey(rows), "size=1x1,mode=stretch").rows() == [[8]])
 }
 
-@Test("a fill between pixels weighs them: 3 of 8 columns from 2.5 on")
+@Test("fill with a fractional window averages neighbours: 3 of 8 columns from 2.5 on")
 func fractionalFill() throws {
   // Columns 0, 10, ... 70: (20 + 30) / 2 and so on; rows as they are.
   let ramp: [UInt8] = [0, 10, 20, 30, 40, 50, 60, 70]

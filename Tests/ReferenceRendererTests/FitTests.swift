@@ -4,7 +4,7 @@ import PreviewCore
 import ReferenceRenderer
 import Testing
 
-@Test("a fitted picture stands in its background, the smaller bar first")
+@Test("a fitted picture is centred between bars of its background, the smaller bar first")
 func fittedBars() throws {
   // 2x1 into 4x4: 4x2 from row 1 on; bilinear across.
   let picture = try render(grey([[0, 200]]), "size=4x4,mode=fit,background=#0A141E")
@@ -19,7 +19,7 @@ func fittedBars() throws {
 }
 
 @Test(
-  "nothing of the background gets into the picture, or of the picture into the bars",
+  "a fitted picture and its bars do not bleed into each other",
   arguments: Filter.allCases)
 func barsDoNotBleed(filter: Filter) throws {
   for linear in [false, true] {
@@ -34,7 +34,7 @@ func barsDoNotBleed(filter: Filter) throws {
   }
 }
 
-@Test("a chroma sample that straddles the edge of a fitted picture is weighted by coverage")
+@Test("a chroma sample across the edge of a fitted picture is weighted by coverage")
 func straddlingChroma() throws {
   // 4x2 of one colour into 4x4: rows 1 and 2. Chroma rows have rows 0, 1 and 2, 3: half and half.
   // Black has 128, 128: (40 + 128) / 2 = 84, (200 + 128) / 2 = 164.
@@ -49,7 +49,7 @@ func straddlingChroma() throws {
   #expect(onRed.rows(1) == [[62, 62], [62, 62]] && onRed.rows(2) == [[228, 228], [228, 228]])
 }
 
-@Test("in an odd target the last chroma sample has one pixel, picture or bar")
+@Test("in a target of odd width the last chroma sample covers one pixel of the bar")
 func straddlingOddChroma() throws {
   // 2x4 into 5x4: columns 1 and 2. Chroma columns: 0, 1 half; 2, 3 half; 4 none.
   let source = try frame(.yuv444p, 2, 4, many(100, 8) + many(40, 8) + many(200, 8))
@@ -61,7 +61,7 @@ func straddlingOddChroma() throws {
     try render(wide, "size=5x4,mode=fit", as: .ycbcr(.yuv420)).rows(1) == [[84, 40, 128], [84, 40, 128]])
 }
 
-@Test("from R'G'B' it is the same")
+@Test("a chroma sample across the edge of a fitted RGB picture is weighted by coverage")
 func straddlingRGB() throws {
   // Red on black: (84.97 + 128) / 2 = 106.49, (255.5 + 128) / 2 = 191.75.
   let red = try rgb([[[UInt8]]](repeating: [[UInt8]](repeating: [255, 0, 0], count: 4), count: 2))
@@ -69,7 +69,7 @@ func straddlingRGB() throws {
   #expect(picture.rows(1) == [[106, 106], [106, 106]] && picture.rows(2) == [[192, 192], [192, 192]])
 }
 
-@Test("a grey picture on a coloured background has the bars' chroma only in the bars")
+@Test("a grey picture with coloured bars has chroma only in the bars")
 func greyOnColor() throws {
   let picture = try render(
     grey([many(50, 4), many(50, 4)]), "size=4x6,mode=fit,background=0000ff", as: .ycbcr(.yuv420))
@@ -81,7 +81,7 @@ func greyOnColor() throws {
 
 // MARK: Transparency
 
-@Test("alpha lets the background through")
+@Test("RGBA and BGRA pixels are blended over the background by their alpha")
 func alphaOverBackground() throws {
   // 128 / 255 = 0.50196: 100.39, 50.20, 255 * 0.49804 = 127.
   let pixels: [UInt8] = [200, 100, 0, 128, 200, 100, 0, 255, 200, 100, 0, 0]
@@ -92,7 +92,7 @@ func alphaOverBackground() throws {
   #expect(try render(frame(.bgra, 1, 1, swapped), "background=0000ff").colors == [[[100, 50, 127]]])
 }
 
-@Test("what is transparent has no colour to bleed")
+@Test("transparent pixels add no colour to a mean")
 func transparentPoison() throws {
   // Transparent red beside opaque blue, on black: (0 + 255) / 2 of blue and no red.
   let pixels: [UInt8] = [255, 0, 0, 0, 0, 0, 255, 255]
@@ -102,7 +102,7 @@ func transparentPoison() throws {
   #expect(onWhite.colors == [[[128, 128, 255]]])
 }
 
-@Test("alpha goes over the background into JFIF's planes too")
+@Test("transparent pixels show the background in 4:2:0 output")
 func alphaToJFIF() throws {
   let pixels: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0]
   let picture = try render(frame(.rgba, 2, 1, pixels), "background=ff0000", as: .ycbcr(.yuv420))
@@ -115,20 +115,22 @@ private func rgba64(_ words: [UInt16]) -> [UInt8] {
   words.flatMap { word in [UInt8(word.littleEndian & 0xff), UInt8(word.littleEndian >> 8)] }
 }
 
-@Test("16-bit samples are their 257th part, rounded once")
+@Test("16-bit samples are divided by 257 and rounded to nearest")
 func sixteenBits() throws {
   // 128 / 257 = 0.498, 129 / 257 = 0.502; 32767 / 257 = 127.498, 32768 / 257 = 127.502; 65406 / 257 = 254.498.
   let words: [UInt16] = [0, 65535, 257 * 99, 65535, 128, 129, 32767, 65535, 32768, 65406, 65407, 65535]
   let picture = try render(frame(.rgba64, 3, 1, rgba64(words)), "")
   #expect(picture.colors == [[[0, 255, 99], [0, 1, 127], [128, 254, 255]]])
-  // The mean of 10 * 257 + 100 and 11 * 257 - 100 is 10.5.
-  let pair: [UInt16] = [2670, 0, 0, 65535, 2727, 0, 65535, 65535]
-  #expect(try render(frame(.rgba64, 2, 1, rgba64(pair)), "size=1x1,mode=stretch").rows(0) == [[11]])
+  // The mean of 2660 and 2730 is 10.49 * 257; of codes that were rounded to 8 bits first, 10 and 11, it is 10.5.
+  let pair: [UInt16] = [2660, 0, 0, 65535, 2730, 0, 65535, 65535]
+  #expect(try render(frame(.rgba64, 2, 1, rgba64(pair)), "size=1x1,mode=stretch").rows(0) == [[10]])
 }
 
-@Test("16-bit alpha is as fine")
+@Test("white with a 16-bit alpha of 32768 or 32767 is 128 or 127 over black")
 func sixteenBitAlpha() throws {
-  // 32768 / 65535 = 0.500008: 255 * that = 127.502.
-  let words: [UInt16] = [65535, 65535, 65535, 32768, 65535, 65535, 65535, 32767]
-  #expect(try render(frame(.rgba64, 2, 1, rgba64(words)), "").rows(0) == [[128, 127]])
+  // 32768 / 65535 = 0.500008: 255 * that = 127.502. 200 * 32538 / 65535 = 99.3; with alpha rounded to 8 bits first, 99.6.
+  let words: [UInt16] = [
+    65535, 65535, 65535, 32768, 65535, 65535, 65535, 32767, 51400, 51400, 51400, 32538,
+  ]
+  #expect(try render(frame(.rgba64, 3, 1, rgba64(words)), "").rows(0) == [[128, 127, 99]])
 }

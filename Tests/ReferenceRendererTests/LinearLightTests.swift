@@ -4,7 +4,7 @@ import PreviewCore
 import ReferenceRenderer
 import Testing
 
-@Test("a checkerboard of 0 and 255 shrinks to 188 in light, to 128 as encoded")
+@Test("a checkerboard of 0 and 255 averages to 188 in linear light, and to 128 without")
 func checkerboard() throws {
   // encoded(1/2) = 1.055 * 0.5 ^ (1 / 2.4) - 0.055 = 0.73536, times 255 is 187.5.
   let rows: [[UInt8]] = [[0, 255, 0, 255], [255, 0, 255, 0], [0, 255, 0, 255], [255, 0, 255, 0]]
@@ -14,7 +14,7 @@ func checkerboard() throws {
   #expect(try render(rgb(colors), "size=1x1,linear=1").colors == [[[188, 0, 188]]])
 }
 
-@Test("a quarter of white in light is 137, three quarters are 225")
+@Test("in linear light a quarter of white averages to 137, and three quarters to 225")
 func quartersOfLight() throws {
   // 1.055 * 0.25 ^ (1 / 2.4) - 0.055 = 0.53710, 136.96; 0.75: 0.88082, 224.61.
   let rows: [[UInt8]] = [[0, 0, 255, 255], [0, 255, 255, 0]]
@@ -23,14 +23,14 @@ func quartersOfLight() throws {
   #expect(try render(grey([[0, 255]]), "size=4x1,mode=stretch,linear=1").rows() == [[0, 137, 225, 255]])
 }
 
-@Test("there and back changes no code", arguments: ["", ",rotate=90", ",filter=nearest,mirror=both"])
+@Test("linear light changes no code at 1:1", arguments: ["", ",rotate=90", ",filter=nearest,mirror=both"])
 func roundTrip(more: String) throws {
   let ramp = (0...255).map { UInt8($0) }
   let encoded = try render(grey([ramp]), "crop=256x1+0+0\(more)")
   #expect(try render(grey([ramp]), "crop=256x1+0+0,linear=1\(more)") == encoded)
 }
 
-@Test("chroma comes up to luma before anything else: bilinear, by its siting")
+@Test("in linear light, chroma is first upsampled to luma, bilinearly and by its siting")
 func chromaFirst() throws {
   // Cb 100, 120, 160, 180, or on the left 100, 140, 180, 180; blue is 128 + 1.772 (Cb - 128).
   let samples = many(128, 4) + [100, 180] + [128, 128]
@@ -49,7 +49,7 @@ func chromaFirst() throws {
     ])
 }
 
-@Test("left siting depends on the subsampling: 4:1:1 has 3/8, 4:4:4 none")
+@Test("in linear light, left-sited 4:1:1 chroma is offset by 3/8 and 4:4:4 chroma by nothing")
 func chromaFirstOfOthers() throws {
   // Cb 40, 80, 120, 160, 200 ... (ChromaTests): -27.9, 42.9, 113.8, 184.7, 255.6.
   let quarter = try frame(.yuv411p, 8, 1, many(128, 8) + [40, 200] + [128, 128], .jfifLeft)
@@ -58,7 +58,7 @@ func chromaFirstOfOthers() throws {
   #expect(try render(full, "linear=1").rows(2) == [[78, 220]])
 }
 
-@Test("clamping comes after filtering")
+@Test("in linear light, codes are clamped only after filtering")
 func clampedAfterFiltering() throws {
   // Blue of (255, 255, 128) is 255 + 1.772 * 127 = 480.04: light ((1.88255 + 0.055) / 1.055) ^ 2.4 = 4.30.
   // Half of it is still more than white; clamped before, it would be 188.
@@ -70,7 +70,7 @@ func clampedAfterFiltering() throws {
   #expect(try render(dark, "size=1x1,mode=stretch,linear=1").rows(2) == [[128]])
 }
 
-@Test("linear light goes to JPEG by R'G'B'")
+@Test("linear light converts to JFIF through clamped RGB")
 func linearToJFIF() throws {
   // Red and blue: light 1/2 each, 187.52: Y 0.299 * 187.52 + 0.114 * 187.52 = 77.44, Cb 128 + 0.331264 * 187.52 = 190.12,
   // Cr 128 + 0.418688 * 187.52 = 206.51.
@@ -82,16 +82,16 @@ func linearToJFIF() throws {
   #expect(try render(blue, "linear=1", as: .ycbcr(.yuv444)).samples == [[[26]], [[241]], [[110]]])
 }
 
-@Test("a fitted picture in linear light has its background as it is said")
+@Test("bars beside a picture in linear light keep the background's code")
 func linearBackground() throws {
   let picture = try render(grey([[255, 0]]), "size=2x3,mode=fit,linear=1,background=808080")
   #expect(picture.rows() == [[128, 128], [255, 0], [128, 128]])
 }
 
-@Test("16 bits keep dark light apart")
+@Test("in linear light, the mean of 16-bit codes 0 and 514 is 1 in 8 bits")
 func sixteenBitLight() throws {
-  // Codes of 0 and 2 / 255 in the straight part: the mean in light is 1.
-  let words: [UInt16] = [0, 0, 0, 65535, 514, 514, 514, 65535]
+  // In the straight part of the curve. The mean is 120 / 257 = 0.47; of codes that were rounded to 8 bits first, 0 and 1, it is 0.5.
+  let words: [UInt16] = [100, 100, 100, 65535, 140, 140, 140, 65535]
   let bytes = words.flatMap { [UInt8($0.littleEndian & 0xff), UInt8($0.littleEndian >> 8)] }
-  #expect(try render(frame(.rgba64, 2, 1, bytes), "size=1x1,mode=stretch,linear=1").rows(0) == [[1]])
+  #expect(try render(frame(.rgba64, 2, 1, bytes), "size=1x1,mode=stretch,linear=1").rows(0) == [[0]])
 }

@@ -5,7 +5,7 @@ import Testing
 
 private let size = Size(width: 100, height: 60)
 
-@Test("a point of a view is the point of the source that is seen there")
+@Test("a point of a view maps to the source point that is visible there")
 func sourcePoints() throws {
   let half = ViewConfiguration(width: 50, height: 30)
   #expect(try half.sourcePoint(of: [10, 5], in: size) == [20, 10])
@@ -22,7 +22,7 @@ func sourcePoints() throws {
   #expect(try filled.sourcePoint(of: [31, 0], in: size) == nil)
 }
 
-@Test("a bar beside a fitted picture shows nothing of the source")
+@Test("a view point in a bar has no source point, and a source point cut off by fill no view point")
 func bars() throws {
   let fitted = ViewConfiguration(width: 100, height: 100, contentMode: .fit)
   #expect(try fitted.sourcePoint(of: [50, 10], in: size) == nil)
@@ -37,7 +37,9 @@ func bars() throws {
   }
 }
 
-@Test("a pixel of a view is of the colour that its point of the source has", arguments: Rotation.allCases)
+@Test(
+  "each pixel of a view has the colour of its source point, and maps back exactly",
+  arguments: Rotation.allCases)
 func pixels(rotation: Rotation) throws {
   let small = Size(width: 7, height: 5)
   let codes = (0..<UInt8(35)).map { $0 * 7 }

@@ -13,12 +13,12 @@ private func halved(_ rows: [[UInt8]], exif: Int = 1) throws -> Frame {
 
 private let rows: [[UInt8]] = [[0, 100, 200, 40], [8, 16, 24, 32]]
 
-@Test("half as large, a picture that was decoded at 4/8 is what was decoded")
+@Test("a view at half size copies a frame decoded at 4/8")
 func scaledCopy() throws {
   #expect(try render(halved(rows), "size=4x2").rows() == rows)
 }
 
-@Test("a crop is in pixels of the whole picture, and a view without a size has the crop's")
+@Test("crops and default view sizes of a frame decoded at 4/8 are in full-size pixels")
 func scaledCrop() throws {
   #expect(try render(halved(rows), "crop=4x2+2+0,size=2x1").rows() == [[100, 200]])
   #expect(try render(halved(rows), "crop=2x2+3+0,size=1x1").rows() == [[150]])
@@ -27,7 +27,7 @@ func scaledCrop() throws {
   #expect(whole.rows()[1] == [0, 0, 100, 100, 200, 200, 40, 40])
 }
 
-@Test("an EXIF orientation turns the crop with the whole picture")
+@Test("the EXIF orientation of a frame decoded at 4/8 applies to the picture and to its crops")
 func scaledOrientation() throws {
   // Clockwise: the seen columns are the stored rows from the bottom up.
   let seen: [[UInt8]] = [[8, 0], [16, 100], [24, 200], [32, 40]]
@@ -35,7 +35,7 @@ func scaledOrientation() throws {
   #expect(try render(halved(rows, exif: 6), "crop=4x2+0+2,size=2x1").rows() == [[16, 100]])
 }
 
-@Test("of 7 pixels at 4/8 the last sample counts by half")
+@Test("a frame 7 pixels wide decoded at 4/8 has half weight for its last sample")
 func scaledOddEdge() throws {
   let format = Frame.Format(.grey, Size(width: 7, height: 2), color: .jfif, eighths: 4)
   let source = try Frame(tight: format, bytes: [70, 70, 70, 140])
@@ -44,7 +44,7 @@ func scaledOddEdge() throws {
   #expect(try render(source, "size=1x1,mode=stretch,mirror=horizontal").rows() == [[80]])
 }
 
-@Test("in linear light chroma is brought to the decoded luma's grid, within the crop")
+@Test("in linear light, a crop of a frame decoded at 4/8 reads only the chroma that it touches")
 func scaledLinearLight() throws {
   // 4:2:2 of 16 pixels, 8 decoded ones; the crop touches samples 1 and 2 of chroma. Outside of it is poison.
   let format = Frame.Format(.yuv422p, Size(width: 16, height: 2), color: .jfif, eighths: 4)

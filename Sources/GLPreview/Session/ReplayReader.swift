@@ -218,7 +218,7 @@ extension SourceFeed {
 extension Preview {
   /// The number of the buffered picture that `SnapshotRequest.Mode.at` selects for a time; nil if there is
   /// none.
-  package func bufferedSequence(at time: CaptureInstant) -> Int? {
+  package func sequence(at time: CaptureInstant) -> Int? {
     (producer as? SourceFeed)?.replay?.buffer.sequence(at: time)
   }
 }

@@ -10,7 +10,7 @@ import Testing
 
 /// One after another with the others that have a worker run: so many processes are not had at a time.
 extension WorkTests {
-  @Suite("Pictures by PUT", .enabled(if: NATSServer.isInstalled))
+  @Suite("Pictures by PUT", .enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(15)))
   struct PutTests {
     private let folder: TestFolder
 

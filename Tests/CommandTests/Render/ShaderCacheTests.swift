@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Shader cache")
+@Suite("Shader cache", .timeLimit(.minutes(15)))
 struct ShaderCacheTests {
   private let folder: TestFolder
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(
-  "The service and an MQTT server, as a process",
+  "`glpreview serve` with an MQTT broker",
   .enabled(if: Mosquitto.isInstalled, Mosquitto.isMissing), .timeLimit(.minutes(15)))
 struct MQTTServeTests {
   private let folder: TestFolder
@@ -21,7 +21,7 @@ struct MQTTServeTests {
     return folder.url.appending(path: "c.yaml").path
   }
 
-  @Test("of a service that is killed the server says that it is offline, and its states stay")
+  @Test("the MQTT broker publishes `offline` for a killed service and retains its pictures and status")
   func will() async throws {
     let server = try await Mosquitto()
     let heard = try server.subscribe()

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Other people's clients", .timeLimit(.minutes(15)))
+@Suite("Third-party clients", .timeLimit(.minutes(15)))
 struct OtherClientsTests {
   private static let pattern = "pattern:counter,size=320x180,fps=20"
 
@@ -22,7 +22,7 @@ struct OtherClientsTests {
   private func service() async throws -> ServedCommand { try await ServedCommand(Self.pattern, in: folder) }
 
   @Test(
-    "curl gets a snapshot, whole, with what it asks for passed over where it is not to be had",
+    "curl gets a complete JPEG, whatever range, HTTP/2 or compression it requests",
     .enabled(if: curl != nil, "needs curl"))
   func curlSnapshot() async throws {
     let (curl, service) = (try #require(Self.curl), try await service())
@@ -42,7 +42,8 @@ struct OtherClientsTests {
     #expect(String(decoding: head.output, as: UTF8.self).hasPrefix("HTTP/1.1 200 OK\r\n"))
   }
 
-  @Test("curl reads a stream for as long as somebody reads from it", .enabled(if: curl != nil, "needs curl"))
+  @Test(
+    "curl reads an MJPEG stream until its reader closes the pipe", .enabled(if: curl != nil, "needs curl"))
   func curlStream() async throws {
     let (curl, service) = (try #require(Self.curl), try await service())
     let shell = try #require(OtherProgram("sh"))
@@ -55,7 +56,7 @@ struct OtherClientsTests {
   }
 
   @Test(
-    "curl that wants to hear first whether a body is welcome (100-continue) changes a view",
+    "curl changes a view with `Expect: 100-continue`",
     .enabled(if: curl != nil, "needs curl"))
   func curlContinue() async throws {
     let (curl, service) = (try #require(Self.curl), try await service())
@@ -72,7 +73,8 @@ struct OtherClientsTests {
   }
 
   @Test(
-    "ffmpeg reads twenty pictures, told what it is or not", .enabled(if: ffmpeg != nil, "needs ffmpeg"),
+    "ffmpeg reads 20 frames of an MJPEG stream, with and without `-f mpjpeg`",
+    .enabled(if: ffmpeg != nil, "needs ffmpeg"),
     arguments: [["-f", "mpjpeg"], []])
   func ffmpegStream(format: [String]) async throws {
     let (ffmpeg, service) = (try #require(Self.ffmpeg), try await service())
@@ -94,7 +96,8 @@ struct OtherClientsTests {
   }
 
   @Test(
-    "ffmpeg's own RTMP stream is passed on to ffmpeg, as MP4", .enabled(if: ffmpeg != nil, "needs ffmpeg"))
+    "an RTMP stream from ffmpeg is passed through as MP4, which ffmpeg reads",
+    .enabled(if: ffmpeg != nil, "needs ffmpeg"))
   func rtmp() async throws {
     let ffmpeg = try #require(Self.ffmpeg)
     let url = "rtmp://127.0.0.1:\(try LyingServer().port)/live/x"
@@ -137,7 +140,7 @@ struct OtherClientsTests {
   }
 
   @Test(
-    "OpenCV's VideoCapture reads twenty pictures",
+    "OpenCV's VideoCapture reads 20 frames of an MJPEG stream",
     .enabled(if: OtherProgram.pythonWithOpenCV != nil, "needs python3-opencv, or PEER_PYTHON that has it"))
   func openCV() async throws {
     let (python, service) = (try #require(OtherProgram.pythonWithOpenCV), try await service())
@@ -158,7 +161,7 @@ struct OtherClientsTests {
   }
 
   @Test(
-    "GStreamer reads twenty pictures",
+    "GStreamer reads 20 frames of an MJPEG stream",
     .enabled(if: gstreamer != nil, "needs gst-launch-1.0 with souphttpsrc, multipartdemux and jpegdec"))
   func gstreamerStream() async throws {
     let (gstreamer, service) = (try #require(Self.gstreamer), try await service())

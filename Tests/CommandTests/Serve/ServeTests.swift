@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@Suite("The service's command line")
+@Suite("`glpreview serve` command line")
 struct ServeTests {
   private let folder: TestFolder
 
@@ -18,7 +18,7 @@ struct ServeTests {
     String(decoding: result.output, as: UTF8.self).split(separator: "\n")
   }
 
-  @Test("without anything there is the test pattern on loopback")
+  @Test("`--check-config` without arguments reports the test pattern on 127.0.0.1:8080")
   func nothing() async throws {
     let result = try await check()
     #expect(result.status == 0 && result.errors.isEmpty)
@@ -29,7 +29,7 @@ struct ServeTests {
       ])
   }
 
-  @Test("a good file is ok, with what it comes to, and no secrets")
+  @Test("`--check-config` summarizes a valid file without its secrets")
   func file() async throws {
     let text = """
       bind: 0.0.0.0:80
@@ -50,7 +50,7 @@ struct ServeTests {
       ])
   }
 
-  @Test("kept pictures are told with what they cost; a trigger later than they reach back is a mistake")
+  @Test("`--check-config` prints replay memory; a late trigger-delay or too little memory is an error")
   func replay() async throws {
     let camera = "{source: pattern:counter, replay: 10s, replay-bytes: 32MB}"
     try folder.write(Array("cameras: {door: \(camera), yard: {source: x, replay: 1m}}".utf8), to: "c.yaml")
@@ -73,7 +73,7 @@ struct ServeTests {
     #expect(lack.status == 64 && lack.errors.contains("limits.memory: the cameras' replay-bytes"))
   }
 
-  @Test("all mistakes of all files are told, each on a line that begins with its place; status 64")
+  @Test("`--check-config` prints all errors of all files, each with its place, and exits with status 64")
   func mistakes() async throws {
     try folder.write(Array("bind: nowhere:x\ngpu: slow\n".utf8), to: "a.yaml")
     try folder.write(Array("colour: red\ncameras: {\"a\\nb\": {source: x}}\n".utf8), to: "b.yaml")
@@ -85,7 +85,7 @@ struct ServeTests {
   }
 
   @Test(
-    "options say where it listens",
+    "options set the listen address",
     arguments: [
       (["--bind", "[::1]:9"], "[::1]:9"), (["-s", "localhost"], "localhost:8080"),
       (["-p", "9"], "127.0.0.1:9"),
@@ -101,7 +101,7 @@ struct ServeTests {
   }
 
   @Test(
-    "options that make no sense are wrong usage",
+    "invalid options exit with status 64 and a message that says why",
     arguments: [
       (["--bind", "a:1", "--port", "2"], "--host or --port"), (["a", "--device", "b"], "--device"),
       (["--bind", "0.0.0.0:80"], "GLPREVIEW_TOKEN"), (["--user", "ann"], "NAME:PASSWORD"),
@@ -118,7 +118,7 @@ struct ServeTests {
     #expect(result.errors.contains(word), "\(result.errors)")
   }
 
-  @Test("a token of the environment opens an address, and a variable says a camera's source")
+  @Test("GLPREVIEW_BIND and GLPREVIEW_TOKEN set the listen address and a token")
   func environment() async throws {
     let result = try await check(
       environment: [
@@ -130,7 +130,7 @@ struct ServeTests {
     #expect(!result.errors.contains("hush"))
   }
 
-  @Test("help names every option, where secrets are better, and the exit statuses")
+  @Test("`--help` lists options, safer ways to pass secrets, and exit statuses")
   func help() async throws {
     let result = try await folder.run("serve", "--help")
     #expect(result.status == 0 && result.errors.isEmpty)

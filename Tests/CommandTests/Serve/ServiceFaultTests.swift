@@ -22,7 +22,7 @@ struct KilledServiceTests {
   }
 
   @Test(
-    "leaves whole pictures, and nothing half written behind the next start",
+    "a killed service leaves no truncated picture, and the next start removes partial files",
     .enabled(if: canRun, "needs python3 and Benchmarks/Service/kill-writes"), .timeLimit(.minutes(15)))
   func writes() async throws {
     let folder = try TestFolder()
@@ -35,9 +35,9 @@ struct KilledServiceTests {
   }
 }
 
-@Suite("A service with few descriptors", .timeLimit(.minutes(15)))
+@Suite("A service with few file descriptors", .timeLimit(.minutes(15)))
 struct FewDescriptorsTests {
-  @Test("takes fewer connections, says so, and goes on; who has to wait is answered when others have gone")
+  @Test("a service with 100 file descriptors allows 50 connections and answers 120 clients in turn")
   func few() async throws {
     let folder = try TestFolder()
     let service = try await ServedCommand(
@@ -75,7 +75,7 @@ struct PassingClientsTests {
   private static let play: [UInt8] = [0x81, 0x80 | 14, 0, 0, 0, 0] + Array(#"{"type":"mse"}"#.utf8)
 
   @Test(
-    "has its descriptors back after 200 videos over HTTP and by WebSocket",
+    "file descriptors are freed after 200 videos over HTTP and WebSocket",
     .enabled("needs an encoder of H.264") { await VideoConfiguration.Encoder.automatic.failure == nil })
   func descriptors() async throws {
     let service = try await ServedCommand("pattern:counter,size=160x90,fps=20", in: try TestFolder())
@@ -104,7 +104,7 @@ struct PassingClientsTests {
   }
 }
 
-@Suite("A service that is told to reload while it starts", .timeLimit(.minutes(15)))
+@Suite("A service that gets SIGHUP while it starts", .timeLimit(.minutes(15)))
 struct EarlyReloadTests {
   /// Replaces the file at once (it is never seen empty) and sends SIGHUP as soon as the service handles it: before the
   /// file is read, or after.
@@ -114,7 +114,7 @@ struct EarlyReloadTests {
      kill -HUP $$) & true
     """
 
-  @Test("serves what the file says now")
+  @Test("a SIGHUP during startup makes the service load the changed file")
   func early() async throws {
     let folder = try TestFolder()
     try folder.write(Array("cameras: {first: {source: \"pattern:smpte,size=16x8\"}}\n".utf8), to: "c.yaml")

@@ -59,7 +59,7 @@ struct AccessTests {
   }
 
   @Test(
-    "a secret opens what its role is for, whatever way it is said",
+    "a bearer token or password grants what its role allows; wrong credentials get 401",
     arguments: [
       (["Authorization": "Bearer look"], HTTPResponse.Status.ok, HTTPResponse.Status.forbidden),
       (["Authorization": "bearer  change"], .ok, .ok), (basic, .ok, .ok),
@@ -84,7 +84,7 @@ struct AccessTests {
     }
   }
 
-  @Test("pages that show no camera are open, and `/` is one only where nothing is asked of it")
+  @Test("public pages need no credentials; `/` with a query, API and unknown paths return 401")
   func openPages() async throws {
     try await Self.withService { client in
       for (uri, status) in [
@@ -98,7 +98,7 @@ struct AccessTests {
     }
   }
 
-  @Test("who is not let in is told how, and a page that asks by itself gets no box of the browser's")
+  @Test("a 401 response offers Bearer and Basic, and only Bearer to scripts and event streams")
   func challenge() async throws {
     try await Self.withService { client in
       let answer = try await client.execute(uri: "/api/cameras", method: .get)
@@ -117,7 +117,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a token in a URL opens pictures alone, and nobody behind the door sees it")
+  @Test("a token in the URL is accepted for pictures only and removed from the URL that handlers see")
   func tokenInURL() async throws {
     try await Self.withService { client in
       for path in ["/cameras/a/main.jpg", "/snapshot", "/"] {
@@ -134,7 +134,7 @@ struct AccessTests {
     }
   }
 
-  @Test("every path that players know takes a token in its URL, the API's others do not")
+  @Test("every player path accepts a token in its URL, and other API paths return 401")
   func tokenPaths() async throws {
     var configuration = ServerConfiguration()
     configuration.access.tokens = [.init(secret: "look", role: .read)]
@@ -158,7 +158,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a token is kept out of what is logged, however its name is written")
+  @Test("URLToken redacts token values, whatever the case or escaping of the parameter name")
   func redaction() {
     #expect(URLToken.redacted("/stream?token=a%26b&w=3") == "/stream?token=***&w=3")
     #expect(
@@ -167,7 +167,7 @@ struct AccessTests {
     #expect(URLToken.redacted("/token=x") == "/token=x")
   }
 
-  @Test("without secrets, or where it is told to answer everybody, everybody has control")
+  @Test("without credentials, or with insecure access, every client has the control role")
   func noCredentials() async throws {
     var insecure = Self.configuration
     insecure.isInsecure = true
@@ -182,7 +182,7 @@ struct AccessTests {
     }
   }
 
-  @Test("after ten wrong secrets in a minute no password is tried; tokens, known passwords and logins go on")
+  @Test("after 10 failures in a minute untried passwords get 429; tokens, used passwords, logins work")
   func backOff() async throws {
     let clock = TestClock()
     try await Self.withService(clock: clock) { client in
@@ -228,7 +228,7 @@ struct AccessTests {
   }
 
   @Test(
-    "a login gives a cookie that scripts and other sites can't use; it holds for a week, and until the end")
+    "a login sets an HttpOnly, SameSite=Strict cookie that is valid for a week or until logout")
   func login() async throws {
     let clock = TestClock()
     try await Self.withService(isSecure: true, clock: clock) { client in
@@ -268,7 +268,7 @@ struct AccessTests {
   }
 
   @Test(
-    "services on other ports of a host have cookies of their own, and what a proxy asked by TLS is not sent without",
+    "the login cookie's name contains the port; behind a TLS proxy the cookie is Secure",
     arguments: [
       ("cams", [:], "glpreview-0", false), ("cams:8080", [:], "glpreview-8080", false),
       ("[::1]", [:], "glpreview-0", false), ("[::1]:81", [:], "glpreview-81", false),
@@ -294,7 +294,7 @@ struct AccessTests {
   }
 
   @Test(
-    "a login that says nothing is told what one is",
+    "a malformed login returns 400, and one above 4 KiB returns 413",
     arguments: ["", "[]", "{}", #"{"user": "bert"}"#, String(repeating: " ", count: 5000)])
   func badLogin(body: String) async throws {
     try await Self.withService { client in
@@ -303,7 +303,7 @@ struct AccessTests {
     }
   }
 
-  @Test("other secrets end the logins that those before them gave")
+  @Test("removing a token ends the logins made with it and no others")
   func update() throws {
     let control = AccessControl(Self.configuration)
     let cookies = try ["change", "look"].map { secret in
@@ -328,7 +328,7 @@ struct AccessTests {
     PresentedCredentials.token(token).credential
   }
 
-  @Test("a login that expires ends what it opened, and so does one that makes room for another")
+  @Test("grants of a login are revoked when it expires or newer logins evict it")
   func expiry() throws {
     let clock = TestClock()
     let control = AccessControl(Self.configuration, now: { clock.now })
@@ -353,7 +353,7 @@ struct AccessTests {
     #expect(revoked.value == ["first", "second"] && control.grants.count == 0)
   }
 
-  @Test("a grant is released once, needs no more than it says, and none is given for a secret that has gone")
+  @Test("a grant is revoked once its token no longer allows its role, and not after its release")
   func grants() throws {
     let control = AccessControl(Self.configuration)
     let credential = try #require(Self.credential("change"))
@@ -377,7 +377,7 @@ struct AccessTests {
     #expect(throws: Problem.self) { try grant() }
   }
 
-  @Test("logins and guesses take no more memory than they are given")
+  @Test("LoginSessions and FailedAttempts evict the oldest entry when full")
   func bounds() {
     let clock = TestClock()
     let sessions = LoginSessions(capacity: 2, now: { clock.now })
@@ -399,7 +399,7 @@ struct AccessTests {
     #expect(failures.secondsToWait(ClientGroup("10.0.0.3")) == 60)
   }
 
-  @Test("an IPv6 network is one client, a cable is not, and IPv4 is the same on any socket")
+  @Test("ClientGroup equates addresses of an IPv6 /64 and IPv4-mapped ones, but not link-local ones")
   func clients() {
     #expect(ClientGroup("2001:db8::1") == ClientGroup("2001:db8:0:0:ffff::2"))
     #expect(ClientGroup("2001:db8::1") != ClientGroup("2001:db8:0:1::1"))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ServiceCore
 
-@Suite("The deadline of bodies")
+@Suite("Request body deadline")
 struct BodyDeadlineTests {
   private static let head = HTTPRequest(method: .post, scheme: nil, authority: "a", path: "/")
 
@@ -23,7 +23,7 @@ struct BodyDeadlineTests {
     try channel.writeOutbound(HTTPResponsePart.end(nil))
   }
 
-  @Test("a body has a minute, however often a byte of it comes")
+  @Test("a request body must be complete within 60 s, even if bytes keep arriving")
   func body() throws {
     let channel = try channel()
     try channel.writeInbound(HTTPRequestPart.head(Self.head))
@@ -38,7 +38,7 @@ struct BodyDeadlineTests {
     #expect(!channel.isActive)
   }
 
-  @Test("what comes after the answer has five seconds, and few bytes")
+  @Test("a request body that goes on after the response is cut off after 5 s or 100 bytes")
   func lingering() throws {
     let channel = try channel()
     try channel.writeInbound(HTTPRequestPart.head(Self.head))
@@ -62,7 +62,7 @@ struct BodyDeadlineTests {
     #expect(!other.isActive)
   }
 
-  @Test("a request that is whole leaves its answer all the time there is, and the next one begins anew")
+  @Test("a complete request has no deadline, and neither has the pause before the next request")
   func whole() throws {
     let channel = try channel()
 
@@ -78,7 +78,7 @@ struct BodyDeadlineTests {
     #expect(channel.isActive)
   }
 
-  @Test("the answer to the request before is not one to a body that is coming")
+  @Test("a response to the previous request does not shorten the deadline of the next body")
   func pipelined() throws {
     let channel = try channel()
     try channel.writeInbound(HTTPRequestPart.head(Self.head))

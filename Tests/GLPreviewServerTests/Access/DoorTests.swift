@@ -11,7 +11,7 @@ import Testing
 @testable import ServiceCore
 @testable import ServiceFoundation
 
-@Suite("The door", .timeLimit(.minutes(15)))
+@Suite("Checks before authentication", .timeLimit(.minutes(15)))
 struct DoorTests {
   /// A service with everything in front of it, as it is put together.
   private static func withService(
@@ -51,7 +51,7 @@ struct DoorTests {
   }
 
   @Test(
-    "it answers to its addresses and names, with any port, and to no other's",
+    "a service answers to local names, IP addresses and allowed hosts; others get 421 or 400",
     arguments: [
       ("localhost", "200"), ("LOCALHOST.:8080", "200"), ("cam.localhost", "200"), ("127.0.0.1:1", "200"),
       ("192.168.1.9", "200"), ("[::1]:8080", "200"), ("[2001:db8::1]", "200"), ("cams.example:81", "200"),
@@ -72,7 +72,7 @@ struct DoorTests {
     }
   }
 
-  @Test("it knows the name that it is bound to, and the machine's; a socket's name is its proxy's business")
+  @Test("HostRule allows the bound and the machine's name; a Unix socket allows any name by default")
   func names() throws {
     let rule = HostRule(.host("Cam.lan", port: 80), machine: "Pi")
     func isAllowed(_ host: String, by rule: HostRule, or names: [String] = []) throws -> Bool {
@@ -91,7 +91,7 @@ struct DoorTests {
   }
 
   @Test(
-    "pages of other origins change nothing",
+    "a change from a foreign origin returns 403, and reading is allowed",
     arguments: [
       ([], "200"), (["Origin: http://localhost"], "200"), (["Origin: http://localhost:80"], "200"),
       (["Origin: https://home.example"], "200"),
@@ -117,7 +117,7 @@ struct DoorTests {
   }
 
   @Test(
-    "an origin that is not named may read where all may, and change nothing: a browser would send its password"
+    "allowed origin `*` may only read, and a listed origin may also change"
   )
   func allOrigins() async throws {
     var configuration = ServerConfiguration()
@@ -146,7 +146,7 @@ struct DoorTests {
     }
   }
 
-  @Test("a body may be as large as the configuration says, for routes too")
+  @Test("a route accepts a body of 500,000 bytes if the configured limit is 1 MiB")
   func largeBodies() async throws {
     var configuration = ServerConfiguration()
     configuration.limits.requestBytes = 1 << 20
@@ -168,7 +168,7 @@ struct DoorTests {
     }
   }
 
-  @Test("bodies are JSON, and no larger than is allowed, whether they say how large they are or not")
+  @Test("a body that is not JSON returns 415, and one above the limit 413, also if chunked")
   func bodies() async throws {
     var configuration = ServerConfiguration()
     configuration.limits.requestBytes = 100
@@ -204,7 +204,7 @@ struct DoorTests {
     }
   }
 
-  @Test("origins that are named may read, after asking, and no other; none where none is named")
+  @Test("only listed origins get CORS headers, on preflights and 401 responses too")
   func crossOrigin() async throws {
     var configuration = ServerConfiguration()
     configuration.access.allowedOrigins = ["https://home.example"]
@@ -244,7 +244,7 @@ struct DoorTests {
   }
 
   @Test(
-    "pages and data are for our origin alone, pictures may stand in any page, and errors are no exception")
+    "pages and JSON, also errors, have same-origin headers; pictures may be embedded anywhere")
   func securityHeaders() async throws {
     try await Self.withService { client in
       let page = try await client.execute(uri: "/", method: .get)
@@ -273,7 +273,7 @@ struct DoorTests {
     }
   }
 
-  @Test("who sends too many requests is told when to come again, and others are not held up")
+  @Test("a client above its request rate gets 429 with Retry-After, and other clients do not")
   func rate() async throws {
     let clock = TestClock()
     let limiter = RateLimiter(requestsPerSecond: 2, capacity: 2, now: { clock.now })
@@ -307,7 +307,7 @@ struct DoorTests {
     }
   }
 
-  @Test("a gate lets in so many, refuses the next at once, and has room when a pass goes")
+  @Test("AdmissionLimit of 2 throws 503 for a third entry and admits again after a release")
   func gate() throws {
     let gate = AdmissionLimit(capacity: 2)
 
@@ -323,7 +323,9 @@ struct DoorTests {
     _ = try gate.enter()
   }
 
-  @Test("one client has so many connections, and one more when one is closed", .timeLimit(.minutes(15)))
+  @Test(
+    "a client has at most 2 connections, and a further one is accepted after one closes",
+    .timeLimit(.minutes(15)))
   func connections() async throws {
     let limiter = ConnectionLimiter(connectionsPerClient: 2)
     let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)

@@ -15,7 +15,7 @@ import Testing
 @testable import ServiceFoundation
 
 @Suite(
-  "Secrets that go", .enabled(if: hasEncoder && hasWebRTC, "libraries are missing: scripts/setup"),
+  "Revoked credentials", .enabled(if: hasEncoder && hasWebRTC, "libraries are missing: scripts/setup"),
   .timeLimit(.minutes(15)))
 struct RevocationTests {
   /// How a secret goes, or what allows a page of another site.
@@ -295,7 +295,7 @@ struct RevocationTests {
   // MARK: The table
 
   @Test(
-    "each answer ends with the secret, origin or host name that allowed it, and all others go on",
+    "revoking a credential, origin or host ends the responses that it allowed and no others",
     arguments: Loss.allCases)
   func table(loss: Loss) async throws {
     let (dark, records) = (CountingCamera(), LogRecords())
@@ -353,7 +353,8 @@ struct RevocationTests {
 
   /// HLS has no answer that lasts: each request is asked again.
   @Test(
-    "a player of HLS gets nothing more with a secret that has gone, and others do", arguments: Loss.allCases)
+    "an HLS player gets nothing more after its access is revoked, and other players do",
+    arguments: Loss.allCases)
   func players(loss: Loss) async throws {
     try await withTemporaryFolder { folder in
       let before = Self.configuration(folder, asks: loss != .credentialsRequired)
@@ -386,7 +387,7 @@ struct RevocationTests {
     }
   }
 
-  @Test("a node that loses its token at another gets no more from it, and nor do its clients")
+  @Test("revoking a peer's token ends its streams at the node with the camera")
   func peers() async throws {
     var owner = ServerConfiguration(cameras: [
       CameraConfiguration(source: "pattern:counter,size=160x90,fps=20")

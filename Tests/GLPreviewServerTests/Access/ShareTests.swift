@@ -9,7 +9,7 @@ import Testing
 @testable import ServiceCore
 @testable import ServiceFoundation
 
-@Suite("Shares")
+@Suite("Per-client shares", .timeLimit(.minutes(15)))
 struct ShareTests {
   private func inside<Result>(_ address: String, secret: Int? = nil, _ work: () throws -> Result) rethrows
     -> Result
@@ -19,13 +19,13 @@ struct ShareTests {
   }
 
   @Test(
-    "a client has a quarter of many places and half of few, at least one",
+    "a client's share is 1/4 of a large limit and 1/2 of a small one, at least one",
     arguments: [(256, 64), (16, 8), (4, 2), (2, 1), (1, 1), (0, 0)])
   func share(capacity: Int, share: Int) {
     #expect(AdmissionLimit.share(of: capacity) == share)
   }
 
-  @Test("the client that has its share is told to come again, and others go in until all places are taken")
+  @Test("a client that has used its share gets 429, and others enter until all permits are taken")
   func gate() throws {
     let gate = AdmissionLimit(capacity: 4)
     var passes = try inside("10.0.0.1") { [try gate.enter(), try gate.enter()] }
@@ -49,7 +49,8 @@ struct ShareTests {
     #expect(gate.count == 0)
   }
 
-  @Test("one secret at many addresses leaves a client's share to others", arguments: [4, 16, 100])
+  @Test(
+    "clients with one secret at many addresses leave one client's share to others", arguments: [4, 16, 100])
   func secrets(capacity: Int) throws {
     let gate = AdmissionLimit(capacity: capacity)
     var passes: [AdmissionPermit] = []
@@ -69,7 +70,7 @@ struct ShareTests {
     passes.append(try inside("10.1.0.1", secret: 1) { try gate.enter() })
   }
 
-  @Test("clips of two secrets that wait leave places to others, and those of one have half")
+  @Test("each secret takes at most half of the remaining permits for waiting clips")
   func clips() throws {
     let gate = ClipGates().following
     var passes: [AdmissionPermit] = []
@@ -90,7 +91,7 @@ struct ShareTests {
     #expect(gate.count == 0)
   }
 
-  @Test("who may wait for a place gets one when it is free, or is told to come again after its time")
+  @Test("a waiting client gets a permit when one is freed, or 429 after its timeout")
   func waiting() async throws {
     let gate = AdmissionLimit(capacity: 4)
     var passes = try inside("10.0.0.1") { [try gate.enter(), try gate.enter()] }
@@ -118,7 +119,7 @@ struct ShareTests {
     #expect(gate.count == 0)
   }
 
-  @Test("one client has half of the places to wait at, and those that wait keep nobody from a free place")
+  @Test("a client has at most 32 waiting requests, which do not block another client's free permit")
   func queue() async throws {
     let gate = AdmissionLimit(capacity: 2)
     let first = try inside("10.0.0.1") { try gate.enter() }
@@ -140,7 +141,7 @@ struct ShareTests {
     withExtendedLifetime((first, second)) {}
   }
 
-  @Test("a socket's proxy, whose clients we can't tell apart, has no share; nor has the service itself")
+  @Test("a Unix socket and the service itself have no share limit, but a secret at the socket has")
   func proxies() throws {
     let gate = AdmissionLimit(capacity: 3)
     var passes = try inside("unix") { [try gate.enter(), try gate.enter()] }
@@ -152,7 +153,7 @@ struct ShareTests {
     withExtendedLifetime(secrets) {}
   }
 
-  @Test("one client follows events a quarter of the times that all may")
+  @Test("one client may open 2 of 4 event subscriptions")
   func followers() throws {
     let log = EventLog(maximumSubscribers: 4)
     let held = try inside("10.0.0.1") { [try log.subscribe(), try log.subscribe()] }
@@ -163,7 +164,7 @@ struct ShareTests {
     withExtendedLifetime((held, other)) {}
   }
 
-  @Test("requests have their client: streams in other ways beyond its share are refused")
+  @Test("a client's ad hoc streams beyond its share get 429, and a configured view is still served")
   func requests() async throws {
     var configuration = StreamTests.configuration()
     configuration.limits.adHocViews = 4

@@ -36,14 +36,14 @@ struct TLSTests {
     }?.description
   }
 
-  @Test("a pair that belongs together gives TLS of 1.2 at least")
+  @Test("a matching certificate and key give a minimum of TLS 1.2")
   func pair() throws {
     let setup = try TLSSetup(TLSFiles(certificateChain: Self.pair, privateKey: Self.pair))
     #expect(setup.configuration.minimumTLSVersion == .tlsv12)
     #expect(setup.warnings.isEmpty)
   }
 
-  @Test("who does not find his file, or has taken another's, is told which")
+  @Test("a missing, invalid or mismatched certificate or key throws an error with its path")
   func faults() throws {
     #expect(Self.error("/nowhere/a.pem", Self.pair) == "/nowhere/a.pem: No such file or directory")
     #expect(Self.error(Self.pair, "/nowhere/a.pem") == "/nowhere/a.pem: No such file or directory")
@@ -60,7 +60,7 @@ struct TLSTests {
     }
   }
 
-  @Test("a certificate that is over, or is soon, is served and warned of")
+  @Test("an expired or not yet valid certificate is accepted with a warning")
   func expiry() throws {
     let files = TLSFiles(certificateChain: Self.pair, privateKey: Self.pair)
     let end = 4_949_000_000

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ServiceFoundation
 
-@Suite("Certificates of cameras that are served", .timeLimit(.minutes(15)))
+@Suite("Camera certificates in the service", .timeLimit(.minutes(15)))
 struct CameraCertificateTests {
   private static let root =
     ProcessInfo.processInfo.environment["GLPREVIEW_ROOT"].map { URL(filePath: $0) }
@@ -17,7 +17,7 @@ struct CameraCertificateTests {
     root.appending(path: "Tests/GLPreviewTests/Fixtures/certificates/own.pem").path
   private static let fingerprint = "b2023d4a3dd1a52535ba366792633ceb2a195a17a82f518072f4a8218f84545d"
 
-  @Test("a refused certificate is told with its fingerprint; a reload that accepts it connects")
+  @Test("a rejected certificate is reported by fingerprint, and a reload that accepts it connects")
   func reload() async throws {
     var camera = StreamTests.configuration()
     camera.tls = TLSFiles(certificateChain: Self.own, privateKey: Self.own)
@@ -45,7 +45,7 @@ struct CameraCertificateTests {
     }
   }
 
-  @Test("a warning says that a certificate is not verified, unless somebody has said so")
+  @Test("a warning about an unverified certificate is logged unless `certificate` is configured")
   func warning() async throws {
     for (certificate, isWarned) in [(nil, true), (.any, false), (.system, false)]
       as [(CertificateTrust?, Bool)]

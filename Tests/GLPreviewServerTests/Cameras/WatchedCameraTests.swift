@@ -8,7 +8,7 @@ import Testing
 @testable import ServiceCore
 @testable import ServiceFoundation
 
-@Suite("Cameras that are watched")
+@Suite("WatchedCamera")
 struct WatchedCameraTests {
   private static let start = CaptureInstant.second(1000)
 
@@ -40,20 +40,20 @@ struct WatchedCameraTests {
     return told
   }
 
-  @Test("a camera that is away is told of once, and its state does not flap while it is tried again")
+  @Test("a lost camera is reported once, and its state stays lost during retries")
   func away() {
     let told = Self.told(minutes: 60) { _ in "is not there" }
     #expect(told.map(\.state) == [.opening, .lost])
     #expect(told.last?.reason == "is not there")
   }
 
-  @Test("two reasons that take turns are told once each, and new ones without end are not")
+  @Test("two alternating reasons are reported once each, and endless new reasons give only 9 reports")
   func reasons() {
     #expect(Self.told(minutes: 60) { ["is not there", "is busy"][$0 % 2] }.count == 3)
     #expect(Self.told(minutes: 60) { "failed for the \($0). time" }.count == 9)
   }
 
-  @Test("once it gives a picture it is live, and then closed; when it goes again that is told again")
+  @Test("a camera is reported as lost, live, idle and lost again, and a frame clears its failure")
   func back() {
     var camera = WatchedCamera()
     var told: [SourceState] = []
@@ -75,7 +75,7 @@ struct WatchedCameraTests {
   }
 
   @Test(
-    "one that nobody has tried for a minute is closed, and one that gave a picture when it was tried at once")
+    "a lost camera becomes idle after a minute without a retry, or at once after a good probe")
   func forgotten() {
     var camera = WatchedCamera()
     camera.update(Self.lost("is not there"), nil, 0, at: Self.start)
@@ -92,7 +92,7 @@ struct WatchedCameraTests {
     #expect(camera.report.state == .idle && camera.failure == nil)
   }
 
-  @Test("what is wrong is named before any state says so")
+  @Test("a failure is named before the first status: no frame yet, opening, or the probe's error")
   func untold() {
     var camera = WatchedCamera()
     #expect(camera.failure == "has not delivered a frame yet")
@@ -103,7 +103,8 @@ struct WatchedCameraTests {
     #expect(camera.failure == "delivered no picture within 5 s")
   }
 
-  @Test("a required camera that is away is tried again and again, and told of once", .timeLimit(.minutes(15)))
+  @Test(
+    "a required camera that fails is reopened repeatedly and reported as lost once", .timeLimit(.minutes(15)))
   func service() async throws {
     let camera = CameraConfiguration(name: "gone", source: "exec:exit 3")
     let registry = try await CameraRegistry(

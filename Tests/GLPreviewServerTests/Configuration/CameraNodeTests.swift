@@ -4,7 +4,7 @@ import Testing
 @testable import ServiceFoundation
 
 @Test(
-  "cameras that every node can reach move, and no others",
+  "by default network cameras may move between nodes, and local and multicast sources may not",
   arguments: [
     ("rtsp://a/", true), ("RTSPS://a/", true), ("http://a/", true), ("https://a/", true),
     ("rtmp://a/b", true),

@@ -14,7 +14,7 @@ struct ConfigurationFileTests {
 
   init() throws { folder = try ConfigurationFolder() }
 
-  @Test("without a file there is the test pattern on loopback")
+  @Test("without a file the configuration is the test pattern on 127.0.0.1:8080")
   func nothing() throws {
     let configuration = try ConfigurationLoader(.all, environment: [:]).load()
     #expect(configuration.configuration == ServerConfiguration())
@@ -23,7 +23,7 @@ struct ConfigurationFileTests {
   }
 
   @Test(
-    "motion is on as a word, without one, and with keys, and off where that is said",
+    "`motion` is on if true, empty or a mapping, and off if false or absent",
     arguments: [
       ("", false), ("motion: true", true), ("motion: false", false), ("motion:", true), ("motion: {}", true),
       ("motion: {rate: 5}", true),
@@ -33,7 +33,7 @@ struct ConfigurationFileTests {
     #expect(camera?.motion == (isOn ? MotionSettings() : nil))
   }
 
-  @Test("what is on anyway may be empty, and what the environment sets is not", arguments: ["", " {}"])
+  @Test("empty sections keep defaults and values of environment variables", arguments: ["", " {}"])
   func empty(value: String) throws {
     let anyway = ["access", "limits", "snapshots", "webrtc"].map { "\($0):\(value)" }.joined(separator: "\n")
     #expect(try folder.load(anyway).configuration == ServerConfiguration())
@@ -43,7 +43,7 @@ struct ConfigurationFileTests {
     #expect(set.rtsp.listen == .at(host: "127.0.0.1", port: 8554) && set.recordings?.path == "/tmp/of-tests")
   }
 
-  @Test("a camera has its source, its options and its views")
+  @Test("a camera's source, options and views are read")
   func camera() throws {
     let camera = try #require(
       folder.load(
@@ -96,7 +96,7 @@ struct ConfigurationFileTests {
     #expect(camera.views == [ServedView(try ViewConfiguration(parsing: "main:size=1280x720")), face])
   }
 
-  @Test("cameras keep their order, and one without views has main")
+  @Test("cameras keep their order, and a camera without views gets the view `main`")
   func order() throws {
     let configuration = try folder.load(
       "cameras: {zoo: {source: 'pattern:smpte'}, ant: {source: 'pattern:counter'}, mid: {source: 'pattern:smpte'}}"
@@ -106,7 +106,7 @@ struct ConfigurationFileTests {
   }
 
   @Test(
-    "a size and a rate are said in the camera's own words, where it has such",
+    "`size` and `fps` are set as the demand and added to the source if it supports them",
     arguments: [
       ("/dev/video0", "/dev/video0,size=640x480,fps=15.0"),
       ("/dev/video0,size=8x8", "/dev/video0,size=8x8,fps=15.0"),
@@ -122,7 +122,7 @@ struct ConfigurationFileTests {
     #expect(camera.options.framesPerSecond == 15)
   }
 
-  @Test("cameras' pictures are bounded, unless another bound is said")
+  @Test("pixels and bytes of a camera's picture have default limits that keys override")
   func pictureBounds() throws {
     let cameras = try folder.load(
       """
@@ -136,7 +136,7 @@ struct ConfigurationFileTests {
     #expect(cameras.map(\.options.maximumPictureBytes) == [32 << 20, 3 << 20])
   }
 
-  @Test("scenes are of the cameras that they name, or of all")
+  @Test("a scene has the cameras that it names, or all cameras")
   func scenes() throws {
     let configuration = try folder.load(
       """
@@ -159,7 +159,7 @@ struct ConfigurationFileTests {
     #expect(scenes[2].scene.tiles == [try Tile(parsing: "door:crop=10x10+0+0")])
   }
 
-  @Test("access, limits, TLS and destinations are read")
+  @Test("access, limits, TLS, the snapshot folder and the webhook are read")
   func service() throws {
     for name in ["cert.pem", "key.pem"] { try folder.write("x", to: name) }
     try folder.write("from a file\n".replacing(" ", with: "-"), to: "token")
@@ -217,7 +217,7 @@ struct ConfigurationFileTests {
     #expect(configuration.snapshots.webhook == hook)
   }
 
-  @Test("paths are relative to their file's folder, and are followed once")
+  @Test("relative paths start at the file's folder, and `..` applies after symbolic links")
   func paths() throws {
     try FileManager.default.createDirectory(
       atPath: "\(folder.path)/real/deep", withIntermediateDirectories: true)
@@ -245,13 +245,13 @@ struct ConfigurationFileTests {
     #expect(configuration.snapshots.folder?.path == "\(folder.path)/real/deep/snaps")
   }
 
-  @Test("a socket's path is relative to the file, and needs no token")
+  @Test("the path of a Unix socket is relative to the file, and no token is needed")
   func socket() throws {
     #expect(try folder.load("bind: unix:run.sock").bind == .unix(path: "\(folder.path)/run.sock"))
   }
 
   @Test(
-    "an address is read as people write it",
+    "`bind` accepts host names, IPv4 and IPv6, with or without a port",
     arguments: [
       ("127.0.0.1:80", ListenAddress.host("127.0.0.1", port: 80)),
       ("localhost", .host("localhost", port: 8080)),
@@ -261,7 +261,7 @@ struct ConfigurationFileTests {
     #expect(try folder.load("bind: '\(text)'").bind == address)
   }
 
-  @Test("variables of the environment stand in words")
+  @Test("environment variables are substituted in values, once, with defaults and an escape")
   func variables() throws {
     let environment = ["HOST_NAME": "cam", "EMPTY": "", "NESTED": "${HOST_NAME}"]
     let configuration = try folder.load(
@@ -275,20 +275,20 @@ struct ConfigurationFileTests {
       configuration.cameras.map(\.source) == ["http://cam/live:1", "exec:echo ${HOME} ${HOST_NAME} $x"])
   }
 
-  @Test("a file may begin with a mark of its encoding, and have lines that end as Windows has them")
+  @Test("a file may start with a byte order mark and have CRLF line endings")
   func encodings() throws {
     let configuration = try folder.load("\u{FEFF}gpu: software\r\ncameras:\r\n  a: {source: x}\r\n")
     #expect(configuration.gpu == .software && configuration.cameras.map(\.name) == ["a"])
   }
 
-  @Test("words are not taken for what YAML may see in them")
+  @Test("unquoted values such as 0777, 1e3 and dates stay strings")
   func words() throws {
     let configuration = try folder.load(
       "access: {tokens: [{token: 0777}, {token: 'null'}, {token: 1e3}, {token: 2026-01-01}]}")
     #expect(configuration.access.tokens.map(\.secret) == ["0777", "null", "1e3", "2026-01-01"])
   }
 
-  @Test("a sign that begins an alias elsewhere is a word within words, quotes and comments")
+  @Test("`*` and `&` are plain text within values, quotes and comments")
   func asterisks() throws {
     let configuration = try folder.load(
       """

@@ -6,7 +6,7 @@ import Testing
 @testable import ServiceCore
 @testable import ServiceFoundation
 
-@Suite("Keys of a configuration")
+@Suite("Configuration keys")
 struct ConfigurationKeyTests {
   private let folder: ConfigurationFolder
 
@@ -144,7 +144,7 @@ struct ConfigurationKeyTests {
     "peers": ("https://a.example:8080", ["a.example", "http://u:p@a.example", "http://a.example?x"]),
   ]
 
-  @Test("a key is read from a file, its variable and an option alike", arguments: entries)
+  @Test("a key is read alike from a file, its environment variable and an option", arguments: entries)
   func layers(entry: ConfigurationEntry) throws {
     let (word, path) = (try words(entry).good, Self.path(entry))
     let said = try folder.load(file(entry, says: word)).configuration
@@ -169,7 +169,7 @@ struct ConfigurationKeyTests {
     }
   }
 
-  @Test("a key out of its bounds is refused with its name", arguments: entries)
+  @Test("an invalid value of a key is rejected with the name of the key", arguments: entries)
   func bounds(entry: ConfigurationEntry) throws {
     let key = Self.path(entry).joined(separator: ".")
     for word in try words(entry).bad {
@@ -178,14 +178,14 @@ struct ConfigurationKeyTests {
     }
   }
 
-  @Test("what documentation calls a key's default is what it has where nobody says it", arguments: entries)
+  @Test("the documented default of a key is its actual default", arguments: entries)
   func defaults(entry: ConfigurationEntry) throws {
     guard entry.usual.hasPrefix("`"), entry.usual.hasSuffix("`"), !entry.usual.contains(" ") else { return }
     let word = entry.usual.replacing("`", with: "")
     #expect(try folder.load(file(entry, says: word)).configuration == folder.load(baseText).configuration)
   }
 
-  @Test("a reload names a key that waits for a restart, and no other", arguments: entries)
+  @Test("a reload reports a changed key if it needs a restart, and no other key", arguments: entries)
   func restart(entry: ConfigurationEntry) throws {
     let (before, after) = (try folder.load(baseText), try folder.load(file(entry, says: words(entry).good)))
 
@@ -201,7 +201,7 @@ struct ConfigurationKeyTests {
   }
 
   @Test(
-    "a reload opens the camera again for a changed key, except for those that its source does not know",
+    "a reload reopens a camera for a changed key, except for keys that do not affect its source",
     arguments: entries.filter { $0.path.starts(with: ["cameras", "NAME"]) })
   func source(entry: ConfigurationEntry) throws {
     let before = try #require(try folder.load(baseText).cameras.first)
@@ -212,7 +212,7 @@ struct ConfigurationKeyTests {
     #expect(before.isSameSource(as: after) == others.contains(entry.path[2]))
   }
 
-  @Test("names of variables")
+  @Test("names of environment variables follow from keys and are unique")
   func variables() {
     #expect(
       ConfigurationEnvironment.variable(of: ["cameras", "frontDoor", "max-bytes"])
@@ -226,7 +226,7 @@ struct ConfigurationKeyTests {
   private static let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().appending(path: "docs/configuration.md")
 
-  @Test("docs/configuration.md has the table of keys")
+  @Test("docs/configuration.md has the current table of keys")
   func documentation() throws {
     let recorded = try String(contentsOf: Self.page, encoding: .utf8)
     let mark = /<!-- keys: (\S+) -->\n(?:\|[^\n]*\n)*/

@@ -6,13 +6,13 @@ import Testing
 
 @testable import ServiceFoundation
 
-@Suite("Layers of a configuration")
+@Suite("Configuration layers")
 struct ConfigurationLayerTests {
   private let folder: ConfigurationFolder
 
   init() throws { folder = try ConfigurationFolder() }
 
-  @Test("an option wins over the environment, and that over a file, which wins over the default")
+  @Test("an option overrides the environment, which overrides a file, which overrides the default")
   func order() throws {
     var options = ConfigurationOptions()
     options.set(["bind"], to: "127.0.0.1:3", by: "--bind")
@@ -31,7 +31,7 @@ struct ConfigurationLayerTests {
     #expect(configuration.limits.adHocViews == ServiceLimits().adHocViews)
   }
 
-  @Test("a variable says any word of a camera, its view or a list")
+  @Test("environment variables set keys of cameras, views and lists")
   func variables() throws {
     let environment = [
       "GLPREVIEW_CAMERAS_FRONT_DOOR_SOURCE": "pattern:smpte",
@@ -53,7 +53,7 @@ struct ConfigurationLayerTests {
       configuration.access.users == [AccessConfiguration.User(name: "ann", password: "p:w", role: .control)])
   }
 
-  @Test("a mistake is told with the layer that made it")
+  @Test("an error names the file position, variable or option of the invalid value")
   func origins() throws {
     var options = ConfigurationOptions()
     options.set(["gpu"], to: "slow", by: "--gpu")
@@ -64,7 +64,7 @@ struct ConfigurationLayerTests {
       told.map { $0.split(separator: ":", maxSplits: 1)[0] } == ["1", "GLPREVIEW_LIMITS_PIXELS", "--gpu"])
   }
 
-  @Test("a later file wins key by key, its lists replace whole ones")
+  @Test("a later file overrides single keys, and its lists replace whole lists")
   func files() throws {
     try folder.write(
       """
@@ -91,7 +91,7 @@ struct ConfigurationLayerTests {
     #expect(views[0].framesPerSecond == 7 && views[0].view.rotation == .clockwise90)
   }
 
-  @Test("mistakes of all files are told, each with its file")
+  @Test("errors of all files are reported, each with its file")
   func severalFiles() throws {
     try folder.write("bind: x y", to: "a.yaml")
     try folder.write("gpu: slow", to: "b.yaml")
@@ -101,7 +101,7 @@ struct ConfigurationLayerTests {
     #expect(folder.problems(folder.loader(["c.yaml", "gone.yaml"])).count == 2)
   }
 
-  @Test("what is loaded again is what the files say now")
+  @Test("loading again reads the current content of the files")
   func reload() throws {
     try folder.write("cameras: {a: {source: one}}")
     let loader = folder.loader()
@@ -112,7 +112,7 @@ struct ConfigurationLayerTests {
     #expect(throws: ConfigurationError.self) { try loader.load() }
   }
 
-  @Test("a source of the command comes first, with its views")
+  @Test("a source on the command line comes first, with its views")
   func source() throws {
     var options = ConfigurationOptions()
     options.setSource("pattern:smpte")
@@ -130,7 +130,7 @@ struct ConfigurationLayerTests {
     #expect(configuration.cameras[0].views == [main, face])
   }
 
-  @Test("the command's quality is that of the view main where no other is said")
+  @Test("`--quality` applies to the default view `main`")
   func mainView() throws {
     var options = ConfigurationOptions()
     options.setSource("pattern:smpte")
@@ -140,7 +140,7 @@ struct ConfigurationLayerTests {
   }
 
   @Test(
-    "a view of the command that makes no sense is told",
+    "an invalid `--view` is reported with the reason",
     arguments: [
       ("a:foo=1", "--view: view: unknown key 'foo'"), ("a:fps=x", "--view: cameras.camera.views.a.fps: 'x'"),
       ("a:crop=1x1+0+0,crop=1x1+0+0", "given twice"),
@@ -157,7 +157,7 @@ struct ConfigurationLayerTests {
   }
 }
 
-@Suite("Who gets in")
+@Suite("Listen addresses and authentication")
 struct OpenDoorTests {
   private func configuration(_ bind: ListenAddress, _ change: (inout AccessConfiguration) -> Void = { _ in })
     -> ServerConfiguration
@@ -174,7 +174,9 @@ struct OpenDoorTests {
     .host("home.example", port: 80), .host("1270.0.0.1", port: 80), .host("127.0.0.1.example", port: 80),
   ]
 
-  @Test("an address that others get to is refused, with the ways out", arguments: open)
+  @Test(
+    "a non-loopback address without credentials is rejected, and the error lists the remedies",
+    arguments: open)
   func refused(address: ListenAddress) {
     let error = #expect(throws: ConfigurationError.self) {
       try ValidatedConfiguration(configuration(address))
@@ -184,7 +186,7 @@ struct OpenDoorTests {
     }
   }
 
-  @Test("with a token, a user, or said to be insecure it is not", arguments: open)
+  @Test("a non-loopback address is accepted with a token, a user or insecure access", arguments: open)
   func allowed(address: ListenAddress) throws {
     _ = try ValidatedConfiguration(configuration(address) { $0.tokens = [.init(secret: "x", role: .read)] })
     _ = try ValidatedConfiguration(
@@ -193,14 +195,14 @@ struct OpenDoorTests {
   }
 
   @Test(
-    "who is on the machine needs nothing",
+    "loopback addresses and Unix sockets need no credentials",
     arguments: [
       ListenAddress.host("127.0.0.1", port: 80), .host("127.9.8.7", port: 80), .host("::1", port: 80),
       .host("localhost", port: 80), .unix(path: "/run/x.sock"),
     ])
   func local(address: ListenAddress) throws { _ = try ValidatedConfiguration(configuration(address)) }
 
-  @Test("a file's address is told with its place, but not beside a token that makes no sense")
+  @Test("an address without credentials is reported with its place, but not beside an invalid token")
   func file() throws {
     let folder = try ConfigurationFolder()
     let told = try folder.problems("bind: 0.0.0.0:80")
@@ -209,7 +211,7 @@ struct OpenDoorTests {
     #expect(try folder.problems("bind: 0.0.0.0:80", environment: ["GLPREVIEW_TOKEN": "x"]) == [])
   }
 
-  @Test("names that are not different are refused in values too")
+  @Test("ValidatedConfiguration rejects repeated camera and view names and a lack of cameras")
   func names() {
     var configuration = ServerConfiguration(cameras: [.testPattern, .testPattern])
     configuration.cameras[1].views = [ServedView(), ServedView()]

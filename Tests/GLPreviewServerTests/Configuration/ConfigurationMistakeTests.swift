@@ -4,14 +4,14 @@ import Testing
 
 @testable import ServiceFoundation
 
-@Suite("Mistakes in configurations")
+@Suite("Configuration errors")
 struct ConfigurationMistakeTests {
   private let folder: ConfigurationFolder
 
   init() throws { folder = try ConfigurationFolder() }
 
   @Test(
-    "a value that makes no sense is told with its place, its key and what would",
+    "an invalid value is reported with its place, its key and what is accepted",
     arguments: [
       ("bind: 0.0.0.0:99999", "1:7: bind: '0.0.0.0:99999': a port is"),
       ("bind: ':80'", "1:7: bind: ':80' has no host"),
@@ -105,7 +105,7 @@ struct ConfigurationMistakeTests {
   }
 
   @Test(
-    "a key that is not known is told with the nearest one",
+    "an unknown key is reported with the nearest known key",
     arguments: [
       ("acess: {}", "1:1: acess: unknown key; did you mean 'access'?"),
       ("Cameras: {}", "did you mean 'cameras'?"),
@@ -122,7 +122,7 @@ struct ConfigurationMistakeTests {
   }
 
   @Test(
-    "a value of another kind is told",
+    "a value of the wrong kind or an empty section is reported",
     arguments: [
       ("bind: [a]", "1:7: bind: must be a single value, not a list"),
       ("cameras: [a]", "1:10: cameras: must be a mapping"),
@@ -157,7 +157,7 @@ struct ConfigurationMistakeTests {
   }
 
   @Test(
-    "what is no YAML is told with its place",
+    "invalid or unsupported YAML is reported with its place",
     arguments: [
       ("cameras:\n\ta: 1", "2:1: "), ("cameras:\n\ta: 1", "not with tabs"),
       ("cameras: {a: ", "invalid YAML"),
@@ -180,7 +180,7 @@ struct ConfigurationMistakeTests {
   }
 
   @Test(
-    "anchors and aliases are refused before anything is made of them",
+    "anchors and aliases are rejected before they are expanded",
     arguments: [
       ("bind: &b x", "1:7: "), ("a: 'x'\nb: *a", "2:4: "), ("cameras: [*a]", "1:11: "),
       ("? *a\n: b", "1:3: "), ("bind: !!str &b x", "1:7: "),
@@ -193,7 +193,7 @@ struct ConfigurationMistakeTests {
       problems.count == 1 && problems[0].hasPrefix(place) && problems[0].contains("aliases"), "\(problems)")
   }
 
-  @Test("aliases that stand for more than any memory holds are refused before they are followed")
+  @Test("a bomb of nested YAML aliases is rejected before it is expanded")
   func aliasBomb() throws {
     // The quote in a block of text once hid all that follows it.
     var text = "x: |\n  '\na0: &a0 [x]\n"
@@ -205,13 +205,13 @@ struct ConfigurationMistakeTests {
     #expect(problems.count == 1 && problems[0].contains("74 words look like aliases"), "\(problems)")
   }
 
-  @Test("stars in a block of text are text")
+  @Test("`*` and `&` in a block scalar are plain text")
   func blocks() throws {
     let text = "cameras:\n  a:\n    source: |-\n      exec:cat\n      *a &b\n"
     #expect(try folder.problems(text).isEmpty)
   }
 
-  @Test("all mistakes are told in one go, each once")
+  @Test("all errors of a file are reported at once, each once")
   func all() throws {
     let problems = try folder.problems(
       """
@@ -230,7 +230,7 @@ struct ConfigurationMistakeTests {
     #expect(places.sorted() == ["1:7", "2:6", "3:1", "8:22", "8:31", "9:22"])
   }
 
-  @Test("a file that is cut off anywhere ends in what it says so far, or in a mistake with a place")
+  @Test("a file truncated anywhere loads or reports errors with a place")
   func cut() throws {
     let whole = try String(contentsOf: Self.example, encoding: .utf8)
     for count in stride(from: 0, to: whole.utf8.count, by: 61) {
@@ -241,7 +241,7 @@ struct ConfigurationMistakeTests {
     }
   }
 
-  @Test("what is nested deeply, and what is not text, is a mistake and no more")
+  @Test("deeply nested YAML and text that is not UTF-8 are reported as errors")
   func hostile() throws {
     for text in [
       String(repeating: "[", count: 100_000), String(repeating: "{a: ", count: 50_000),
@@ -252,7 +252,7 @@ struct ConfigurationMistakeTests {
     #expect(folder.problems(folder.loader()) == ["glpreview.yaml: is not UTF-8"])
   }
 
-  @Test("a file that is too large, not there or a folder is told by name")
+  @Test("a file that is too large, missing or a folder is reported by name")
   func files() throws {
     #expect(
       try folder.problems(String(repeating: "#", count: ConfigurationLoader.largestFile + 1))
@@ -261,7 +261,9 @@ struct ConfigurationMistakeTests {
       folder.problems(folder.loader(["gone.yaml", "."])) == ["gone.yaml: no such file", ".: is a folder"])
   }
 
-  @Test("no secret is in a message", arguments: ["access: {tokens: [{token: 'se cret'}]}", "user: secret"])
+  @Test(
+    "error messages contain no secrets",
+    arguments: ["access: {tokens: [{token: 'se cret'}]}", "user: secret"])
   func secrets(text: String) throws {
     #expect(try !folder.problems(text).contains { $0.contains("cret") && $0.contains("se c") })
     let told = try folder.problems(
@@ -281,7 +283,7 @@ struct ConfigurationMistakeTests {
 
   private static let example = package.appending(path: "Examples/glpreview.yaml")
 
-  @Test("what is installed where there is none makes sense, and so does all that it leaves out")
+  @Test("packaging/glpreview.yaml is valid, also with all its comments enabled")
   func installedFile() throws {
     let path = Self.package.appending(path: "packaging/glpreview.yaml")
     let text = try String(contentsOf: path, encoding: .utf8)
@@ -293,7 +295,7 @@ struct ConfigurationMistakeTests {
     #expect(configuration.snapshots.folder?.maximumAge == .seconds(604_800))
   }
 
-  @Test("the example is a configuration that makes sense")
+  @Test("Examples/glpreview.yaml is valid and requires credentials")
   func exampleFile() throws {
     let text = try String(contentsOf: Self.example, encoding: .utf8)
     // Its certificates and secrets are somebody else's files.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ServiceFoundation
 
-@Suite("Configurations in pages")
+@Suite("Configurations in the documentation")
 struct ConfigurationPageTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
@@ -35,7 +35,7 @@ struct ConfigurationPageTests {
     }.map { $0.joined(separator: "\n") }
   }
 
-  @Test("a configuration in a page has no unknown key")
+  @Test("a configuration in docs/ has no unknown key")
   func pages() throws {
     let folder = try ConfigurationFolder()
     let docs = Self.root.appending(path: "docs")
@@ -52,7 +52,7 @@ struct ConfigurationPageTests {
     #expect(count >= 8, "the pages have configurations")
   }
 
-  @Test("what scripts/demo serves makes sense")
+  @Test("the configuration in scripts/demo is valid")
   func demo() throws {
     let script = try String(contentsOf: Self.root.appending(path: "scripts/demo"), encoding: .utf8)
     let text = try #require(script.firstMatch(of: /<<'CONF'\n((?:.*\n)*?)CONF\n/)).1

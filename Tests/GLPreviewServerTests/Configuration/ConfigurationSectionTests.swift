@@ -7,9 +7,9 @@ import Testing
 
 @testable import ServiceFoundation
 
-@Suite("Sections of a configuration")
+@Suite("Configuration sections")
 struct ConfigurationSectionTests {
-  @Test("a section that is as usual is as one that nobody has set")
+  @Test("a section that is reset to its defaults equals one that was never set")
   func usual() {
     var configuration = ServerConfiguration()
     configuration.rtsp.listen = .at(host: "127.0.0.1", port: 554)
@@ -22,7 +22,7 @@ struct ConfigurationSectionTests {
     #expect(configuration.hashValue == ServerConfiguration().hashValue)
   }
 
-  @Test("two configurations with the same sections are equal, in whatever order they were set")
+  @Test("configurations with the same sections are equal, whatever the order of setting them")
   func order() {
     var (one, other) = (ServerConfiguration(), ServerConfiguration())
     one.rtsp.listen = .at(host: "::1", port: 1)
@@ -35,7 +35,7 @@ struct ConfigurationSectionTests {
     #expect(one != other)
   }
 
-  @Test("the contradictions of a section are those of the configuration, at its keys")
+  @Test("conflicts in a section are reported at its keys")
   func problems() {
     var camera = CameraConfiguration(source: "pattern:bars")
     camera.record.when = .always
@@ -46,7 +46,7 @@ struct ConfigurationSectionTests {
     #expect(places == ["cameras.camera.record.when", "rtsp.listen"])
   }
 
-  @Test("a reload keeps the address of a section, and no other section")
+  @Test("a reload keeps the listen address of a section and applies the other sections")
   func addresses() {
     var (start, new) = (ServerConfiguration(), ServerConfiguration())
     start.rtsp.listen = .at(host: "127.0.0.1", port: 554)
@@ -57,7 +57,7 @@ struct ConfigurationSectionTests {
     #expect(new.rtsp == start.rtsp && new.recordings?.path == "/b")
   }
 
-  @Test("a service without a feature does not know its key")
+  @Test("the key of a feature that the schema lacks is an unknown key")
   func schema() throws {
     let folder = try ConfigurationFolder()
     try folder.write("rtsp:\n  listen: 554\n", to: "a.yaml")

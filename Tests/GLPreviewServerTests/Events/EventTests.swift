@@ -45,7 +45,7 @@ struct EventTests {
     }
   }
 
-  @Test("who listens is told what comes, in order, and each of several the same")
+  @Test("each subscriber gets the same new events in order")
   func telling() async throws {
     let log = EventLog(epoch: "e")
     log.publish(type: "camera", data: Self.data(0))
@@ -59,7 +59,7 @@ struct EventTests {
   }
 
   @Test(
-    "who comes again goes on after what he knows; of another life he is told everything that is kept",
+    "a subscriber resumes after its last event ID, or gets all buffered events if it is unknown",
     arguments: [
       ("e-3", [4, 5]), ("e-5", []), ("e-1", [-1, 3, 4, 5]), ("e-2", [3, 4, 5]), ("f-4", [3, 4, 5]),
       ("e-9", [3, 4, 5]), ("nonsense", [3, 4, 5]), ("e-0", [3, 4, 5]), ("", [3, 4, 5]),
@@ -74,7 +74,7 @@ struct EventTests {
     #expect(await Self.read(subscription, kept.count) == kept)
   }
 
-  @Test("a slow reader loses the oldest events, is told how many, and delays no other")
+  @Test("a slow subscriber loses the oldest events, gets their number, and delays no other subscriber")
   func slow() async throws {
     let log = EventLog(capacity: 4, epoch: "e")
     let slow = try log.subscribe()
@@ -86,7 +86,7 @@ struct EventTests {
     #expect(await Self.read(slow, 5) == [-6, 7, 8, 9, 10])
   }
 
-  @Test("the log is bounded by bytes too, and keeps the last event whatever its size")
+  @Test("EventLog is limited in bytes, and keeps the last event whatever its size")
   func bytes() async throws {
     let log = EventLog(capacity: 100, maximumBytes: 1000, epoch: "e")
     let early = try log.subscribe()
@@ -96,7 +96,7 @@ struct EventTests {
     #expect(await Self.read(try log.subscribe(after: "f-1"), 1) == [4])
   }
 
-  @Test("an event is written as the standard says: a field for each line of its data")
+  @Test("an event is written as a server-sent event, with a `data` field for each line")
   func text() {
     let event = ServerEvent(
       id: EventID(epoch: "e", number: 7), type: "view", data: Array("{\n\"a\": 1}\r".utf8))
@@ -105,7 +105,7 @@ struct EventTests {
     #expect(EventLog().epoch.count == 16)
   }
 
-  @Test("what is kept of motion loses its place when views change, wherever its members stand")
+  @Test("buffered motion events lose their box, score and zones when a view changes")
   func places() async throws {
     let log = EventLog(epoch: "e")
     for data in [
@@ -125,7 +125,7 @@ struct EventTests {
       ])
   }
 
-  @Test("no more than so many listen, and who goes makes room")
+  @Test("EventLog rejects subscribers above its limit, and accepts one after another leaves")
   func subscribers() throws {
     let log = EventLog(maximumSubscribers: 1)
     do {
@@ -138,7 +138,8 @@ struct EventTests {
   }
 
   @Test(
-    "waiting ends when the task is cancelled, when it is told to, and with the log", .timeLimit(.minutes(15)))
+    "waiting for an event ends on cancellation, and when the subscription or the log ends",
+    .timeLimit(.minutes(15)))
   func ends() async throws {
     let log = EventLog()
     let cancelled = try log.subscribe()
@@ -173,7 +174,7 @@ struct EventTests {
     }
   }
 
-  @Test("the answer is an event stream that proxies leave alone, with what was missed and what comes")
+  @Test("GET /api/events sends missed and new events as an event stream that proxies do not buffer")
   func route() async throws {
     let log = EventLog(epoch: "e")
     log.publish(type: "camera", data: Self.data(1))
@@ -196,7 +197,7 @@ struct EventTests {
     #expect(String(buffer: query.body) == "retry: 3000\n\n")
   }
 
-  @Test("who asks for some types is told of those alone, and of types that there are not, which there are")
+  @Test("`types` selects events; an unknown type returns 400 with a list of the known types")
   func types() async throws {
     let log = EventLog(epoch: "e")
     let answer = try await Self.answer(of: log, "/api/events?types=view,snapshot") {
@@ -217,7 +218,7 @@ struct EventTests {
     #expect(String(buffer: wrong.body).contains("camera,motion,recording,service,snapshot,view"))
   }
 
-  @Test("silence is broken by comments", .timeLimit(.minutes(15)))
+  @Test("an idle event stream sends keep-alive comments", .timeLimit(.minutes(15)))
   func keepAlive() async throws {
     let log = EventLog(epoch: "e")
     try await Self.withConnection(to: log, keepAlive: .milliseconds(1)) { connection in
@@ -229,7 +230,7 @@ struct EventTests {
     }
   }
 
-  @Test("who closes his connection is noticed while nothing happens", .timeLimit(.minutes(15)))
+  @Test("a client that disconnects from an idle event stream is unsubscribed", .timeLimit(.minutes(15)))
   func gone() async throws {
     let log = EventLog()
     try await Self.withConnection(to: log, keepAlive: allTheTimeThereIs) { connection in

@@ -9,7 +9,7 @@ import Testing
 @testable import ServiceCore
 @testable import ServiceFoundation
 
-@Suite("The folder of snapshots")
+@Suite("Snapshot folder")
 struct SnapshotFolderTests {
   private static let noon = WallTime(sinceEpoch: .seconds(1_700_000_000))
 
@@ -34,7 +34,7 @@ struct SnapshotFolderTests {
       })
   }
 
-  @Test("names sort by time, and no name leads anywhere else")
+  @Test("file names start with the time, escape camera and view names, and are parsed again")
   func names() {
     #expect(Self.name("door", "main").file == "2023-11-14T22-13-20.000Z-main.jpg")
     #expect(Self.name("../etc", "a/b:ü.x").camera == "%2E.%2Fetc")
@@ -49,7 +49,7 @@ struct SnapshotFolderTests {
     }
   }
 
-  @Test("a picture is written whole, the second of one name beside the first")
+  @Test("a picture is written with restricted permissions, and numbered if its name exists")
   func write() async throws {
     try await withTemporaryFolder { folder in
       var store = try FolderStore(FolderConfiguration(path: folder.path), now: Self.noon, at: .start)
@@ -69,7 +69,7 @@ struct SnapshotFolderTests {
     }
   }
 
-  @Test("a camera's folder that is a link is not followed, and a file in its place is no folder")
+  @Test("a camera folder that is a symbolic link or a file is rejected")
   func links() async throws {
     try await withTemporaryFolder { folder in
       let inside = folder.appending(path: "in")
@@ -91,7 +91,7 @@ struct SnapshotFolderTests {
     }
   }
 
-  @Test("what an earlier life left half written goes at the start; what somebody else writes or keeps stays")
+  @Test("the start removes partial files of ended processes and keeps all other files")
   func leftovers() async throws {
     try await withTemporaryFolder { folder in
       let door = folder.appending(path: "door")
@@ -107,7 +107,7 @@ struct SnapshotFolderTests {
     }
   }
 
-  @Test("the oldest go first: by count, by bytes, by age, those of an earlier life too")
+  @Test("the oldest files are removed by count, bytes and age, also those of an earlier run")
   func retention() async throws {
     try await withTemporaryFolder { folder in
       var limits = FolderConfiguration(path: folder.path)
@@ -152,7 +152,7 @@ struct SnapshotFolderTests {
     }
   }
 
-  @Test("files of this run go in the order in which they were written, whatever their times, and after many")
+  @Test("files of this run are removed in the order of writing, whatever their timestamps")
   func retained() {
     var limits = FolderConfiguration(path: "/")
     limits.maximumCount = 3
@@ -168,7 +168,7 @@ struct SnapshotFolderTests {
     #expect(files.count == 3)
   }
 
-  @Test("the bytes of files that are being written count, but only files that are complete go")
+  @Test("files being written count towards the byte limit, but only complete files are removed")
   func open() {
     var limits = FolderConfiguration(path: "/")
     limits.maximumBytes = 100
@@ -200,7 +200,7 @@ struct SnapshotFolderTests {
     return files
   }
 
-  @Test("files from a future that never was make room for what is written now, and that is told")
+  @Test("files dated in the future are removed before new files, and a notice is given")
   func future() {
     var files = files(found: [3600, 3601, 3602, -10]) { $0.maximumCount = 4 }
     #expect(files.takeNotices().count == 1)
@@ -219,7 +219,7 @@ struct SnapshotFolderTests {
     #expect(files.takeNotices().count == 1)
   }
 
-  @Test("a clock that jumps ahead removes nothing by age; what is really old goes")
+  @Test("a clock that jumps ahead expires no file early, and old files still expire")
   func jumpAhead() {
     var files = files(found: [-3000, -100]) { $0.maximumAge = .seconds(3600) }
     files.add(.init(name: Self.name("a", "m", 1), bytes: 1), at: .second(1))
@@ -235,7 +235,7 @@ struct SnapshotFolderTests {
     #expect(files.count == 0)
   }
 
-  @Test("a clock that was ahead at the start, and is set back, removes nothing that is not old")
+  @Test("a clock that is ahead at the start and set back later expires no file early")
   func aheadAtStart() {
     var files = files(found: [-3000, -100], error: 300_000_000) { $0.maximumAge = .seconds(3600) }
     #expect(removed(&files, 10, error: 300_000_000).isEmpty)
@@ -244,7 +244,7 @@ struct SnapshotFolderTests {
     #expect(removed(&files, 650) == [-3000])
   }
 
-  @Test("a clock that was behind at the start, and is set, is believed: files get old")
+  @Test("a clock that is behind at the start and corrected later lets files expire on time")
   func behindAtStart() {
     var files = files(found: [-3000, -100], error: -1_000_000_000) { $0.maximumAge = .seconds(3600) }
     // Until then they seem to come from the future.
@@ -254,7 +254,7 @@ struct SnapshotFolderTests {
     #expect(removed(&files, 3550) == [-100])
   }
 
-  @Test("files of a service with no limits are not counted")
+  @Test("files are not tracked if there are no limits")
   func unlimited() {
     var files = files(found: []) { _ in }
     files.add(.init(name: Self.name("a", "m", 1), bytes: 1), at: .start)
@@ -262,7 +262,7 @@ struct SnapshotFolderTests {
   }
 
   @Test(
-    "all views of a snapshot are kept and counted; a folder that can't be is told of once, and tried again")
+    "all views of a snapshot are saved and counted; a missing folder is logged once and retried")
   func folder() async throws {
     try await withTemporaryFolder { folder in
       let metrics = ServiceMetrics()
@@ -298,7 +298,7 @@ struct SnapshotFolderTests {
     }
   }
 
-  @Test("of more files than can be known, those that are known are kept within the limits, and that is told")
+  @Test("if there are too many files to track, the tracked ones are limited and a notice is given")
   func tooMany() async throws {
     try await withTemporaryFolder { folder in
       let door = folder.appending(path: "door")
@@ -320,7 +320,7 @@ struct SnapshotFolderTests {
     }
   }
 
-  @Test("a disk that hangs does not hold up the end of the service", .timeLimit(.minutes(15)))
+  @Test("a disk that hangs does not delay the shutdown of the service", .timeLimit(.minutes(15)))
   func hangingDisk() async throws {
     try await withTemporaryFolder { folder in
       let (isAsked, isReleased) = (Watched(false), DispatchSemaphore(value: 0))

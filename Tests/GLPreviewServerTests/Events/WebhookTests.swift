@@ -11,7 +11,7 @@ import Testing
 @testable import ServiceCore
 @testable import ServiceFoundation
 
-@Suite("The webhook", .timeLimit(.minutes(15)))
+@Suite("Webhook", .timeLimit(.minutes(15)))
 struct WebhookTests {
   /// One message as it came.
   struct Received: Sendable {
@@ -67,7 +67,7 @@ struct WebhookTests {
   }
 
   @Test(
-    "messages come in order, with what they are, and signed so that a receiver can tell",
+    "events are sent in order, with their type, a timestamp and a signature",
     .timeLimit(.minutes(15)))
   func signed() async throws {
     func seconds() -> Int { Int(CaptureClock.timeSince1970(CaptureClock.now) / .seconds(1)) }
@@ -93,7 +93,7 @@ struct WebhookTests {
     #expect(Set(receiver.received.map { $0.fields[named: "X-GLPreview-Delivery"] }).count == 2)
   }
 
-  @Test("the signature is what another program makes of the same")
+  @Test("WebhookSignature equals the HMAC-SHA256 that openssl computes")
   func signature() throws {
     // printf 1700000000.hello | openssl dgst -sha256 -hmac key
     let text = try WebhookSignature.text(of: Array("hello".utf8), timestamp: "1700000000", secret: "key")
@@ -101,7 +101,7 @@ struct WebhookTests {
   }
 
   @Test(
-    "what may be otherwise next time is tried again as the same delivery, before the next",
+    "an event that gets 503 or 429 is retried with the same delivery ID before the next event",
     .timeLimit(.minutes(15)))
   func retries() async throws {
     let metrics = ServiceMetrics()
@@ -121,7 +121,7 @@ struct WebhookTests {
   }
 
   @Test(
-    "what will be no other is given up at once, and leads nowhere else",
+    "an event that gets 400, 410 or a redirect fails without a retry",
     .timeLimit(.minutes(15)), arguments: [HTTPResponse.Status.badRequest, .gone, .found, .temporaryRedirect])
   func refused(status: HTTPResponse.Status) async throws {
     let receiver = try await Self.send(
@@ -132,7 +132,9 @@ struct WebhookTests {
     #expect(receiver.bodies == ["a", "b"])
   }
 
-  @Test("a server that never takes it is tried so often, and the next message then", .timeLimit(.minutes(15)))
+  @Test(
+    "an event is given up after the configured attempts, and the next event is sent", .timeLimit(.minutes(15))
+  )
   func attempts() async throws {
     let receiver = try await Self.send(
       ["a", "b"], answers: (0..<3).map { _ in Response(status: .badGateway) },
@@ -141,7 +143,7 @@ struct WebhookTests {
     #expect(receiver.bodies == ["a", "a", "a", "b"])
   }
 
-  @Test("an answer that comes drop by drop holds up no later message")
+  @Test("an endless response does not delay the next event")
   func slowAnswer() async throws {
     let drops = Watched(0)
     let slow = ResponseBody { writer in
@@ -163,7 +165,7 @@ struct WebhookTests {
     #expect(drops.value < 64 << 10)
   }
 
-  @Test("of more than may wait the oldest are dropped, and counted", .timeLimit(.minutes(15)))
+  @Test("events above the queue's capacity push out the oldest, which are counted", .timeLimit(.minutes(15)))
   func capacity() async throws {
     let metrics = ServiceMetrics()
     let receiver = try await Self.send(
@@ -174,7 +176,7 @@ struct WebhookTests {
   }
 
   @Test(
-    "at the end what waits for another attempt has it at once, and what is left goes too",
+    "a shutdown retries a waiting event at once and sends the remaining events",
     .timeLimit(.minutes(15)))
   func ending() async throws {
     let receiver = try await Self.send(
@@ -185,7 +187,7 @@ struct WebhookTests {
   }
 
   @Test(
-    "a server that is not there does not hold up the end, and what it missed is counted",
+    "an unreachable webhook does not delay shutdown, and the lost event is counted",
     .timeLimit(.minutes(15)))
   func nobody() async throws {
     let metrics = ServiceMetrics()
@@ -201,7 +203,7 @@ struct WebhookTests {
         || text.contains(#"glpreview_webhook_events_total{result="dropped"} 1"#))
   }
 
-  @Test("waits double, are shortened by chance, and follow the server's retryAfter within reason")
+  @Test("retry delays double up to 60 s with jitter, and follow Retry-After up to 60 s")
   func schedule() {
     let schedule = RetrySchedule()
     #expect(

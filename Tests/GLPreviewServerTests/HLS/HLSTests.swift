@@ -74,7 +74,7 @@ struct HLSTests {
     return (size, events.count - 1)
   }
 
-  @Test("a player gets a playlist, an initialization segment and segments, for as long as it asks")
+  @Test("an HLS player gets a playlist, an initialization segment and media segments")
   func plays() async throws {
     try await withService(Self.configuration()) { service in
       let last = Mutex(try await Self.playlist(service))
@@ -101,7 +101,7 @@ struct HLSTests {
     }
   }
 
-  @Test("players that ask for the same share a stream, and count where clients are counted")
+  @Test("HLS players with the same parameters share a stream and are counted as clients")
   func sharing() async throws {
     try await withService(Self.configuration()) { service in
       let (hls, small) = (service.inside.hls, Self.main + "?width=80&quality=50")
@@ -127,7 +127,7 @@ struct HLSTests {
     }
   }
 
-  @Test("a viewer counts, and has a place, until three target durations after its last request")
+  @Test("an HLS viewer counts and holds a permit until 3 target durations after its last request")
   func viewers() async throws {
     try await withService(Self.configuration()) { service in
       let (videos, gate) = (service.inside.videos, AdmissionLimit(capacity: 2))
@@ -161,7 +161,7 @@ struct HLSTests {
     try await stream.playlist("", for: .init(program: "a"), at: .second(100), within: allTheTimeThereIs)
   }
 
-  @Test("a viewer that waits for the first segment is not forgotten, however long that takes")
+  @Test("an HLS viewer that waits for the first segment does not expire")
   func waiting() async throws {
     try await withService(Self.configuration()) { service in
       let (videos, gate) = (service.inside.videos, AdmissionLimit(capacity: 2))
@@ -179,7 +179,7 @@ struct HLSTests {
   }
 
   @Test(
-    "a request that can't be answered gets the reason",
+    "an invalid HLS request returns 400, 403, 404 or 409 and starts no stream",
     arguments: [
       (main + "?fps=5", 400), (main + "?width=0", 400), (main + "?bitrate=1", 400), (main + "/1.m4s", 404),
       (main + "/x", 404), ("/cameras/camera/none.m3u8", 404), ("/cameras/none/main.m3u8", 404),
@@ -197,7 +197,7 @@ struct HLSTests {
     }
   }
 
-  @Test("a camera that gives nothing is waited for as long as for the first picture of MP4")
+  @Test("an HLS playlist of a camera without frames returns 504 after the first-picture timeout")
   func timeouts() async throws {
     let camera = CountingCamera()
     var configuration = Self.configuration("dark")
@@ -218,7 +218,7 @@ struct HLSTests {
     case disabled, removed, replaced, masked, lockedToAnother, turned, locked
   }
 
-  @Test("nothing of a view as it was is sent after a change", arguments: Change.allCases)
+  @Test("segments from before a change of the view are not served", arguments: Change.allCases)
   func changes(change: Change) async throws {
     try await withService(Self.configuration()) { (service) async throws in
       let paths = [Self.main, Self.main + "?width=80"]
@@ -259,7 +259,7 @@ struct HLSTests {
   // MARK: Secrets
 
   @Test(
-    "a token in the URL of a playlist is in those of its segments, whatever it consists of",
+    "a token in a playlist's URL is also in the URLs of its segments, escaped",
     arguments: [true, false])
   func tokens(isPeers: Bool) async throws {
     let token = "a&b?\"c=d%+é"
@@ -291,7 +291,7 @@ struct HLSTests {
     }
   }
 
-  @Test("a player whose secret goes is no viewer any more, and its stream ends")
+  @Test("revoking its token removes an HLS viewer, and the stream ends with the last viewer")
   func secretThatGoes() async throws {
     var configuration = Self.configuration()
     configuration.access.tokens = ["one", "two"].map { .init(secret: $0, role: .read) }
@@ -318,7 +318,7 @@ struct HLSTests {
     FileManager.default.isExecutableFile(atPath: $0)
   }
 
-  @Test("ffmpeg plays a view through several segments", .enabled(if: player != nil, "needs ffmpeg"))
+  @Test("ffmpeg plays 120 frames of an HLS view", .enabled(if: player != nil, "needs ffmpeg"))
   func playedByFFmpeg() async throws {
     let program = try #require(Self.player)
     try await withTemporaryFolder { folder in
@@ -342,7 +342,7 @@ struct HLSTests {
     }
   }
 
-  @Test("another node's view is forwarded")
+  @Test("HLS of a peer's view is forwarded")
   func peers() async throws {
     try await withOwnerAndEdge(Self.configuration()) { owner, edge in
       await until {

@@ -7,7 +7,7 @@ import Testing
 @testable import HLS
 @testable import VideoFormats
 
-@Suite("Segments of HLS")
+@Suite("HLS segments")
 struct HLSTimelineTests {
   private static func format(_ encoder: VideoConfiguration.Encoder? = .x264, width: Int = 64) -> H264Format {
     H264Format(
@@ -55,7 +55,7 @@ struct HLSTimelineTests {
     }
   }
 
-  @Test("a segment has two seconds and begins with a keyframe, and a player gets each picture once")
+  @Test("segments last about 2 s and start with a keyframe, and a player gets each picture once")
   func usual() throws {
     var (player, reader, pictures) = (Player(from: 7), FragmentedMP4Reader(pictureLimit: 1 << 20), 0)
     var (fetched, isWanted) = (Set<String>(), true)
@@ -88,7 +88,7 @@ struct HLSTimelineTests {
     #expect(player.budget.reserved == 0)
   }
 
-  @Test("another size, and a camera that is lost and back, are discontinuities with a map of their own")
+  @Test("each change of video format is a discontinuity with its own initialization segment")
   func discontinuities() throws {
     var player = Player()
     // Each eight seconds the camera's own video and that of the placeholder take turns.
@@ -102,7 +102,7 @@ struct HLSTimelineTests {
     #expect((playlist.segments.last?.discontinuity ?? 0) >= 10)
   }
 
-  @Test("what a camera shows before the first whole segment sets no target duration")
+  @Test("pictures before the first complete segment do not affect the target duration")
   func placeholder() throws {
     var player = Player()
     try player.take(Self.sample(0, isKey: true))
@@ -116,7 +116,7 @@ struct HLSTimelineTests {
   }
 
   @Test(
-    "a camera whose keyframes are too far apart is to be encoded, at the beginning and later",
+    "passthrough video with keyframes 30 s apart must be re-encoded, at the start or later",
     arguments: [0, 20_000])
   func rareKeyframes(since: Int) throws {
     var (player, refusedAt) = (Player(), Int?.none)
@@ -137,7 +137,7 @@ struct HLSTimelineTests {
     #expect(player.last?.segments.last?.discontinuity == (since == 0 ? 0 : 1))
   }
 
-  @Test("whatever comes, the rules hold", arguments: 0..<40)
+  @Test("random keyframe intervals and format changes always give valid HLS playlists", arguments: 0..<40)
   func anything(seed: Int) throws {
     var random = SeededGenerator(seed: UInt64(seed))
     var (player, time, format) = (Player(from: seed), 0, Self.format())
@@ -154,7 +154,7 @@ struct HLSTimelineTests {
     #expect((player.last?.sequence ?? 0) > seed)
   }
 
-  @Test("a timeline that begins later goes on with higher numbers")
+  @Test("a timeline that starts later has higher media and discontinuity sequence numbers")
   func restart() throws {
     var (first, second) = (Player(from: 1000), Player(from: 1030))
     for time in stride(from: 0, to: 25_000, by: 100) {
@@ -168,7 +168,7 @@ struct HLSTimelineTests {
     #expect((new.segments.first?.discontinuity ?? 0) > (old.segments.last?.discontinuity ?? 0))
   }
 
-  @Test("segments stay within the memory budget")
+  @Test("segments beyond the memory budget throw an error")
   func memory() throws {
     var timeline = HLSTimeline(from: 0)
     let budget = MemoryBudget(capacity: 1000)

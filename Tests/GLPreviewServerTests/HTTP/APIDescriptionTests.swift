@@ -12,7 +12,7 @@ import Testing
 @testable import ServiceFoundation
 
 @Suite(
-  "The description of the API",
+  "OpenAPI description",
   .enabled(if: hasEncoder && hasWebRTC, "libraries are missing: scripts/setup"), .timeLimit(.minutes(15)))
 struct APIDescriptionTests {
   private static let file = URL(filePath: #filePath)
@@ -34,7 +34,7 @@ struct APIDescriptionTests {
     ).configuration
   }
 
-  @Test("docs/openapi.json is what the service says of itself, and answers are as it says")
+  @Test("docs/openapi.json equals /api/openapi.json, and responses match its schemas")
   func answers() async throws {
     let folder = try ConfigurationFolder()
     try await withService(Self.configuration(folder)) { service in
@@ -90,7 +90,7 @@ struct APIDescriptionTests {
     }
   }
 
-  @Test("cameras of other nodes are as they are described")
+  @Test("responses about another node's cameras match the OpenAPI schemas")
   func nodes() async throws {
     let folder = try ConfigurationFolder()
     try await withOwnerAndEdge(Self.configuration(folder)) { _, edge in
@@ -106,7 +106,7 @@ struct APIDescriptionTests {
     }
   }
 
-  @Test("each route is described, but for the files of the dashboard")
+  @Test("the OpenAPI document describes each route except the dashboard's files")
   func routes() async throws {
     let folder = try ConfigurationFolder()
     try await withService(Self.configuration(folder)) { service in
@@ -139,7 +139,7 @@ struct APIDescriptionTests {
       }.joined(separator: "/")
   }
 
-  @Test("the parameters of a view that are described are those that a view takes, with these words")
+  @Test("OpenAPI view parameters, enums and number ranges match what ViewConfiguration accepts")
   func view() throws {
     #expect(QueryEntry.view.names == ViewConfiguration.keys)
     for entry in QueryEntry.view {
@@ -165,7 +165,7 @@ struct APIDescriptionTests {
   }
 
   @Test(
-    "texts that the pattern of a parameter takes are taken, and others refused",
+    "a view accepts exactly the parameter values that match the OpenAPI pattern",
     arguments: [
       ("crop", "80x45+0+0", true), ("crop", "0,0,80,45", true), ("crop", "80x45", false),
       ("crop", "1,2,3", false),

@@ -16,7 +16,7 @@ struct WebFileTests {
     return String(buffer: file.content)
   }
 
-  @Test("what the page and its modules load is served")
+  @Test("all scripts and style sheets that the dashboard loads are served")
   func complete() throws {
     for file in WebFile.all {
       let named = try text(file.path).matches(of: /(?:src=|href=|from )"([a-z.\/]+\.(?:js|css))"/)
@@ -29,7 +29,7 @@ struct WebFileTests {
     }
   }
 
-  @Test("every file is below the page, so that a proxy may serve it anywhere")
+  @Test("dashboard files use only relative URLs, so that a proxy can serve them under any path")
   func relative() throws {
     for file in WebFile.all {
       #expect(
@@ -37,7 +37,7 @@ struct WebFileTests {
     }
   }
 
-  @Test("no file names another host, or needs what the policy forbids")
+  @Test("dashboard files reference no other host and contain no inline scripts or styles")
   func selfContained() throws {
     for file in WebFile.all {
       let code = try text(file.path).replacing("http://www.w3.org/2000/svg", with: "")
@@ -46,7 +46,7 @@ struct WebFileTests {
     }
   }
 
-  @Test("everybody may have the files: what they show is asked for by the page")
+  @Test("dashboard files need no token, but a snapshot without a token returns 401")
   func open() async throws {
     var access = AccessConfiguration()
     access.tokens = [.init(secret: "look", role: .read)]
@@ -65,7 +65,7 @@ struct WebFileTests {
     }
   }
 
-  @Test("a page that a browser has already keeps the policy that it came with")
+  @Test("a 304 response has no Content-Security-Policy header, so that the cached policy applies")
   func policyOfWhatIsKept() async throws {
     let router = Router(context: ServiceContext.self)
     router.add(middleware: SecurityHeadersMiddleware(isSecure: false))
@@ -83,7 +83,7 @@ struct WebFileTests {
     }
   }
 
-  @Test("a file is given whole once, and 304 to who has it")
+  @Test("a dashboard file returns 304 for its own ETag and 200 for another file's ETag")
   func conditional() async throws {
     let router = Router(context: ServiceContext.self)
     DashboardRoutes { _, _ in nil }.add(to: ServiceRoutes(router))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ServiceFoundation
 
-@Suite("Configuration of MQTT")
+@Suite("MQTT configuration")
 struct MQTTConfigurationTests {
   private let folder: ConfigurationFolder
 
@@ -20,7 +20,7 @@ struct MQTTConfigurationTests {
   }
 
   @Test(
-    "an address has MQTT's port where it says none",
+    "an MQTT URL without a port gets port 1883 or, with TLS, 8883",
     arguments: [
       ("mqtt://home", "mqtt://home:1883"), ("mqtts://home", "mqtts://home:8883"),
       ("mqtt://h:99/", "mqtt://h:99"),
@@ -31,21 +31,21 @@ struct MQTTConfigurationTests {
     #expect(try mqtt("server: '\(text)'")?.server.description == expected)
   }
 
-  @Test("without a server there is no MQTT, and a part without it is a mistake")
+  @Test("MQTT is off without an `mqtt` section; a section without a server is an error")
   func absent() throws {
     #expect(try folder.load("cameras: {door: {source: \"pattern:smpte\"}}").configuration.mqtt == nil)
     #expect(try problems("prefix: a").contains("mqtt: has no server"))
   }
 
   @Test(
-    "bad addresses are refused, and a password in one is not repeated",
+    "invalid MQTT URLs are rejected without repeating their password",
     arguments: ["http://h", "mqtt://", "mqtt://h:0", "mqtt://h:x", "mqtt://ann:hush@h", "mqtt://h/x", "home"])
   func bad(text: String) throws {
     let problems = try problems("server: '\(text)'")
     #expect(problems.contains("mqtt.server: ") && !problems.contains("hush"))
   }
 
-  @Test("what contradicts itself is told with its key")
+  @Test("contradictory or invalid MQTT settings are reported with their keys")
   func contradictions() throws {
     try folder.write("x", to: "a.pem")
     #expect(try problems("server: 'mqtt://h', password: x").contains("mqtt.password: "))
@@ -58,7 +58,7 @@ struct MQTTConfigurationTests {
     #expect(try problems("server: 'mqtt://h', pictures: 10ms").contains("mqtt.pictures: "))
   }
 
-  @Test("discovery and pictures can be left out, and a prefix has levels")
+  @Test("discovery, pictures and prefix have defaults, and discovery can be switched off")
   func words() throws {
     let usual = try #require(try mqtt("server: 'mqtt://h'"))
     #expect(usual.discovery == "homeassistant" && usual.pictures == nil && usual.prefix == "glpreview")

@@ -11,7 +11,7 @@ import Testing
 @testable import ServiceFoundation
 
 @Suite(
-  "The service and an MQTT server", .enabled(if: Mosquitto.isInstalled, Mosquitto.isMissing),
+  "The service with an MQTT broker", .enabled(if: Mosquitto.isInstalled, Mosquitto.isMissing),
   .timeLimit(.minutes(15)))
 struct MQTTServiceTests {
   private static func camera(_ name: String, _ pattern: String = "pattern:smpte,size=64x36,fps=20")
@@ -42,7 +42,7 @@ struct MQTTServiceTests {
 
   // MARK: What is told
 
-  @Test("whoever comes later finds the node, its cameras' states and pictures, and Home Assistant's entities")
+  @Test("a late subscriber gets node status, camera states, pictures and Home Assistant entities")
   func retained() async throws {
     let server = try await Mosquitto()
     let wide = Self.camera("wide", "pattern:smpte,size=1280x720,fps=20")
@@ -67,7 +67,7 @@ struct MQTTServiceTests {
     await after.hears("glpreview/shed/status", saying: "offline")
   }
 
-  @Test("a camera's state is told when it changes, and events are told as they are over HTTP")
+  @Test("camera state changes are published, and service events as messages that are not retained")
   func events() async throws {
     let server = try await Mosquitto()
     try await withService(Self.configuration(server)) { service in
@@ -82,7 +82,7 @@ struct MQTTServiceTests {
     }
   }
 
-  @Test("motion is a sensor as soon as a camera tells of it")
+  @Test("motion events publish ON and OFF, and the first one adds a Home Assistant sensor")
   func motion() async throws {
     let server = try await Mosquitto()
     try await withService(Self.configuration(server)) { service in
@@ -101,7 +101,7 @@ struct MQTTServiceTests {
     }
   }
 
-  @Test("pictures are published as often as the configuration says")
+  @Test("a new picture is published again and again with `pictures: 1s`")
   func pictures() async throws {
     let server = try await Mosquitto()
     let camera = Self.camera("door", "pattern:counter,size=64x36,fps=20")
@@ -112,7 +112,7 @@ struct MQTTServiceTests {
     }
   }
 
-  @Test("what a mask hides is hidden in the picture, and a locked view shows what it shows over HTTP")
+  @Test("a masked, locked view is published as a black picture of full size, as over HTTP")
   func privacy() async throws {
     let server = try await Mosquitto()
     var camera = Self.camera("door", "pattern:smpte,size=640x360,fps=20")
@@ -129,7 +129,7 @@ struct MQTTServiceTests {
     }
   }
 
-  @Test("a snapshot of before a view was locked is not published any more")
+  @Test("a snapshot taken before a view was locked is not published afterwards")
   func lockedMeanwhile() async throws {
     let server = try await Mosquitto()
     let topic = "glpreview/door/picture"
@@ -166,7 +166,7 @@ struct MQTTServiceTests {
     }
   }
 
-  @Test("a snapshot of an earlier moment does not replace a later picture")
+  @Test("a snapshot of an older frame does not replace a newer published picture")
   func earlier() async throws {
     let server = try await Mosquitto()
     let source = CountingCamera()
@@ -206,7 +206,7 @@ struct MQTTServiceTests {
 
   // MARK: Commands
 
-  @Test("a command takes a snapshot as POST does, whose picture is published; one that was kept takes none")
+  @Test("an MQTT command takes and publishes a snapshot; retained or too large commands are ignored")
   func snapshot() async throws {
     let server = try await Mosquitto()
     try await server.publish("glpreview/door/snapshot", "kept", "-r")
@@ -235,7 +235,7 @@ struct MQTTServiceTests {
 
   // MARK: Changes
 
-  @Test("a camera that goes with a reload is forgotten at the server, and one that comes is told")
+  @Test("a reload clears the topics of a removed camera and publishes those of an added one")
   func reload() async throws {
     let server = try await Mosquitto()
     let before = Self.configuration(server, [Self.camera("door"), Self.camera("yard")])
@@ -258,7 +258,7 @@ struct MQTTServiceTests {
   }
 
   @Test(
-    "what an earlier run has left at the server goes where a view or motion is off now, or no picture comes")
+    "retained pictures and motion of earlier runs are cleared for disabled views and lost cameras")
   func earlierRun() async throws {
     let server = try await Mosquitto()
     let topic = "glpreview/door/picture"
@@ -285,7 +285,7 @@ struct MQTTServiceTests {
     }
   }
 
-  @Test("a server that was restarted, and has kept nothing, is told everything again")
+  @Test("all retained messages are published again to a broker that restarted without its state")
   func restart() async throws {
     let server = try await Mosquitto()
     let log = LogRecords()
@@ -310,7 +310,7 @@ struct MQTTServiceTests {
     #expect(log.messages.filter { $0 == "MQTT server connected" }.count == 2)
   }
 
-  @Test("a server that stands still holds nothing up, and hears the newest when it goes on")
+  @Test("a paused broker does not block snapshots, and receives their 50 events when it resumes")
   func stopped() async throws {
     let server = try await Mosquitto()
     try await withService(Self.configuration(server)) { service in
@@ -330,7 +330,7 @@ struct MQTTServiceTests {
 
   // MARK: Getting in
 
-  @Test("a user and a password get in; a wrong password is told once, and the service works on")
+  @Test("correct credentials connect; a wrong password is logged once and the service keeps working")
   func password() async throws {
     let log = LogRecords()
     let server = try await Mosquitto(
@@ -356,7 +356,7 @@ struct MQTTServiceTests {
     ann:$7$101$AfGno3e0U8u9Arj+$t8WB7+w6eyc9BL4SxLuq8Lwv6IT6s5cs2+JUhHrsLOvhijo93Hp6YFMR6VWkJAtVFxEaxqUhiME+nfJvAycIew==
     """
 
-  @Test("TLS: a server whose certificate is trusted, and none other")
+  @Test("the client connects over TLS only to a broker whose certificate is trusted")
   func tls() async throws {
     let pair = Self.pair
     let server = try await Mosquitto("allow_anonymous true\ncertfile \(pair)\nkeyfile \(pair)")

@@ -22,7 +22,7 @@ struct MQTTTopicsTests {
     return members.compactMapValues { $0 as? String }
   }
 
-  @Test("a command's topic names the camera, and nothing else does")
+  @Test("only topics of the form PREFIX/CAMERA/snapshot are parsed as a camera's command")
   func commands() {
     let topics = Self.topics { $0.prefix = "a/b" }
     #expect(
@@ -33,7 +33,7 @@ struct MQTTTopicsTests {
     }
   }
 
-  @Test("Home Assistant finds a camera's entities, of one device, with ids and topics of their own")
+  @Test("Home Assistant discovery lists a camera's entities with unique ids and their topics")
   func discovery() throws {
     let messages = Self.topics().discovery(of: "back.yard", hasMotion: true)
     #expect(
@@ -55,14 +55,14 @@ struct MQTTTopicsTests {
     #expect(entities[5]["state_topic"] == "glpreview/back.yard/motion")
   }
 
-  @Test("without motion there is no sensor of it; without discovery there is nothing")
+  @Test("discovery omits the motion sensor without motion, and sends nothing when switched off")
   func absent() {
     let kinds = Self.topics().discovery(of: "a", hasMotion: false).map(\.topic)
     #expect(kinds.count == 5 && !kinds.contains { $0.contains("motion") })
     #expect(Self.topics { $0.discovery = nil }.discovery(of: "a", hasMotion: true).isEmpty)
   }
 
-  @Test("a state has what is known, and a frame rate that rarely changes")
+  @Test("a state message has state, reason, node and the frame rate rounded to an integer")
   func state() throws {
     var report = CameraReport(since: .now)
     (report.state, report.reason, report.framesPerSecond) = (.lost, "unplugged", 29.97)

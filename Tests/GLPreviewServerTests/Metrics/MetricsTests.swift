@@ -17,9 +17,9 @@ extension ServiceMetrics {
   fileprivate var lines: [String] { text.split(separator: "\n").map(String.init) }
 }
 
-@Suite("Metrics")
+@Suite("Metrics", .timeLimit(.minutes(15)))
 struct MetricsTests {
-  @Test("a family is written with its type and its labels, in the order of names")
+  @Test("metric families are written with help, type and labels, sorted by name")
   func families() {
     let text = MetricFamily.text(of: [
       MetricFamily("glpreview_gpu_info", .gauge, [.init(labels: [("a", "1"), ("b", "")], value: -2.5)]),
@@ -37,7 +37,7 @@ struct MetricsTests {
         """)
   }
 
-  @Test("a stage is a histogram in seconds, whose buckets hold all that is no larger than their bound")
+  @Test("a pipeline stage is written as a histogram in seconds with cumulative, inclusive buckets")
   func histogram() {
     let metrics = ServiceMetrics()
     for milliseconds in [1, 3, 20_000] { metrics.measured(.render, .milliseconds(milliseconds)) }
@@ -55,7 +55,7 @@ struct MetricsTests {
     #expect(lines.contains(#"glpreview_stage_seconds_count{stage="encode"} 0"#))
   }
 
-  @Test("what has a meaning in the format is escaped")
+  @Test("label values are escaped, and large, infinite and NaN numbers are written for Prometheus")
   func escapes() {
     let family = MetricFamily("f", .gauge, [.init(labels: [("a", "x\"y\\z\nw")], value: .nan)])
     #expect(
@@ -64,7 +64,7 @@ struct MetricsTests {
     #expect(MetricFamily.text(of: -.infinity) == "-Inf")
   }
 
-  @Test("counting from many threads loses nothing, and what has not happened yet is 0")
+  @Test("concurrent tasks lose no count, and unused counters are 0")
   func threads() async {
     let metrics = ServiceMetrics()
     await withTaskGroup { group in
@@ -92,7 +92,7 @@ struct MetricsTests {
     }
   }
 
-  @Test("a service tells of its cameras, each with one state, of its views and of the device")
+  @Test("/metrics lists each camera with exactly one active state, its views and the GPU")
   func service() async throws {
     try await withService(StreamTests.configuration()) { service async throws in
       await until { service.inside.renderer.state.failure == nil }
@@ -109,7 +109,7 @@ struct MetricsTests {
     }
   }
 
-  @Test("the process tells of itself what all do")
+  @Test("process metrics report memory, CPU time, file descriptors and start time")
   func process() throws {
     var values: [String: Double] = [:]
     for family in ProcessMetrics.families { values[family.name] = family.samples.first?.value }
@@ -126,7 +126,7 @@ struct MetricsTests {
     #expect(Duration.seconds(start) < CaptureClock.timeSince1970(CaptureClock.now))
   }
 
-  @Test("requests are counted by route and status, refusals and what is not there too")
+  @Test("requests are counted by method, route and status, including 404s and unknown methods")
   func requests() async throws {
     let metrics = ServiceMetrics()
     let router = Router(context: ServiceContext.self)

@@ -9,7 +9,7 @@ import Testing
 @testable import ServiceCore
 @testable import ServiceFoundation
 
-@Suite("Pictures of motion", .timeLimit(.minutes(15)))
+@Suite("Pictures of motion events", .timeLimit(.minutes(15)))
 struct MotionPictureTests {
   private static var configuration: ServerConfiguration {
     var camera = CameraConfiguration(name: "yard", source: "script")
@@ -39,7 +39,7 @@ struct MotionPictureTests {
     }
   }
 
-  @Test("an event has its picture and a thumbnail, until the view is switched off")
+  @Test("a motion event has a picture, with or without its box, until the view is switched off")
   func pictures() async throws {
     let camera = MovingCamera()
     try await withService(Self.configuration, makeSource: { camera.source(named: $1, $2) }) {
@@ -72,7 +72,7 @@ struct MotionPictureTests {
     }
   }
 
-  @Test("an event that goes on when the service ends is told to have ended")
+  @Test("a motion event that is active at shutdown is reported as ended")
   func shutdown() async throws {
     let camera = MovingCamera()
     let events = try await withService(
@@ -87,7 +87,7 @@ struct MotionPictureTests {
     #expect(await Self.told(events, upTo: "motion-ended").contains(#""event":1"#))
   }
 
-  @Test("what a camera is watched for is changed live, until it is what is configured again")
+  @Test("a PATCH changes motion settings live or returns 400; null restores configured settings")
   func change() async throws {
     let camera = MovingCamera()
     try await withService(Self.configuration, makeSource: { camera.source(named: $1, $2) }) {

@@ -9,7 +9,7 @@ import Testing
 @testable import ServiceCore
 @testable import ServiceFoundation
 
-@Suite("Motion in a service", .timeLimit(.minutes(15)))
+@Suite("Motion detection in the service", .timeLimit(.minutes(15)))
 struct MotionTests {
   private static func configuration(
     _ motion: MotionSettings? = settings, masks: [PrivacyMask] = []
@@ -43,7 +43,7 @@ struct MotionTests {
   private static let path = "/api/cameras/yard/motion"
   private static let json = [("Content-Type", "application/json")]
 
-  @Test("what moves before a camera is told when it begins and when it has ended, and in the camera's state")
+  @Test("motion is reported by events, state, metrics and cells; cells need an enabled full view")
   func watched() async throws {
     let camera = MovingCamera()
     // Nothing ends until the test says so: a busy machine may leave out pictures for a while.
@@ -87,7 +87,7 @@ struct MotionTests {
   }
 
   @Test(
-    "what moves behind a mask is told by nothing",
+    "motion behind a privacy mask causes no event and no cell difference",
     arguments: [PrivacyMask.Effect.fill(.black), .pixelate(cell: 8), .blur(radius: 8)])
   func masked(effect: PrivacyMask.Effect) async throws {
     let camera = MovingCamera()
@@ -107,7 +107,7 @@ struct MotionTests {
     }
   }
 
-  @Test("without a view that shows all, nothing tells where something moved: before it was locked, or since")
+  @Test("once no view shows the full frame, past and new motion events omit where motion occurred")
   func locked() async throws {
     let camera = MovingCamera()
     var settings = Self.settings
@@ -141,7 +141,7 @@ struct MotionTests {
     }
   }
 
-  @Test("a trigger from outside is an event like any other, also of a camera that is not watched")
+  @Test("a POST starts a labelled motion event without detection; DELETE or its duration ends it")
   func outside() async throws {
     let camera = MovingCamera()
     try await withService(Self.configuration(nil), makeSource: { camera.source(named: $1, $2) }) {
@@ -163,7 +163,7 @@ struct MotionTests {
   }
 
   @Test(
-    "a trigger that can't be read is refused",
+    "an invalid motion trigger returns 400, and one for an unknown camera returns 404",
     arguments: [#"{"duration":0}"#, #"{"duration":3601}"#, #"{"label":""}"#, #"{"label":"a\nb"}"#, "[]", "{"])
   func refused(body: String) async throws {
     let camera = MovingCamera()
@@ -175,7 +175,7 @@ struct MotionTests {
     }
   }
 
-  @Test("a reload begins and ends watching")
+  @Test("a reload starts and stops motion detection")
   func reload() async throws {
     let camera = MovingCamera()
     try await withService(Self.configuration(nil), makeSource: { camera.source(named: $1, $2) }) {
@@ -189,7 +189,8 @@ struct MotionTests {
   }
 
   @Test(
-    "motion that goes on has ended when watching ends, or the camera is removed", arguments: [true, false])
+    "active motion is reported as ended when a reload stops detection or removes the camera",
+    arguments: [true, false])
   func endsWithWatching(isRemoved: Bool) async throws {
     let camera = MovingCamera()
     try await withService(Self.configuration(), makeSource: { camera.source(named: $1, $2) }) {
@@ -208,7 +209,7 @@ struct MotionTests {
     }
   }
 
-  @Test("what two change at the same time is all changed")
+  @Test("concurrent PATCHes of different motion settings are both applied")
   func changedTogether() async throws {
     let camera = MovingCamera()
     try await withService(Self.configuration(), makeSource: { camera.source(named: $1, $2) }) {
@@ -224,7 +225,7 @@ struct MotionTests {
     }
   }
 
-  @Test("motion is switched by a word, by its keys, or by being there")
+  @Test("`motion` accepts true, false, nothing or a map, and rejects duplicate zone names")
   func words() throws {
     let folder = try ConfigurationFolder()
     func motion(_ word: String) throws -> MotionSettings? {

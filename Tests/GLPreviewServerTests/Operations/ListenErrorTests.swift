@@ -6,7 +6,7 @@ import Testing
 
 @testable import ServiceFoundation
 
-@Suite("Addresses that can't be had")
+@Suite("Listen errors")
 struct ListenErrorTests {
   /// What a server's end at an address comes to.
   private func end(_ address: BindAddress, _ said: ListenAddress) async
@@ -24,20 +24,20 @@ struct ListenErrorTests {
     }
   }
 
-  @Test("an address of another machine is told")
+  @Test("a listen error says that no interface of the machine has the address")
   func foreign() async {
     let error = await end(.hostname("192.0.2.1", port: 0), .host("192.0.2.1", port: 80))
     #expect(error?.description == "192.0.2.1:80: no interface of this machine has this address")
   }
 
-  @Test("a socket in a folder that is not there is told")
+  @Test("a listen error says that the folder of a socket does not exist")
   func folder() async {
     let path = "/tmp/glp-\(UUID().uuidString)/x.sock"
     let error = await end(.unixDomainSocket(path: path), .unix(path: path))
     #expect(error?.description == "unix:\(path): its folder does not exist")
   }
 
-  @Test("a file that is no socket is told, and stays")
+  @Test("a listen error says that the path is not a socket, and the file is kept")
   func file() async throws {
     let path = "/tmp/glp-\(UUID().uuidString).txt"
     try Data("kept".utf8).write(to: URL(filePath: path))
@@ -47,6 +47,6 @@ struct ListenErrorTests {
     #expect(try Data(contentsOf: URL(filePath: path)) == Data("kept".utf8))
   }
 
-  @Test("an error of something else is none of an address")
+  @Test("an unrelated error does not become a listen error")
   func others() { #expect(ListenError(CancellationError(), at: .loopback) == nil) }
 }

@@ -29,7 +29,7 @@ struct LogTests {
     return lines.all.withLock { $0 }
   }
 
-  @Test("an event is an object on a line, with what is known beside it, flat")
+  @Test("a JSON log line is one flat object with time, level, message and metadata")
   func json() throws {
     let lines = lines(.json) { logger in
       logger[metadataKey: "service"] = "cam"
@@ -52,7 +52,7 @@ struct LogTests {
     #expect(lines[0].hasPrefix("{\"time\":\"2023-11-14T22:13:20.250Z\",\"level\":\"warning\",\"message\":"))
   }
 
-  @Test("an error of an event is told")
+  @Test("a JSON log line includes the description of its error")
   func errors() throws {
     let lines = lines(.json) { $0.error("no", error: Failure()) }
     let object = try #require(
@@ -60,7 +60,7 @@ struct LogTests {
     #expect(object["error"] == "it \"broke\"")
   }
 
-  @Test("empty fields are left out", arguments: LogFormat.allCases)
+  @Test("empty metadata fields are omitted from log lines", arguments: LogFormat.allCases)
   func empty(format: LogFormat) {
     let lines = lines(format) { logger in
       logger[metadataKey: "service"] = ""
@@ -70,7 +70,7 @@ struct LogTests {
     for name in ["reason", "camera.name", "service"] { #expect(!lines[0].contains(name), "\(lines[0])") }
   }
 
-  @Test("a line of text can't be broken by what is in it")
+  @Test("newlines and control characters in a text log line are replaced or escaped")
   func text() {
     let lines = lines(.text) { $0.info("a\nb\u{1B}[2J", metadata: ["b": "x y", "a": "plain", "c": "1\n2"]) }
     #expect(
@@ -79,7 +79,7 @@ struct LogTests {
       ])
   }
 
-  @Test("what is below the level is not written, what an event says wins over the logger's own")
+  @Test("messages below the log level are dropped, and message metadata overrides the logger's")
   func levels() {
     let lines = lines(.text) { logger in
       logger[metadataKey: "a"] = "1"
@@ -90,7 +90,7 @@ struct LogTests {
     #expect(lines == ["2023-11-14T22:13:20.250Z debug glpreview: loud a=2\n"])
   }
 
-  @Test("a message that comes too often is counted, and others are not held back")
+  @Test("a frequent message is throttled and its suppressed lines are counted; others are written")
   func throttle() {
     let clock = TestClock()
     let throttle = LogThrottle(burst: 2, linesPerSecond: 1, capacity: 10, now: { clock.now })
@@ -117,14 +117,14 @@ struct LogTests {
       ])
   }
 
-  @Test("messages of any number take no more memory than they are given, and none of them is lost")
+  @Test("a log throttle with capacity 10 admits 1,000 different messages")
   func manyMessages() {
     let clock = TestClock()
     let throttle = LogThrottle(burst: 2, linesPerSecond: 1, capacity: 10, now: { clock.now })
     #expect((0..<1000).allSatisfy { throttle.admits(.error, "\($0)").isWritten })
   }
 
-  @Test("no line has a secret of an address, whoever wrote it")
+  @Test("log lines contain no credentials or tokens of URLs")
   func secrets() {
     for format in LogFormat.allCases {
       let lines = lines(format) { logger in

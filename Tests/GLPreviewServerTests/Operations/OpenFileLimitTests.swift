@@ -3,10 +3,10 @@ import Testing
 
 @testable import ServiceFoundation
 
-@Suite("The limit of open files")
+@Suite("Limit of open files")
 struct OpenFileLimitTests {
   @Test(
-    "is raised as far as the connections need, and never lowered",
+    "the open file limit is raised to connections + 256, within the hard limit, never lowered",
     arguments: [
       (OpenFileLimit(soft: 1024, hard: 524_288), 2000, UInt64(2256)),
       (OpenFileLimit(soft: 1024, hard: 1024), 2000, 1024),
@@ -18,13 +18,13 @@ struct OpenFileLimitTests {
   }
 
   @Test(
-    "leaves room for what is no connection",
+    "up to 256 descriptors, or half of the limit, are reserved for other uses than connections",
     arguments: [(UInt64(2256), 2000), (1024, 768), (512, 256), (128, 64), (0, 0), (.max, .max)])
   func room(count: UInt64, room: Int) {
     #expect(OpenFileLimit.room(in: count) == room)
   }
 
-  @Test("few connections fit as things are")
+  @Test("a process has room for 10 connections")
   func few() {
     #expect(OpenFileLimit.makeRoom(for: 10) == 10)
   }

@@ -7,7 +7,7 @@ import Testing
 @testable import GLPreviewServer
 @testable import ServiceFoundation
 
-@Suite("The renderer of a service")
+@Suite("The service's renderer", .timeLimit(.minutes(15)))
 struct RendererWatchTests {
   /// A machine whose device can be taken away and given back.
   private final class Machine: Sendable {
@@ -42,7 +42,7 @@ struct RendererWatchTests {
     let device_failure: String?
   }
 
-  @Test("where nothing can be drawn, log, readiness and API name the cause, and all is well once it can")
+  @Test("a missing GPU is reported in the log, /readyz and /api/cameras until a renderer opens")
   func mends() async throws {
     let machine = Machine(isThere: false)
     let records = LogRecords()
@@ -73,7 +73,7 @@ struct RendererWatchTests {
     #expect(told.first?.hasPrefix("renderer failed") == true && told.last == "renderer available again")
   }
 
-  @Test("it is opened before anybody asks for a picture, and it is not ready before that")
+  @Test("the renderer opens before any request, and counts as not ready while it opens")
   func opens() async throws {
     let machine = Machine(isThere: true)
     try await withService(StreamTests.configuration(), options: machine.options) { service in
@@ -83,7 +83,7 @@ struct RendererWatchTests {
     #expect(RendererWatch.State.opening.failure == "the renderer is opening")
   }
 
-  @Test("a software renderer that comes later is none where hardware is required")
+  @Test("a software renderer is reported as a failure if hardware is required")
   func software() async throws {
     let records = LogRecords()
     let renderer = try await GLRenderer.open(.software)

@@ -55,7 +55,7 @@ private final class NotifySocket: Sendable {
 
 @Suite("systemd", .timeLimit(.minutes(15)))
 struct SystemdTests {
-  @Test("states go to the socket that the environment names", arguments: [true, false])
+  @Test("service states are sent to the path or abstract socket in NOTIFY_SOCKET", arguments: [true, false])
   func states(isAbstract: Bool) async throws {
     let socket = try NotifySocket(isAbstract: isAbstract)
     let notifier = SystemdNotifier(environment: ["NOTIFY_SOCKET": socket.address])
@@ -74,7 +74,7 @@ struct SystemdTests {
   }
 
   @Test(
-    "where nobody listens nothing is sent",
+    "SystemdNotifier sends nothing if NOTIFY_SOCKET is missing, invalid or has no listener",
     arguments: [
       [:], ["NOTIFY_SOCKET": ""], ["NOTIFY_SOCKET": "relative"], ["NOTIFY_SOCKET": "/tmp/nobody-is-here"],
       ["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 200)],
@@ -83,7 +83,7 @@ struct SystemdTests {
     #expect(!SystemdNotifier(environment: environment).ready())
   }
 
-  @Test("the watchdog is fed twice in its time, and only by whom it is for")
+  @Test("the watchdog interval is half of WATCHDOG_USEC, and nil if invalid or for another process")
   func interval() {
     let socket = ["NOTIFY_SOCKET": "@x"]
     func interval(_ more: [String: String]) -> Duration? {
@@ -110,7 +110,7 @@ struct SystemdTests {
     }
   }
 
-  @Test("the watchdog is fed only while the service is well, and ends with it")
+  @Test("the watchdog is notified only while the service is healthy, and stops at shutdown")
   func watchdog() async throws {
     let socket = try NotifySocket(isAbstract: true)
     let notifier = SystemdNotifier(
@@ -131,7 +131,7 @@ struct SystemdTests {
     while let message = await messages.next(), message != "STOPPING=1" { #expect(message == "WATCHDOG=1") }
   }
 
-  @Test("without a watchdog the part waits for the service's end")
+  @Test("SystemdWatchdog without a watchdog runs until shutdown")
   func idle() async throws {
     let group = ServiceGroup(
       services: [SystemdWatchdog(notifier: SystemdNotifier(environment: [:])) { true }],

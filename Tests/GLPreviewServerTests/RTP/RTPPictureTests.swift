@@ -21,7 +21,7 @@ func unit(_ count: Int, header: UInt8 = 0x61) -> [UInt8] {
   [header] + (1..<count).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) }
 }
 
-@Suite("Pictures as RTP")
+@Suite("RTP packetization of pictures")
 struct RTPPictureTests {
   /// The payloads, each by a run of its own.
   private static func payloads(_ picture: RTPPicture) -> [[UInt8]] {
@@ -44,7 +44,7 @@ struct RTPPictureTests {
   }
 
   @Test(
-    "a picture comes out as it went in, in packets of one length but the last",
+    "RTP payloads reassemble to the NAL unit, and all but the last have equal length",
     arguments: [1, 2, 1159, 1160, 1161, 2316, 2317, 2318, 68_000, 300_000])
   func lengths(count: Int) {
     let whole = unit(count)
@@ -62,7 +62,7 @@ struct RTPPictureTests {
     if marks.count > 1 { #expect(marks.first == 0x80 && marks.last == 0x40) }
   }
 
-  @Test("parameter sets stand before a key picture, and slices stay apart")
+  @Test("parameter sets precede a keyframe, and its slices stay separate NAL units")
   func keys() {
     let slices = [unit(3000, header: 0x65), unit(40, header: 0x65), unit(900, header: 0x65)]
     let picture = RTPPicture(sample(slices, isKey: true))
@@ -77,7 +77,9 @@ struct RTPPictureTests {
     }
   }
 
-  @Test("runs are cut where they must be", arguments: [1, 3, 50, 1000])
+  @Test(
+    "packet runs respect the requested maximum and together cover the whole picture",
+    arguments: [1, 3, 50, 1000])
   func runs(most: Int) {
     let picture = RTPPicture(sample([unit(100_000, header: 0x65)], isKey: true))
     var bytes: [UInt8] = []
@@ -93,7 +95,7 @@ struct RTPPictureTests {
     #expect(picture.run(from: picture.count, atMost: 1) == nil)
   }
 
-  @Test("lengths that lie give what there is before them")
+  @Test("a NAL unit length beyond the data gives only the complete units before it")
   func lies() {
     var broken = sample([unit(30), unit(40)])
     broken = VideoSample(
@@ -103,7 +105,7 @@ struct RTPPictureTests {
     #expect(RTPPicture(empty).count == 0 && RTPPicture(empty).run(from: 0, atMost: 9) == nil)
   }
 
-  @Test("packets of a plain stream are numbered, and the last has the marker")
+  @Test("RTP packets have consecutive sequence numbers, and the last has the marker bit")
   func plain() {
     var packetizer = RTPPacketizer(payloadType: 96, ssrc: 7, playoutDelay: nil)
     let first = packetizer.sequenceNumber
@@ -116,7 +118,7 @@ struct RTPPictureTests {
     #expect(packets[0].bytes.dropFirst(12).first == 0x67)
   }
 
-  @Test("receiver reports tell what is missing")
+  @Test("RTCP packets are parsed into lost packet counts and keyframe requests")
   func reports() {
     let block: [UInt8] = [0, 0, 0, 7, 12, 0, 1, 2] + [UInt8](repeating: 0, count: 16)
     let repeated: [UInt8] = [0, 0, 0, 8, 0, 0xFF, 0xFF, 0xFE] + [UInt8](repeating: 0, count: 16)

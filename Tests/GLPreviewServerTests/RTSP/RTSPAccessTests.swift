@@ -8,7 +8,8 @@ import Testing
 @testable import ServiceFoundation
 
 @Suite(
-  "Access by RTSP", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"), .timeLimit(.minutes(15)))
+  "RTSP access control", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"),
+  .timeLimit(.minutes(15)))
 struct RTSPAccessTests {
   static func authorization(
     _ challenge: RTSPPeer.Answer, _ name: String, _ password: String, _ method: String, _ url: String
@@ -25,7 +26,7 @@ struct RTSPAccessTests {
     ]
   }
 
-  @Test("who can't prove a password gets nothing, and a changed password ends what it had opened")
+  @Test("RTSP without a valid Digest returns 401, and a password change closes open connections")
   func access() async throws {
     var configuration = RTSPTests.configuration()
     configuration.access.users = [.init(name: "anna", password: "secret", role: .read)]
@@ -57,7 +58,7 @@ struct RTSPAccessTests {
     }
   }
 
-  @Test("who guesses passwords has to wait")
+  @Test("after 10 wrong RTSP passwords a client gets 503, over HTTP 429, and each is logged")
   func guesses() async throws {
     var configuration = RTSPTests.configuration()
     configuration.access.users = [.init(name: "anna", password: "secret", role: .read)]
@@ -86,7 +87,7 @@ struct RTSPAccessTests {
     }
   }
 
-  @Test("the address is held to the rules of the service's own")
+  @Test("rtsp.listen is rejected without users if it is public or if tokens are configured")
   func addresses() throws {
     func problems(_ change: (inout ServerConfiguration) -> Void) -> [String] {
       var configuration = RTSPTests.configuration()
@@ -106,7 +107,7 @@ struct RTSPAccessTests {
   }
 
   @Test(
-    "requests are counted with those over HTTP; a client that plays can tell that it is there in any case")
+    "RTSP and HTTP share a rate limit, which exempts keep-alives of a playing client")
   func rate() async throws {
     var configuration = RTSPTests.configuration()
     // Two requests, and no more within the test. The first of a session is not counted.

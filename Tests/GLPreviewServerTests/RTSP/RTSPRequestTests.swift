@@ -4,7 +4,7 @@ import Testing
 
 @testable import RTSP
 
-@Suite("Requests of RTSP")
+@Suite("RTSP requests")
 struct RTSPRequestTests {
   private static func messages(_ parts: [ArraySlice<UInt8>]) throws -> [RTSPParser.Message] {
     var parser = RTSPParser()
@@ -16,7 +16,7 @@ struct RTSPRequestTests {
     return messages
   }
 
-  @Test("requests and packets are the same wherever their bytes are cut")
+  @Test("RTSP requests and interleaved packets are parsed alike wherever their bytes are split")
   func cuts() throws {
     let text =
       "\r\nDESCRIBE rtsp://host/door/main RTSP/1.0\r\nCSeq: 2\r\nAccept:  application/sdp \r\nRequire: a\r\nrequire: b\r\n\r\n"
@@ -47,7 +47,7 @@ struct RTSPRequestTests {
   }
 
   @Test(
-    "what is no request says why",
+    "an invalid RTSP request throws an error with a status and a reason",
     arguments: [
       ("GET / HTTP/1.1\r\n\r\n", 400), ("OPTIONS * RTSP/2.0\r\n\r\n", 505), ("OPTIONS *\r\n\r\n", 400),
       ("options * RTSP/1.0\r\n\r\n", 400), ("OPTIONS a\u{7}b RTSP/1.0\r\n\r\n", 400),
@@ -64,7 +64,7 @@ struct RTSPRequestTests {
   }
 
   @Test(
-    "a URL names a camera and a view",
+    "an RTSP URL is parsed into a camera and a view, without query and track",
     arguments: [
       ("rtsp://host/door/main", "door", "main"), ("RTSP://u:p@host:8554/door/main/trackID=0", "door", "main"),
       ("rtsp://[::1]:8554/door/", "door", nil), ("rtsp://host", nil, nil), ("rtsp://host/", nil, nil),
@@ -77,14 +77,14 @@ struct RTSPRequestTests {
   }
 
   @Test(
-    "a URL of another kind is refused",
+    "URLs that are not rtsp://, or have too many path components, are rejected",
     arguments: [
       "*", "http://host/door", "rtsp:door", "rtsp://host/a/b/c", "rtsp://host/a/b/c?fps=1",
     ])
   func otherURLs(url: String) { #expect(throws: RTSPError.self) { try RTSPTarget(url) } }
 
   @Test(
-    "the first transport that can be had is taken",
+    "the first supported transport of a Transport header is selected, or none",
     arguments: [
       ("RTP/AVP/TCP;unicast;interleaved=2-3", .interleaved(2, 3)), ("RTP/AVP/TCP", .interleaved(0, 1)),
       ("RTP/AVP;unicast;client_port=5000-5001", .datagrams(rtp: 5000, rtcp: 5001)),
@@ -98,7 +98,7 @@ struct RTSPRequestTests {
     ] as [(String, RTSPTransport?)])
   func transports(field: String, transport: RTSPTransport?) { #expect(RTSPTransport(field) == transport) }
 
-  @Test("a field of Digest is taken apart, commas in quotes too")
+  @Test("a Digest header is parsed into its parameters, including quoted commas")
   func parameters() {
     let field = #"username="a, b", realm="glpreview",nonce=12ab , uri="rtsp://h/x=y", response="77""#
     #expect(

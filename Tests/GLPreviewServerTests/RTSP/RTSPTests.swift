@@ -51,7 +51,7 @@ struct RTSPTests {
 
   // MARK: Pictures
 
-  @Test("a client gets a view's pictures over its connection, from a key picture on, until it has enough")
+  @Test("an RTSP client gets interleaved RTP from a keyframe on, until TEARDOWN")
   func pictures() async throws {
     try await Self.withServer { service, port in
       let peer = try await RTSPPeer(to: port)
@@ -93,7 +93,7 @@ struct RTSPTests {
     }
   }
 
-  @Test("a client that lost a picture gets a key picture")
+  @Test("a client that sends a picture loss indication gets a keyframe")
   func keys() async throws {
     try await Self.withServer { _, port in
       let peer = try await RTSPPeer(to: port)
@@ -110,7 +110,7 @@ struct RTSPTests {
 
   #if FFmpeg
     @Test(
-      "our own source reads it, over TCP and UDP, in the right colours",
+      "PreviewSession reads the RTSP server over TCP and UDP with correct colours",
       arguments: ["", "#transport=udp"])
     func ownSource(transport: String) async throws {
       var access = AccessConfiguration()
@@ -141,7 +141,7 @@ struct RTSPTests {
   // MARK: Refusals
 
   @Test(
-    "what can't be is said, and the connection goes on",
+    "unsupported RTSP requests return their error status, and the connection stays open",
     arguments: [
       ("DESCRIBE", "camera/none", [], 404), ("DESCRIBE", "none/main", [], 404),
       ("DESCRIBE", "a/b/c", [], 404),
@@ -166,7 +166,7 @@ struct RTSPTests {
     }
   }
 
-  @Test("what other servers take after a question mark means nothing")
+  @Test("the query of an RTSP URL is ignored in DESCRIBE, SETUP and PLAY")
   func query() async throws {
     try await Self.withServer { service, port in
       let (peer, url) = (try await RTSPPeer(to: port), Self.url(port) + "?video&audio")
@@ -182,7 +182,7 @@ struct RTSPTests {
     }
   }
 
-  @Test("a view that is switched off is refused, and ends for those who watch; so does one that is removed")
+  @Test("switching off a view closes its RTSP connections, and DESCRIBE then returns 503")
   func ends() async throws {
     try await Self.withServer { service, port in
       var peers: [RTSPPeer] = []
@@ -203,7 +203,7 @@ struct RTSPTests {
     }
   }
 
-  @Test("garbage is answered and ends the connection; who comes next is served")
+  @Test("garbage returns 400 or 413 and closes the connection; the next client is served")
   func garbage() async throws {
     try await Self.withServer { _, port in
       for text in ["GET / HTTP/1.1\r\n\r\n", "\u{0}\u{1}\r\n\r\n", String(repeating: "x", count: 20_000)] {
@@ -220,7 +220,7 @@ struct RTSPTests {
 
   // MARK: Those who are slow, or go
 
-  @Test("a client that reads nothing for too long is cut off")
+  @Test("an RTSP client that stops reading is disconnected after the stall timeout")
   func slow() async throws {
     var view = ServedView()
     // Mostly key pictures, which are large.
@@ -238,7 +238,7 @@ struct RTSPTests {
     }
   }
 
-  @Test("one connection more than a client may have is closed, and the others go on")
+  @Test("RTSP connections beyond a client's limit are closed, and its other ones stay open")
   func connectionsPerClient() async throws {
     try await Self.withServer { service, port in
       var peers: [RTSPPeer] = []
@@ -258,7 +258,7 @@ struct RTSPTests {
     }
   }
 
-  @Test("clients that vanish leave nothing behind")
+  @Test("RTSP clients that disconnect without TEARDOWN leave no session behind")
   func vanishing() async throws {
     try await Self.withServer { service, port in
       for index in 0..<20 {

@@ -5,7 +5,7 @@ import Testing
 @testable import Recordings
 @testable import ServiceFoundation
 
-@Suite("The list of recordings")
+@Suite("Catalogue of recordings")
 struct RecordingCatalogueTests {
   private static func name(_ second: Int, _ camera: String = "a") -> StampedFileName {
     StampedFileName(
@@ -27,7 +27,7 @@ struct RecordingCatalogueTests {
   }
 
   @Test(
-    "of files of earlier runs the newest two of each view are read at once, the others later, the newest first"
+    "of earlier files, the newest two of each view are to be read first and the others later"
   )
   func earlier() {
     let (catalogue, newest, others) = Self.catalogue()
@@ -40,7 +40,7 @@ struct RecordingCatalogueTests {
     #expect(names == names.sorted())
   }
 
-  @Test("a span has what overlaps it: of what began before only the last file of a view, unless it has ended")
+  @Test("a time span lists overlapping recordings, and a view's last earlier one if its end is unknown")
   func spans() {
     var (catalogue, _, _) = Self.catalogue()
     func list(_ from: Double?, _ to: Double?, of camera: String? = nil, limit: Int = 100) -> [StampedFileName]
@@ -60,7 +60,7 @@ struct RecordingCatalogueTests {
     #expect(list(10 * 86_400, nil) == [])
   }
 
-  @Test("one is found, changed and removed by its name")
+  @Test("recordings are found, added and removed by name")
   func names() {
     var (catalogue, _, _) = Self.catalogue()
     #expect(catalogue[Self.name(11)] == nil)

@@ -7,7 +7,7 @@ import Testing
 @testable import ServiceFoundation
 @testable import VideoFormats
 
-@Suite("The plan of recordings")
+@Suite("Recording plan")
 struct RecordingPlanTests {
   private static let format = H264Format(
     sps: [0x67, 66, 0xC0, 30, 0xDA, 0x7E, 0xAD], pps: [0x68, 0xCE, 0x3C, 0x80],
@@ -59,7 +59,7 @@ struct RecordingPlanTests {
     return configuration
   }
 
-  @Test("always: all pictures, each once; files are as long as asked, up to a key picture")
+  @Test("`always` records each picture once, in files of the segment length that start at keyframes")
   func always() {
     var (plan, files) = (RecordingPlan(Self.configuration(.always, segment: 5)), Files())
     for index in 3..<200 { files.carryOut(plan.take(Self.sample(index))) }
@@ -68,7 +68,7 @@ struct RecordingPlanTests {
     #expect(files.files.map(\.count) == [50, 50, 50, 40] && !files.isOpen)
   }
 
-  @Test("a trigger: from at least so long before it to at least so long after its end")
+  @Test("a triggered recording covers at least `before` and `after` it, extended to keyframes")
   func trigger() {
     var (plan, files) = (RecordingPlan(Self.configuration(.trigger)), Files())
     for index in 0..<300 {
@@ -79,7 +79,7 @@ struct RecordingPlanTests {
     #expect(files.files == [Array(80..<160)] && !files.isOpen)
   }
 
-  @Test("triggers during a recording make it longer; shortly after it, the next file begins where it ended")
+  @Test("a trigger extends a recording; one soon after its end starts a file exactly where it ended")
   func triggers() {
     var (plan, files) = (RecordingPlan(Self.configuration(.motion)), Files())
     for index in 0..<400 {
@@ -91,7 +91,7 @@ struct RecordingPlanTests {
     #expect(files.files == [Array(80..<160), Array(160..<210), Array(280..<340)])
   }
 
-  @Test("a trigger that is over before the next picture is recorded too")
+  @Test("a trigger that ends before the next picture is recorded too")
   func moment() {
     var configuration = Self.configuration(.trigger)
     configuration.after = .milliseconds(1)
@@ -103,7 +103,7 @@ struct RecordingPlanTests {
     #expect(files.files == [Array(30..<60)])
   }
 
-  @Test("stopped: what follows is recorded as after any end")
+  @Test("stopping a trigger still records its `after` time")
   func stop() {
     var (plan, files) = (RecordingPlan(Self.configuration(.trigger)), Files())
     for index in 0..<300 {
@@ -114,7 +114,7 @@ struct RecordingPlanTests {
     #expect(files.files == [Array(80..<190)])
   }
 
-  @Test("without key pictures a recording ends ten seconds late, and the next waits for one")
+  @Test("without a keyframe a recording ends 10 s after its planned end")
   func noKeys() {
     var (plan, files) = (RecordingPlan(Self.configuration(.trigger)), Files())
     for index in 0..<600 {
@@ -124,7 +124,7 @@ struct RecordingPlanTests {
     #expect(files.files == [Array(0..<151)])
   }
 
-  @Test("another format is another file; what was lost on the way begins anew with a key picture")
+  @Test("a format change starts a new file, and after an interruption a file starts with a keyframe")
   func formats() {
     let other = H264Format(sps: [1], pps: [2], size: Size(width: 20, height: 12), encoder: .x264)
     var (plan, files) = (RecordingPlan(Self.configuration(.always)), Files())
@@ -135,7 +135,7 @@ struct RecordingPlanTests {
   }
 
   @Test(
-    "where there is no room, the oldest is forgotten by groups, and a recording begins with the next key picture"
+    "forgetOldest() drops one group of pictures, and a recording starts at the next keyframe"
   )
   func room() {
     var (plan, files) = (RecordingPlan(Self.configuration(.trigger, before: 60)), Files())
@@ -150,7 +150,7 @@ struct RecordingPlanTests {
     #expect(plan.waitingBytes == 0)
   }
 
-  @Test("what waits is bounded by bytes, also in one group of pictures")
+  @Test("buffered pictures are bounded in bytes, even within one group of pictures")
   func bytes() {
     let size = RecordingPlan.mostWaitingBytes / 8
     for gop in [3, 1000] {

@@ -11,7 +11,7 @@ import Testing
 @testable import ServiceFoundation
 
 @Suite(
-  "Recordings of before", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"),
+  "Recordings made before a view was hidden", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"),
   .timeLimit(.minutes(15)))
 struct RecordingPrivacyTests {
   private static func configuration(
@@ -70,7 +70,7 @@ struct RecordingPrivacyTests {
     return try #require(new).path
   }
 
-  @Test("after a view is locked, switched off or removed, what was recorded before needs the role control")
+  @Test("recordings made before a view was locked, switched off or removed need the role control")
   func hidden() async throws {
     let log = LogRecords()
     try await withTemporaryFolder { folder in
@@ -118,7 +118,7 @@ struct RecordingPrivacyTests {
   }
 
   @Test(
-    "a recording that is being sent ends when its view is switched off, unless the client has the role control"
+    "switching off a view ends downloads of its recordings by clients without the role control"
   )
   func sent() async throws {
     try await withTemporaryFolder { folder in
@@ -152,7 +152,7 @@ struct RecordingPrivacyTests {
     }
   }
 
-  @Test("a node that is asked for another's recording says too that it needs the role control")
+  @Test("a peer relays recordings of a switched-off view only to clients with the role control")
   func peers() async throws {
     try await withTemporaryFolder { folder in
       try await withOwnerAndEdge(

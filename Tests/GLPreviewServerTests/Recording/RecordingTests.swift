@@ -60,7 +60,7 @@ struct RecordingTests {
     return (events.count { if case .picture = $0 { true } else { false } }, known)
   }
 
-  @Test("always: files follow one another, are listed, read in parts, and deleted")
+  @Test("`always` recordings are listed, served with ETags and byte ranges, and deleted")
   func always() async throws {
     try await withTemporaryFolder { folder in
       try await withService(Self.configuration(folder) { $0.when = .always }) { service in
@@ -114,7 +114,7 @@ struct RecordingTests {
     }
   }
 
-  @Test("a trigger records what was before it, and the event tells of it")
+  @Test("a triggered recording starts before the request, and events report its start, end and URL")
   func trigger() async throws {
     let configuration: (URL) -> ServerConfiguration = { folder in
       Self.configuration(folder) {
@@ -161,7 +161,7 @@ struct RecordingTests {
     }
   }
 
-  @Test("what a process that was killed has left plays up to its last whole fragment")
+  @Test("a recording truncated by a killed process plays up to its last complete fragment")
   func killed() async throws {
     try await withTemporaryFolder { folder in
       let configuration = Self.configuration(folder) { ($0.when, $0.segment) = (.always, .seconds(3600)) }
@@ -203,7 +203,7 @@ struct RecordingTests {
   }
 
   @Test(
-    "when the disk is full the oldest go; when nothing is left to go, the file ends and the next write is tried"
+    "a full disk deletes the oldest recordings, then ends the file, and later recordings succeed"
   )
   func full() async throws {
     try await withTemporaryFolder { folder in
@@ -269,7 +269,7 @@ struct RecordingTests {
   }
 
   @Test(
-    "where the disk fails as the recording ends, the file plays up to the last write; without one there is none",
+    "a recording whose last write fails plays up to the write before; without one no file remains",
     arguments: [0, 1, 3])
   func failsAtEnd(writes: Int) async throws {
     try await withTemporaryFolder { folder in
@@ -319,7 +319,7 @@ struct RecordingTests {
     }
   }
 
-  @Test("a folder and damaged times under a recording's name hurt nobody, and what is not ours stays")
+  @Test("unreadable files named like recordings are neither listed nor deleted")
   func foreign() async throws {
     try await withTemporaryFolder { folder in
       let camera = folder.appending(path: "camera")
@@ -348,7 +348,7 @@ struct RecordingTests {
     }
   }
 
-  @Test("what is recorded of the time before a trigger begins when its view was locked")
+  @Test("a trigger after a view was locked records none of the time before the lock")
   func locked() async throws {
     let configuration: @Sendable (URL, Bool) -> ServerConfiguration = { folder, isLocked in
       var configuration = Self.configuration(folder) {
@@ -375,7 +375,7 @@ struct RecordingTests {
     }
   }
 
-  @Test("a reload that puts another view first has that one recorded from then on")
+  @Test("a reload that inserts a new first view records that view from then on")
   func reload() async throws {
     try await withTemporaryFolder { folder in
       let configuration = Self.configuration(folder) { $0.when = .always }
@@ -394,7 +394,7 @@ struct RecordingTests {
   }
 
   @Test(
-    "a range is one part, all, or none",
+    "a Range header is parsed as one part, as the whole file or as unsatisfiable",
     arguments: [
       ("bytes=0-9", ByteRange.part(0..<10)), ("bytes=90-", .part(90..<100)), ("bytes=-10", .part(90..<100)),
       ("bytes=-1000", .part(0..<100)), ("bytes=50-1000", .part(50..<100)), ("bytes=100-", .unsatisfiable),

@@ -11,9 +11,9 @@ import Testing
 @testable import ServiceCore
 @testable import ServiceFoundation
 
-@Suite("Cameras over HTTP")
+@Suite("Cameras over HTTP", .timeLimit(.minutes(15)))
 struct CameraRouteTests {
-  @Test("what is served is listed, with where it is to be had")
+  @Test("/api/cameras lists cameras with views, stream URLs, the renderer and the client's role")
   func list() async throws {
     try await withService(SnapshotRouteTests.configuration()) { service in
       // The device is known once it is opened.
@@ -32,7 +32,7 @@ struct CameraRouteTests {
     }
   }
 
-  @Test("a PATCH changes a view while it runs, or nothing at all")
+  @Test("a PATCH changes a view live; an invalid one returns 400 without effect, a locked view 403")
   func patch() async throws {
     try await withService(SnapshotRouteTests.configuration()) { service in
       let path = "/api/cameras/camera/views/main"
@@ -62,7 +62,7 @@ struct CameraRouteTests {
     }
   }
 
-  @Test("a scene is not changed by a PATCH, which says why")
+  @Test("a PATCH of a scene returns 409 with a reason")
   func patchOfScene() async throws {
     var configuration = StreamTests.configuration()
     let scene = Scene(size: Size(width: 64, height: 36), tiles: [Tile("camera")])
@@ -75,7 +75,7 @@ struct CameraRouteTests {
     }
   }
 
-  @Test("the URLs of ustreamer, mjpg-streamer and go2rtc lead to the first view, or the one that they name")
+  @Test("URLs of ustreamer, mjpg-streamer and go2rtc return the first view or the view they name")
   func borrowed() async throws {
     try await withService(SnapshotRouteTests.configuration()) { service in
       for (path, size) in [
@@ -119,7 +119,7 @@ struct CameraRouteTests {
     }
   }
 
-  @Test("it is ready when every camera that must work has given a picture")
+  @Test("/readyz returns 200 once all required cameras deliver, and 503 naming one that is lost")
   func readiness() async throws {
     var configuration = try SnapshotRouteTests.configuration()
     try await withService(configuration) { service in
@@ -137,7 +137,7 @@ struct CameraRouteTests {
     }
   }
 
-  @Test("another configuration changes what is another, and what is the same runs on")
+  @Test("a reload changes only what differs: an unchanged camera stays open and keeps its PATCHes")
   func reload() async throws {
     let configuration = try SnapshotRouteTests.configuration()
     try await withService(configuration) { service in
@@ -169,7 +169,7 @@ struct CameraRouteTests {
     }
   }
 
-  @Test("what is no camera of this machine has no controls")
+  @Test("controls return 409 for a pattern, 404 for an unknown camera and 503 for a missing device")
   func controls() async throws {
     var configuration = try SnapshotRouteTests.configuration()
     var device = CameraConfiguration(name: "device", source: "/dev/video77")

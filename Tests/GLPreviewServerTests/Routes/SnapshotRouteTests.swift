@@ -11,7 +11,7 @@ import Testing
 @testable import ServiceCore
 @testable import ServiceFoundation
 
-@Suite("Snapshots over HTTP")
+@Suite("Snapshots over HTTP", .timeLimit(.minutes(15)))
 struct SnapshotRouteTests {
   static let gone = {
     var camera = CameraConfiguration(name: "gone", source: "exec:exit 3")
@@ -31,7 +31,7 @@ struct SnapshotRouteTests {
     return ServerConfiguration(cameras: [camera, lost])
   }
 
-  @Test("a snapshot says when it was taken, of which frame, and what was applied")
+  @Test("snapshot headers give time, size, crop, rotation and camera state, and EXIF gives the time")
   func headers() async throws {
     try await withService(Self.configuration()) { service in
       let answer = try await service.get("/cameras/camera/face.jpg?width=45&rotate=-90&q=70")
@@ -59,7 +59,7 @@ struct SnapshotRouteTests {
     }
   }
 
-  @Test("labels in a URL: on any view but a locked one; a warm-up")
+  @Test("label, time and warmup parameters are accepted; invalid ones return 400, locked views 403")
   func labels() async throws {
     try await withService(Self.configuration()) { service in
       for words in ["label=Front%20door", "time=utc", "label=a&time=%25H:%25M", "warmup=2", "warmup=0.1s"] {
@@ -77,7 +77,7 @@ struct SnapshotRouteTests {
     }
   }
 
-  @Test("max_age=0 is a frame that was captured after the request; a larger age takes what is there")
+  @Test("max_age=0 returns a frame captured after the request, and a larger max_age returns 200")
   func freshness() async throws {
     try await withService(Self.configuration()) { service in
       _ = try await service.get("/cameras/camera/main.jpg")
@@ -93,7 +93,7 @@ struct SnapshotRouteTests {
     }
   }
 
-  @Test("who has a picture already is told so, until there is another one or he wants another one")
+  @Test("a snapshot returns 304 for its ETag, and 200 when another size is requested")
   func conditions() async throws {
     var configuration = try Self.configuration()
     // A still is the same frame for ever.
@@ -112,7 +112,7 @@ struct SnapshotRouteTests {
     }
   }
 
-  @Test("a budget is kept, after encoding too")
+  @Test("max_bytes limits a JPEG, also as base64 or data URL; 100 bytes or a PNG return 400")
   func budgets() async throws {
     try await withService(Self.configuration()) { service in
       for (path, prefix) in [
@@ -129,7 +129,7 @@ struct SnapshotRouteTests {
     }
   }
 
-  @Test("equal requests at the same time are drawn once")
+  @Test("concurrent equal snapshot requests are rendered once")
   func sharing() async throws {
     var configuration = try Self.configuration()
     configuration.cameras[0].source = "pattern:smpte,size=64x36,fps=0.001"
@@ -149,7 +149,7 @@ struct SnapshotRouteTests {
     }
   }
 
-  @Test("a camera that gives nothing shows a placeholder, its last frame, or an error, as is asked")
+  @Test("a failing camera returns 200 with a placeholder or offline=last, 503 with offline=error")
   func offline() async throws {
     try await withService(Self.configuration()) { service in
       let placeholder = try await service.get("/cameras/gone/main.jpg")
@@ -168,7 +168,7 @@ struct SnapshotRouteTests {
     }
   }
 
-  @Test("snapshots are counted by what became of them, and so are the JPEGs that were encoded")
+  @Test("metrics count snapshots by result, and encoded JPEGs")
   func counts() async throws {
     try await withService(Self.configuration()) { service in
       _ = try await service.get("/cameras/camera/main.jpg")
@@ -189,7 +189,7 @@ struct SnapshotRouteTests {
     }
   }
 
-  @Test("a locked view takes no words")
+  @Test("a locked view returns 403 for crop, width, rotate and mode, and accepts quality")
   func locked() async throws {
     try await withService(Self.configuration()) { service async throws in
       #expect(try await service.get("/cameras/camera/door.jpg").status == 200)
@@ -201,7 +201,7 @@ struct SnapshotRouteTests {
     }
   }
 
-  @Test("a POST takes all views of one frame, and tells everybody")
+  @Test("a POST returns all views of one frame and publishes an event; an invalid body returns 4xx")
   func capture() async throws {
     struct Answer: Decodable {
       struct Picture: Decodable {

@@ -18,14 +18,14 @@ struct WebSocketTests {
       cameras: [CameraConfiguration(source: "pattern:counter,size=320x180,fps=20", views: views)])
   }
 
-  @Test("a key is answered as RFC 6455 has it")
+  @Test("Sec-WebSocket-Accept is computed as in the example of RFC 6455")
   func accept() throws {
     #expect(try WebSocket.accept("dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
   }
 
   // MARK: Pictures
 
-  @Test("MSE: the type, an initialization segment, then fragments", .enabled(if: hasEncoder))
+  @Test("MSE sends the codec type, an initialization segment, then fragments", .enabled(if: hasEncoder))
   func mse() async throws {
     try await withService(Self.configuration()) { service in
       let peer = try await WebSocketPeer(to: service.port, Self.path + "/main&width=160")
@@ -45,7 +45,7 @@ struct WebSocketTests {
   }
 
   @Test(
-    "MSE: key pictures come more often than a view has them, since players keep but 5 s",
+    "MSE sends keyframes more often than a view's keyframe interval of 60 s",
     .enabled(if: hasEncoder))
   func keys() async throws {
     var view = ServedView()
@@ -66,7 +66,7 @@ struct WebSocketTests {
     }
   }
 
-  @Test("MJPEG: a JPEG a message, of the size that the URL says")
+  @Test("MJPEG over WebSocket sends one JPEG per message, in the width that the URL requests")
   func mjpeg() async throws {
     try await withService(Self.configuration()) { service in
       let peer = try await WebSocketPeer(to: service.port, Self.path + "&width=64")
@@ -83,7 +83,9 @@ struct WebSocketTests {
     }
   }
 
-  @Test("WebRTC: an offer either way is answered", .enabled(if: hasWebRTC && hasEncoder))
+  @Test(
+    "WebRTC offers over WebSocket are answered in both message formats", .enabled(if: hasWebRTC && hasEncoder)
+  )
   func webRTC() async throws {
     try await withService(Self.configuration()) { service in
       let peer = try await WebSocketPeer(to: service.port, Self.path)
@@ -103,7 +105,7 @@ struct WebSocketTests {
   // MARK: Errors
 
   @Test(
-    "what can't be played is told by its name, and the rest goes on",
+    "an unsupported WebSocket request returns an error message, and the connection stays open",
     arguments: [
       (#"{"type":"mse","value":"hvc1.1.6.L153.B0"}"#, "mse: the client does not accept H.264"),
       (#"{"type":"hls"}"#, "hls: not supported"),
@@ -122,7 +124,7 @@ struct WebSocketTests {
     }
   }
 
-  @Test("a request that is no WebSocket's, or of a page elsewhere, gets an answer")
+  @Test("invalid WebSocket upgrades return 400, 404 or 426, and disallowed origins return 403")
   func requests() async throws {
     var configuration = Self.configuration()
     configuration.access.allowedOrigins = ["https://home.example", "*"]
@@ -149,7 +151,7 @@ struct WebSocketTests {
     }
   }
 
-  @Test("HTTP/1.0 has no WebSockets, and another version is told which one there is")
+  @Test("an HTTP/1.0 upgrade returns 426, and an unsupported version returns the supported one, 13")
   func versions() async throws {
     try await withService(Self.configuration()) { service in
       let old = try await WebSocketPeer(to: service.port, Self.path, version: "HTTP/1.0")
@@ -161,7 +163,7 @@ struct WebSocketTests {
     }
   }
 
-  @Test("frames that come with the request, or before its answer, are read after it")
+  @Test("WebSocket frames sent with the upgrade request are processed after the 101 response")
   func early() async throws {
     try await withService(Self.configuration()) { service in
       let early = WebSocketPeer.frame(9, [7]) + WebSocketPeer.frame(1, Array(#"{"type":"hls"}"#.utf8))
@@ -179,7 +181,7 @@ struct WebSocketTests {
   }
 
   @Test(
-    "another answer to a request to upgrade ends the connection, on which nothing more is read",
+    "an upgrade on /healthz returns 200 with `Connection: close` and ends the connection",
     arguments: [
       "Upgrade: h2c\r\nConnection: keep-alive, Upgrade", "Upgrade: websocket\r\nConnection: Upgrade",
     ])
@@ -196,7 +198,7 @@ struct WebSocketTests {
     }
   }
 
-  @Test("a token in the URL opens one where the service asks for it, and none does not")
+  @Test("a WebSocket with the token in its URL is accepted, and without a token returns 401")
   func access() async throws {
     var configuration = Self.configuration()
     configuration.access.tokens = [.init(secret: "look", role: .read)]
@@ -209,7 +211,7 @@ struct WebSocketTests {
   }
 
   @Test(
-    "what breaks the protocol ends the connection, with its code",
+    "an invalid or closing WebSocket frame ends the connection with the matching close code",
     arguments: [
       (WebSocketPeer.frame(1, [1], isMasked: false), 1002), (WebSocketPeer.frame(1, [0xff]), 1007),
       (WebSocketPeer.frame(2, [1]), 1003), ([0x81, 0xff, 0, 0, 0, 1, 0, 0, 0, 0, 1, 2, 3, 4], 1009),
@@ -227,7 +229,7 @@ struct WebSocketTests {
     }
   }
 
-  @Test("a view that is switched off ends, and the client is told")
+  @Test("a WebSocket client gets an error message when its view is switched off")
   func switchedOff() async throws {
     try await withService(Self.configuration()) { service in
       let peer = try await WebSocketPeer(to: service.port, Self.path)

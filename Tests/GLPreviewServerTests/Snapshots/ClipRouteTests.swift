@@ -93,7 +93,7 @@ struct ClipRouteTests {
   }
 
   @Test(
-    "an animation has the kept pictures of its time, each for as long as it was seen, as PNGs show them",
+    "a WebP animation has the buffered pictures of its span, with their durations and colours",
     .enabled(if: decodeWebP != nil), arguments: ["", "&width=33&height=21&mode=stretch"])
   func animation(words: String) async throws {
     let decoder = try #require(decodeWebP)
@@ -117,7 +117,7 @@ struct ClipRouteTests {
     }
   }
 
-  @Test("an animation that asks for nothing, for too much, or for what is not kept is refused")
+  @Test("an invalid animation request returns 400, and one that is not buffered returns 404")
   func refused() async throws {
     try await withPictures { service, _, _ in
       for (words, status) in [
@@ -132,7 +132,7 @@ struct ClipRouteTests {
   }
 
   @Test(
-    "a clip for which there is no memory is refused as all else is, and leaves nothing behind",
+    "a clip beyond the memory budget returns 503, and succeeds once there is memory",
     arguments: ["mp4?before=25s", "mp4?before=25s&keyframe=2", "webp?before=25s&fps=1"])
   func noRoom(file: String) async throws {
     try await withPictures { service, _, times in
@@ -152,7 +152,9 @@ struct ClipRouteTests {
     }
   }
 
-  @Test("a client that leaves while it waits gives its place back", arguments: ["mp4", "webp"])
+  @Test(
+    "a client that disconnects while its clip waits for future pictures frees its slot",
+    arguments: ["mp4", "webp"])
   func leaves(kind: String) async throws {
     try await withPictures { service, camera, _ in
       // As many as one client may have, and then as many again.
@@ -169,7 +171,7 @@ struct ClipRouteTests {
     }
   }
 
-  @Test("clips that wait for what is to come leave the places of clips to others", .enabled(if: hasEncoder))
+  @Test("clips that wait for future pictures do not block other clips", .enabled(if: hasEncoder))
   func waits() async throws {
     try await withPictures { service, _, times in
       var waiting: [RawConnection] = []
@@ -191,7 +193,7 @@ struct ClipRouteTests {
     }
   }
 
-  @Test("a clip of a camera that is lost meanwhile ends with its time", .enabled(if: hasEncoder))
+  @Test("a clip ends at its end time even if the camera is lost meanwhile", .enabled(if: hasEncoder))
   func lost() async throws {
     try await withPictures { service, camera, times in
       let at = Self.text(times[5])
@@ -203,7 +205,7 @@ struct ClipRouteTests {
     }
   }
 
-  @Test("one client may ask for many moments at a time: they wait for one another, and none is refused")
+  @Test("200 concurrent requests of one client for buffered pictures all succeed")
   func manyMoments() async throws {
     try await withPictures(40, step: 6) { service, _, times in
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -222,7 +224,8 @@ struct ClipRouteTests {
   }
 
   @Test(
-    "a kept picture that had to wait is not sent once its view is switched off", arguments: ["", "&width=16"])
+    "a queued request for a buffered picture returns 409 once its view is switched off",
+    arguments: ["", "&width=16"])
   func switchedOff(words: String) async throws {
     try await withPictures { service, _, times in
       let gate = service.inside.snapshots.provider.bufferedGate
@@ -244,7 +247,7 @@ struct ClipRouteTests {
   }
 
   @Test(
-    "an animation whose view is locked while it waits shows what is locked, or nothing",
+    "an animation whose view is locked while it waits has the locked crop or returns 503",
     .enabled(if: decodeWebP != nil))
   func locked() async throws {
     try await withPictures { service, _, _ in
@@ -278,7 +281,7 @@ struct ClipRouteTests {
     let replay: Replay
   }
 
-  @Test("what is kept is told in /api/cameras and in metrics")
+  @Test("/api/cameras and /metrics report the size and span of the replay buffer")
   func told() async throws {
     try await withPictures { service, _, _ in
       let replay = try await service.get("/api/cameras/camera").json(Entry.self).replay
@@ -291,7 +294,7 @@ struct ClipRouteTests {
     }
   }
 
-  @Test("a reload that keeps less limits what is kept once the camera is open")
+  @Test("a reload with a shorter replay duration removes older buffered pictures")
   func reload() async throws {
     try await withPictures { service, _, _ in
       var shorter = Self.configuration()

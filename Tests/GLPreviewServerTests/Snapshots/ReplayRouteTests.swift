@@ -12,7 +12,7 @@ import Testing
 @testable import ServiceCore
 @testable import ServiceFoundation
 
-@Suite("Pictures from before over HTTP", .timeLimit(.minutes(15)))
+@Suite("Buffered pictures over HTTP", .timeLimit(.minutes(15)))
 struct ReplayRouteTests {
   private static let main = "/cameras/camera/main.jpg"
   private static let post = "/api/cameras/camera/snapshots"
@@ -51,7 +51,7 @@ struct ReplayRouteTests {
   private static func text(_ time: CaptureInstant) -> String { WallTime(capturedAt: time).secondsText }
 
   @Test(
-    "what was captured while a view was switched off is not shown afterwards, nor by a source that takes it over",
+    "pictures from before a view was switched off return 404 afterwards, even after a reload",
     arguments: [[false, true], [false]], [false, true])
   func switchedOff(switches: [Bool], reloads: Bool) async throws {
     guard switches.last == true || reloads else { return }
@@ -92,7 +92,7 @@ struct ReplayRouteTests {
     }
   }
 
-  @Test("each picture is found by its own X-Timestamp, whole as the camera sent it or drawn")
+  @Test("`at` with a picture's X-Timestamp returns that picture, as the original JPEG or rendered")
   func byTime() async throws {
     try await withPictures { service, _, times in
       for (number, time) in times.enumerated() {
@@ -111,7 +111,7 @@ struct ReplayRouteTests {
     }
   }
 
-  @Test("two hundred clients at a time get the pictures that they ask for")
+  @Test("200 concurrent requests get the buffered pictures that they ask for")
   func crowd() async throws {
     try await withPictures { service, _, times in
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -129,7 +129,7 @@ struct ReplayRouteTests {
     }
   }
 
-  @Test("a known picture is not sent again")
+  @Test("a buffered picture returns 304 for its own ETag and 200 for another picture's")
   func conditional() async throws {
     try await withPictures { service, _, times in
       let path = "\(Self.main)?at=\(Self.text(times[3]))&width=16"
@@ -146,7 +146,7 @@ struct ReplayRouteTests {
     let replay: [String: Double]?
   }
 
-  @Test("what there is no memory to decode is refused for now, and is not told to be gone")
+  @Test("buffered pictures return 503 with Retry-After, not 404, without memory to decode them")
   func noRoom() async throws {
     let camera = CountingCamera()
     try await withService(Self.configuration(), makeSource: { camera.source(named: $1, $2) }) { service in
@@ -171,7 +171,7 @@ struct ReplayRouteTests {
     }
   }
 
-  @Test("what is not kept is a 404 that says what is")
+  @Test("a time that is not buffered returns 404 with the start of the replay buffer")
   func notBuffered() async throws {
     try await withPictures { service, _, times in
       for answer in [
@@ -197,7 +197,7 @@ struct ReplayRouteTests {
   }
 
   @Test(
-    "words that say nothing, or two things, are refused",
+    "invalid or contradictory at, best and within parameters return 400",
     arguments: [
       "at=", "at=now", "at=-", "at=--1s", "at=-0s", "at=1e300", "at=nan", "at=-1s&max_age=0", "at=5y",
       "best=x", "within=2s", "best=sharpest&within=0", "best=sharpest&max_age=1",
@@ -210,7 +210,7 @@ struct ReplayRouteTests {
   }
 
   @Test(
-    "so are those of a POST",
+    "a POST with invalid or contradictory at, before, count, best or within returns 400",
     arguments: [
       #"{"at": "x"}"#, #"{"before": "0s"}"#, #"{"count": 3}"#, #"{"before": "3s", "count": 0}"#,
       #"{"before": "3s", "count": 21}"#, #"{"at": "-1s", "still": true}"#, #"{"before": "1s", "max_age": 5}"#,
@@ -237,7 +237,7 @@ struct ReplayRouteTests {
     let snapshots: [Shot]
   }
 
-  @Test("a burst has pictures from before until now, each once, and each is an event with what is kept")
+  @Test("a burst returns each buffered picture once, and each is an event with the replay range")
   func burst() async throws {
     try await withPictures { service, _, times in
       let body = #"{"before": "2700s", "count": 10}"#
@@ -268,7 +268,9 @@ struct ReplayRouteTests {
     }
   }
 
-  @Test("a burst whose client leaves goes on only where somebody else gets it", arguments: [false, true])
+  @Test(
+    "a burst whose client disconnects continues only if snapshots are stored in a folder",
+    arguments: [false, true])
   func leaves(isStored: Bool) async throws {
     try await withTemporaryFolder { folder in
       var configuration = Self.configuration()
@@ -308,7 +310,7 @@ struct ReplayRouteTests {
   }
 
   @Test(
-    "who waits for a picture with others is let in by its own share, and gets it though the first has left")
+    "requests for one buffered picture queue per client, and survive the first one's cancellation")
   func shares() async throws {
     try await withPictures { service, _, times in
       let (snapshots, target) = (
@@ -355,7 +357,7 @@ struct ReplayRouteTests {
     }
   }
 
-  @Test("the best of a time is one of it")
+  @Test("best=sharpest returns a picture within the requested time span")
   func best() async throws {
     try await withPictures { service, _, times in
       // All are flat: the first of those that are compared.
@@ -367,7 +369,7 @@ struct ReplayRouteTests {
     }
   }
 
-  @Test("a clip has each kept picture of its time once, and an end", .enabled(if: hasEncoder))
+  @Test("an MP4 clip has each buffered picture of its time span once, and ends", .enabled(if: hasEncoder))
   func clip() async throws {
     let path = "/cameras/camera/main.mp4"
     try await withPictures { service, _, times in
@@ -391,7 +393,7 @@ struct ReplayRouteTests {
   }
 
   @Test(
-    "a camera whose triggers are late gives pictures of that much earlier, and of now where that is asked for"
+    "a trigger delay shifts snapshots back, except those with max_age or an absolute `at`"
   )
   func delay() async throws {
     try await withPictures(10, Self.configuration(delay: .seconds(900))) { service, _, times in
@@ -409,7 +411,7 @@ struct ReplayRouteTests {
     }
   }
 
-  @Test("a mask that a reload brings hides in pictures from before it")
+  @Test("a mask added by a reload also hides areas of pictures buffered before it")
   func masked() async throws {
     var configuration = Self.configuration()
     configuration.cameras[0].options.referenceSize = CountingCamera.size
@@ -430,7 +432,7 @@ struct ReplayRouteTests {
     }
   }
 
-  @Test("pictures of a camera that is lost are there; its event and its entry say from when")
+  @Test("buffered pictures of a lost camera stay available, and its entry has the replay buffer")
   func lost() async throws {
     try await withPictures { service, camera, times in
       camera.lose()

@@ -10,9 +10,9 @@ import Testing
 @testable import ServiceCore
 @testable import ServiceFoundation
 
-@Suite("Limits of snapshots")
+@Suite("Snapshot limits", .timeLimit(.minutes(15)))
 struct SnapshotLimitTests {
-  @Test("what was made is kept as far as there is room for its bytes, the newest first")
+  @Test("SingleFlightCache keeps the newest values within its capacity in bytes")
   func room() async throws {
     let work = SingleFlightCache<Int, Int>(capacity: 10_000) { $0 }
     let gate = AdmissionLimit(capacity: 1)
@@ -30,7 +30,7 @@ struct SnapshotLimitTests {
     #expect(try await work.value(30, gate.enter) { 8 } == 8)
   }
 
-  @Test("who wants what is being made shares it; who wants something else has to be let in")
+  @Test("SingleFlightCache shares a running computation; another one is rejected at the limit")
   func admission() async throws {
     let work = SingleFlightCache<Int, Int>(capacity: 10_000) { $0 }
     let gate = AdmissionLimit(capacity: 1)
@@ -53,7 +53,7 @@ struct SnapshotLimitTests {
     #expect(try await work.value(2, gate.enter) { 7 } == 7)
   }
 
-  @Test("work goes on while one of those who want it waits, and is cancelled when the last has left")
+  @Test("a shared computation is cancelled only when its last waiting task is cancelled")
   func leaving() async throws {
     let work = SingleFlightCache<Int, Int>(capacity: 10_000) { $0 }
     let gate = AdmissionLimit(capacity: 1)
@@ -88,7 +88,7 @@ struct SnapshotLimitTests {
     #expect(try await third.value == 5)
   }
 
-  @Test("what fails is not kept, and its place is free again")
+  @Test("a failed computation is not cached, and its admission is released")
   func failure() async throws {
     let work = SingleFlightCache<Int, Int>(capacity: 10_000) { $0 }
     let gate = AdmissionLimit(capacity: 1)
@@ -99,7 +99,7 @@ struct SnapshotLimitTests {
     #expect(try await work.value(1, gate.enter) { 3 } == 3)
   }
 
-  @Test("a POST takes no view that is switched off, and each that it names once")
+  @Test("a POST returns 409 for a switched-off view, and 400 for repeated or empty views")
   func capture() async throws {
     var configuration = try SnapshotRouteTests.configuration()
     configuration.cameras[0].views[1].isEnabled = false
@@ -126,7 +126,7 @@ struct SnapshotLimitTests {
     }
   }
 
-  @Test("a POST holds to what the camera's snapshots are where it gives nothing")
+  @Test("a POST applies the camera's `offline` setting unless its body overrides that")
   func offline() async throws {
     var configuration = try SnapshotRouteTests.configuration()
     configuration.cameras[1].offline = .error
@@ -137,7 +137,7 @@ struct SnapshotLimitTests {
     }
   }
 
-  @Test("a camera that is slow to open is waited for, also by who wants an error of one that gives nothing")
+  @Test("a snapshot with offline=error waits for a camera that is slow to open")
   func slowOpening() async throws {
     var camera = CameraConfiguration(
       source:
@@ -156,7 +156,7 @@ struct SnapshotLimitTests {
     }
   }
 
-  @Test("a scene of another layout is another picture, where its cameras' frames are the same")
+  @Test("a scene with a changed layout returns another picture and ETag for the same frames")
   func scenes() async throws {
     var configuration = ServerConfiguration(cameras: [
       CameraConfiguration(name: "one", source: "pattern:smpte,size=64x36,fps=0.001"),

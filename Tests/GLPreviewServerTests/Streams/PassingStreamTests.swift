@@ -11,7 +11,7 @@ import Testing
 @testable import ServiceCore
 @testable import ServiceFoundation
 
-@Suite("A camera's own JPEGs over HTTP", .timeLimit(.minutes(15)))
+@Suite("JPEG passthrough over HTTP", .timeLimit(.minutes(15)))
 struct PassingStreamTests {
   private static let main = "/cameras/camera/main"
 
@@ -28,7 +28,7 @@ struct PassingStreamTests {
   }
 
   @Test(
-    "a stream and a snapshot of a whole view are the camera's own pictures, and nothing is drawn or encoded")
+    "an unmodified view sends the camera's original JPEGs, without rendering or encoding")
   func whole() async throws {
     let camera = try JPEGCamera()
     try await withService(Self.configuration(), makeSource: { camera.source(named: $1, $2) }) { service in
@@ -56,7 +56,7 @@ struct PassingStreamTests {
   }
 
   @Test(
-    "what asks for anything of a picture is drawn",
+    "a stream with picture parameters is rendered, and one with only fps is passthrough",
     arguments: [
       ".mjpeg?quality=80", ".mjpeg?width=64", ".mjpeg?crop=16x16%2B0%2B0", ".mjpeg?rotate=180",
       ".mjpeg?filter=mitchell",
@@ -72,7 +72,7 @@ struct PassingStreamTests {
   }
 
   @Test(
-    "the same holds for snapshots",
+    "a snapshot with picture parameters is rendered, and one without is the original JPEG",
     arguments: [
       ".jpg?quality=95", ".jpg?exif=1", ".jpg?max_bytes=100000", ".jpg?size=64x48", ".jpg?mirror=both",
       ".png",
@@ -86,7 +86,7 @@ struct PassingStreamTests {
     }
   }
 
-  @Test("a view with a quality is drawn; a PATCH gives it one, or takes it back, for those who watch already")
+  @Test("a view with a quality is rendered; a PATCH sets or removes the quality in running streams")
   func quality() async throws {
     let camera = try JPEGCamera()
     var view = ServedView()
@@ -109,7 +109,7 @@ struct PassingStreamTests {
     }
   }
 
-  @Test("once a view has a crop, no whole picture is sent under it")
+  @Test("once a view has a crop, its stream and snapshots contain no uncropped JPEG")
   func cropped() async throws {
     let camera = try JPEGCamera()
     try await withService(Self.configuration(), makeSource: { camera.source(named: $1, $2) }) { service in
@@ -130,7 +130,7 @@ struct PassingStreamTests {
     }
   }
 
-  @Test("a camera that is lost is shown as lost, in the same stream")
+  @Test("a passthrough stream continues with the state `lost` when its camera is lost")
   func lost() async throws {
     let camera = try JPEGCamera()
     try await withService(Self.configuration(), makeSource: { camera.source(named: $1, $2) }) { service in
@@ -149,7 +149,7 @@ struct PassingStreamTests {
   }
 
   @Test(
-    "who asks for the quality that a drawn view has anyway shares its stream; that of a passed view is another"
+    "a stream of the default quality shares a rendered view's stream, not a passthrough one"
   )
   func sharing() async throws {
     let camera = try JPEGCamera()
@@ -169,7 +169,7 @@ struct PassingStreamTests {
   }
 
   @Test(
-    "a service that passes pictures on is ready without a renderer, and opens one for the first that is drawn"
+    "passthrough is ready without a renderer, which opens for the first rendered picture"
   )
   func readiness() async throws {
     let camera = try JPEGCamera()

@@ -10,7 +10,7 @@ import Testing
 @testable import ServiceCore
 @testable import ServiceFoundation
 
-@Suite("The life of streams")
+@Suite("Lifetime of streams", .timeLimit(.minutes(15)))
 struct StreamLifeTests {
   private static let paths = ["/cameras/camera/main.mjpeg", "/cameras/camera/main.mjpeg?width=64"]
   /// With those of video, where it can be encoded.
@@ -40,7 +40,7 @@ struct StreamLifeTests {
     for reader in readers { try await reader.value }
   }
 
-  @Test("streams of a view that is switched off end, also where it was asked for in another way")
+  @Test("switching off a view ends all its streams and returns 409 until it is switched on")
   func switchedOff() async throws {
     try await withService(StreamTests.configuration()) { service in
       let view = "/api/cameras/camera/views/main"
@@ -57,7 +57,7 @@ struct StreamLifeTests {
     }
   }
 
-  @Test("a connection of several views goes on with those that are left")
+  @Test("a stream of two views continues with one when the other is switched off")
   func oneOfSeveral() async throws {
     let views = [ServedView(), ServedView(ViewConfiguration(name: "small", width: 64))]
     try await withService(StreamTests.configuration(views)) { service in
@@ -81,7 +81,7 @@ struct StreamLifeTests {
     }
   }
 
-  @Test("with a camera its streams go, and who comes then sees the new one")
+  @Test("replacing a camera ends its streams, and later streams show the new camera")
   func replaced() async throws {
     try await withService(StreamTests.configuration()) { service in
       var other = StreamTests.configuration()
@@ -92,7 +92,7 @@ struct StreamLifeTests {
     }
   }
 
-  @Test("where a view is locked, what was asked for in another way ends, and the view itself goes on")
+  @Test("locking a view ends its streams with URL parameters, and new ones return 403")
   func locked() async throws {
     try await withService(StreamTests.configuration()) { service in
       var other = StreamTests.configuration()
@@ -104,7 +104,7 @@ struct StreamLifeTests {
     }
   }
 
-  @Test("another quality holds for those who watch already")
+  @Test("a changed quality applies to running streams")
   func quality() async throws {
     var served = ServedView(ViewConfiguration(width: 320))
     served.quality = 95
@@ -124,7 +124,7 @@ struct StreamLifeTests {
     }
   }
 
-  @Test("streams of other qualities are no way past the limit of what is drawn at a time")
+  @Test("streams of other qualities count against the limit of ad hoc views")
   func manyQualities() async throws {
     var configuration = StreamTests.configuration()
     configuration.limits.adHocViews = 2
@@ -144,7 +144,7 @@ struct StreamLifeTests {
     }
   }
 
-  @Test("a pace holds from the first picture on")
+  @Test("Pace keeps its interval from the first picture on, also if one is late or missed")
   func pace() {
     var pace = Pace()
     #expect(pace.wait(at: .second(100), every: .seconds(2)) == .zero)
@@ -164,7 +164,7 @@ struct StreamLifeTests {
   }
 
   @Test(
-    "who wants fewer pictures gets the first at once and the second when it is due, not the next one that comes"
+    "with a frame interval a client gets the first picture at once and the second when due"
   )
   func watcherPace() async throws {
     let parts = try await ServiceParts(

@@ -12,7 +12,7 @@ import Testing
 @testable import ServiceCore
 @testable import ServiceFoundation
 
-@Suite("Streams")
+@Suite("MJPEG streams", .timeLimit(.minutes(15)))
 struct StreamTests {
   /// 320x180 at 20 frames a second.
   static let pattern = "pattern:counter,size=320x180,fps=20"
@@ -21,7 +21,7 @@ struct StreamTests {
     ServerConfiguration(cameras: [CameraConfiguration(source: pattern, views: views)])
   }
 
-  @Test("a stream is parts with their lengths and times, and its head is what such streams' clients expect")
+  @Test("an MJPEG stream has multipart headers, and parts with size, sequence, timestamp and view")
   func form() async throws {
     try await withService(Self.configuration()) { service in
       let (head, parts) = try await service.parts("/cameras/camera/main.mjpeg", 3)
@@ -41,7 +41,7 @@ struct StreamTests {
     }
   }
 
-  @Test("however many watch, each frame is drawn once")
+  @Test("12 clients of one stream share its frames, each rendered and encoded at most once")
   func sharing() async throws {
     try await withService(Self.configuration()) { service in
       let session = service.inside.registry.session
@@ -66,7 +66,7 @@ struct StreamTests {
     }
   }
 
-  @Test("words of the URL make a stream of another kind, and equal words are one stream")
+  @Test("streams with URL parameters have the requested size and are removed with their last client")
   func words() async throws {
     try await withService(Self.configuration()) { service in
       let path = "/cameras/camera/main.mjpeg?width=64&rotate=90"
@@ -87,7 +87,7 @@ struct StreamTests {
   }
 
   // That none comes before it is due is held by clocks that are moved by hand: StreamLifeTests.pace and watcherPace.
-  @Test("fps= gives a part now and then, in the order of frames")
+  @Test("a stream with fps=4 delivers parts in the order of frames")
   func pace() async throws {
     try await withService(Self.configuration()) { service in
       let parts = try await service.parts("/cameras/camera/main.mjpeg?fps=4", 3).parts
@@ -97,7 +97,7 @@ struct StreamTests {
     }
   }
 
-  @Test("one connection carries several views, whose parts say what they are of")
+  @Test("one stream carries several views, and each part names its view")
   func several() async throws {
     var face = ViewConfiguration(name: "face")
     try face.set("crop", to: "90x90+0+0")
@@ -119,7 +119,7 @@ struct StreamTests {
   }
 
   @Test(
-    "several views in one size: scenes and locked ones as they are, and as served where too much is drawn")
+    "a width resizes several views, but not scenes, locked views or those over the ad hoc limit")
   func severalInOneSize() async throws {
     var door = ServedView(ViewConfiguration(name: "door", width: 96))
     door.isLocked = true
@@ -153,7 +153,7 @@ struct StreamTests {
   }
 
   @Test(
-    "a locked view alone is refused what it does not take, whatever the URL, and cache busters change nothing"
+    "a stream of a locked view returns 403 for a width under any URL, and ignores cache busters"
   )
   func lockedAlone() async throws {
     var door = ServedView(ViewConfiguration(name: "door", width: 96))
@@ -171,7 +171,7 @@ struct StreamTests {
   }
 
   @Test(
-    "what makes no sense is refused before anything is drawn, with the word that is at fault",
+    "an invalid stream request returns a problem with its parameter and starts no stream",
     arguments: [
       ("/cameras/camera/main.mjpeg?rotate=45", 400, "rotate"),
       ("/cameras/camera/main.mjpeg?width=0", 400, "width"),
@@ -207,7 +207,7 @@ struct StreamTests {
     return client
   }
 
-  @Test("a client that reads nothing is given no more than its slot; others don't notice")
+  @Test("parts for a client that reads nothing are skipped, and other clients get theirs")
   func slowClient() async throws {
     try await withService(Self.configuration()) { service in
       let stuck = try await Self.stuckClient(of: service)
@@ -223,7 +223,7 @@ struct StreamTests {
     }
   }
 
-  @Test("a client that reads nothing for too long is cut off")
+  @Test("a stream client that reads nothing is disconnected after the stall timeout")
   func stalledClient() async throws {
     var configuration = Self.configuration()
     configuration.limits.stalledClient = .milliseconds(200)
@@ -238,7 +238,7 @@ struct StreamTests {
     }
   }
 
-  @Test("a stream ends when the service does")
+  @Test("an MJPEG stream ends when the service stops")
   func shutdown() async throws {
     let reader = try await withService(Self.configuration()) { service in
       let body = try await service.openStream("/cameras/camera/main.mjpeg")

@@ -6,9 +6,11 @@ import Testing
 
 @testable import GLPreviewServer
 
-@Suite("The memory of a service's videos", .timeLimit(.minutes(15)))
+@Suite("Memory of video encoders", .timeLimit(.minutes(15)))
 struct VideoMemoryTests {
-  @Test("a video whose encoder has no room is refused, and others are not", .enabled(if: hasEncoder))
+  @Test(
+    "a video whose encoder exceeds the memory budget returns 503, and a smaller one returns 200",
+    .enabled(if: hasEncoder))
   func encoders() async throws {
     var configuration = StreamTests.configuration()
     configuration.limits.memory = 64 << 20

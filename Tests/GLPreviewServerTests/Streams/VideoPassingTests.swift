@@ -11,7 +11,7 @@
   @testable import ServiceCore
 
   @Suite(
-    "Video that is passed on", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"),
+    "H.264 passthrough", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"),
     .timeLimit(.minutes(15)))
   struct VideoPassingTests {
     /// Runs `work` with a service that is a camera, and one that has it as a camera.
@@ -52,7 +52,7 @@
         target, as: target.served, target.served.video, passes: passes)
     }
 
-    @Test("what a camera encodes is what clients get, and nothing is decoded, drawn or encoded for it")
+    @Test("a camera's H.264 is passed through unchanged, without decoding, rendering or encoding")
     func passing() async throws {
       try await Self.withCamera { camera, service in
         // The camera's own watcher may lose some, as this one may.
@@ -85,7 +85,7 @@
       }
     }
 
-    @Test("MP4 and RTSP send it on; words, and WebRTC, are encoded")
+    @Test("MP4 and RTSP pass H.264 through; picture parameters and WebRTC require encoding")
     func clients() async throws {
       try await Self.withCamera { _, service in
         let whole = try await service.get("/cameras/camera/main.mp4?duration=0.3")
@@ -107,7 +107,7 @@
       }
     }
 
-    @Test("MSE by WebSocket is encoded where a camera's key pictures are too far apart for players")
+    @Test("MSE switches from passthrough to encoding if the camera's keyframes are too far apart")
     func rareKeys() async throws {
       try await Self.withCamera(keyframe: .seconds(60)) { _, service in
         let peer = try await WebSocketPeer(to: service.port, "/api/ws?src=camera/main")
@@ -123,7 +123,7 @@
       }
     }
 
-    @Test("a snapshot of the same camera is decoded meanwhile, by the one connection")
+    @Test("a snapshot during H.264 passthrough is decoded from the same camera connection")
     func snapshot() async throws {
       try await Self.withCamera { camera, service in
         let passed = try Self.watch(service)
@@ -138,7 +138,7 @@
     }
 
     @Test(
-      "masks, a warmup and other colours are never passed by; the reason is told, and logged once",
+      "masks, warmup or colour settings prevent passthrough; the reason is listed and logged once",
       arguments: [
         ("mask", "the camera has masks"), ("warmup", "the camera has a warmup"),
         ("colour", "the camera has colour settings"),
@@ -162,7 +162,7 @@
       }
     }
 
-    @Test("a view that is turned while it is watched is encoded from then on")
+    @Test("rotating a view during passthrough switches its stream to encoding")
     func changed() async throws {
       try await Self.withCamera { _, service in
         let stream = try Self.watch(service)

@@ -11,9 +11,9 @@ import Testing
 
 private func at(_ seconds: Double) -> CaptureInstant { .start + .seconds(1000) + .seconds(seconds) }
 
-@Suite("Rungs of a video")
+@Suite("Video renditions")
 struct VideoRungTests {
-  @Test("a client goes down when it is left behind, and up after 30 s without drops")
+  @Test("a lagging client moves to the lower rendition, and back after 30 s without drops")
   func moves() {
     var rung = VideoRendition()
     #expect(rung.move(isLeftBehind: false, lastDrop: at(0), at: at(1)) == nil)
@@ -25,7 +25,7 @@ struct VideoRungTests {
     #expect(!rung.isLower)
   }
 
-  @Test("each try that fails doubles the wait, up to ten minutes; one that lasts two minutes has not failed")
+  @Test("each failed return to full size doubles the wait, up to 10 min; one over 2 min resets it")
   func backoff() {
     var (rung, time) = (VideoRendition(), 0.0)
     for wait in [30.0, 60, 120, 240, 480, 600, 600] {
@@ -39,7 +39,7 @@ struct VideoRungTests {
     #expect(rung.move(isLeftBehind: false, lastDrop: nil, at: at(time + 30)) == .up)
   }
 
-  @Test("where there is no lower rung, it is asked for again after a time that doubles")
+  @Test("a refused lower rendition is requested again after 30 s")
   func refusal() {
     var rung = VideoRendition()
     #expect(rung.move(isLeftBehind: true, lastDrop: nil, at: at(0)) == .down)
@@ -49,7 +49,7 @@ struct VideoRungTests {
     #expect(rung.move(isLeftBehind: true, lastDrop: nil, at: at(30)) == .down)
   }
 
-  @Test("half of a view is half of what it names, or of what it comes to; small ones have none")
+  @Test("a lower rendition halves a view's size and labels; a view 159 pixels wide has none")
   func halves() throws {
     let size = Size(width: 640, height: 360)
     func half(_ width: Int?, _ height: Int?) throws -> [Int?] {
@@ -68,7 +68,7 @@ struct VideoRungTests {
 }
 
 @Suite(
-  "Slow clients of a video", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"),
+  "Slow video clients", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"),
   .timeLimit(.minutes(15)))
 struct SlowVideoTests {
   /// Runs `work` with the streams of a service for which three drops are enough, whatever time has passed.
@@ -110,7 +110,7 @@ struct SlowVideoTests {
   }
 
   @Test(
-    "a client that goes on dropping gets half the size, from a key picture on, and times go on; others keep the view"
+    "a client that drops frames gets half the size from a keyframe on; others keep full size"
   )
   func down() async throws {
     try await Self.withStreams { streams, service, target in
@@ -147,7 +147,7 @@ struct SlowVideoTests {
     }
   }
 
-  @Test("a client that keeps up goes up again, with a key picture")
+  @Test("a client that keeps up returns to the full size with a keyframe")
   func up() async throws {
     try await Self.withStreams(waiting: .zero) { streams, _, target in
       let stream = try streams.begin(target, as: target.served, target.served.video)
@@ -159,7 +159,7 @@ struct SlowVideoTests {
     }
   }
 
-  @Test("a rung ends with what its view was: changed, switched off, locked")
+  @Test("changing a view ends its lower rendition, and switching the view off ends the stream")
   func followed() async throws {
     try await Self.withStreams { streams, service, target in
       let stream = try streams.begin(target, as: target.served, target.served.video)
@@ -177,7 +177,7 @@ struct SlowVideoTests {
     }
   }
 
-  @Test("a locked view has a rung, which keeps the camera's reference size as the view does")
+  @Test("a locked view has a lower rendition of half its size")
   func locked() async throws {
     var served = ServedView()
     served.isLocked = true
@@ -187,7 +187,9 @@ struct SlowVideoTests {
     }
   }
 
-  @Test("words of a URL make a rung of half of what they say", arguments: [("160", 80), ("100", 100)])
+  @Test(
+    "a requested width of 160 has a lower rendition of 80, and a width of 100 has none",
+    arguments: [("160", 80), ("100", 100)])
   func words(width: String, expected: Int) async throws {
     try await Self.withStreams { streams, _, target in
       var wanted = target.served
@@ -197,7 +199,7 @@ struct SlowVideoTests {
     }
   }
 
-  @Test("where too much is encoded already, a slow client stays on its view")
+  @Test("a slow client keeps the full size if no further encoder is admitted")
   func full() async throws {
     try await Self.withStreams(gate: 0) { streams, _, target in
       let stream = try streams.begin(target, as: target.served, target.served.video)

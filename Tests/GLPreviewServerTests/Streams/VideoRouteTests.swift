@@ -33,7 +33,7 @@ struct VideoRouteTests {
   }
 
   @Test(
-    "a view is sent as whole fragments for as long as is asked",
+    "an MP4 stream has complete fragments and ends after the requested duration",
     arguments: ["", "&width=64", "&bitrate=90000"])
   func duration(words: String) async throws {
     try await withService(Self.configuration()) { service in
@@ -50,7 +50,7 @@ struct VideoRouteTests {
     }
   }
 
-  @Test("go2rtc's address, HEAD, and a name for who downloads")
+  @Test("MP4 video supports go2rtc's URL, HEAD and a file name for downloads")
   func others() async throws {
     try await withService(Self.configuration()) { service in
       let alias = try await service.get("/api/stream.mp4?src=camera/main&duration=0.1")
@@ -64,7 +64,7 @@ struct VideoRouteTests {
     }
   }
 
-  @Test("clients share an encoder, and words make another")
+  @Test("clients of the same video share an encoder, and another bitrate adds one")
   func sharing() async throws {
     try await withService(Self.configuration()) { service in
       let preview = try service.inside.registry.view("main", of: "camera").preview
@@ -82,7 +82,7 @@ struct VideoRouteTests {
   }
 
   @Test(
-    "a view's configuration is how it is encoded, for MP4 and WebRTC; metrics and the list of cameras say who does"
+    "a view's video settings apply to its encoder; /metrics and /api/cameras report them"
   )
   func configured() async throws {
     let video = VideoConfiguration(
@@ -120,7 +120,7 @@ struct VideoRouteTests {
   }
 
   @Test(
-    "what can't be is said",
+    "invalid video parameters return 400",
     arguments: [
       ("?duration=0", 400), ("?duration=x", 400), ("?fps=5", 400), ("?bitrate=1", 400), ("?keyframe=0", 400),
       ("?width=0", 400), ("?download=maybe", 400),
@@ -131,7 +131,7 @@ struct VideoRouteTests {
     }
   }
 
-  @Test("a locked view is sent as it is, and as nothing else")
+  @Test("a locked view's video returns 200 as configured, and 403 with another width")
   func locked() async throws {
     var view = ServedView()
     view.isLocked = true

@@ -14,7 +14,7 @@ import Testing
 @testable import WebRTC
 
 @Suite(
-  "Views that go", .enabled(if: hasEncoder && hasWebRTC, "libraries are missing: scripts/setup"),
+  "Loss of a view", .enabled(if: hasEncoder && hasWebRTC, "libraries are missing: scripts/setup"),
   .timeLimit(.minutes(15)))
 struct ViewLossTests {
   /// What happens to a view.
@@ -162,7 +162,9 @@ struct ViewLossTests {
 
   // MARK: The table
 
-  @Test("each consumer of a view ends or goes on, as its view is lost", arguments: Loss.allCases)
+  @Test(
+    "each kind of stream ends or continues as specified when its view is lost or changed",
+    arguments: Loss.allCases)
   func table(loss: Loss) async throws {
     try await withService(Self.configuration()) { service in
       await until { service.inside.registry.session["camera-0"]?.bufferedTimes != nil }

@@ -4,7 +4,8 @@ import Testing
 
 @testable import GLPreview
 
-@Suite struct PixelBufferTests {
+@Suite("Pixel buffers", .timeLimit(.minutes(15)))
+struct PixelBufferTests {
   /// Texels that came up through a buffer, as they are read back.
   private func uploaded(_ rows: [UInt8], bytesPerRow: Int, width: Int, height: Int) throws -> [UInt8] {
     let target = try RenderTarget(Texture(.rgba8, width: width, height: height))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Preview sessions")
+@Suite("Preview sessions", .timeLimit(.minutes(15)))
 struct PreviewSessionTests {
   private static let small = ViewConfiguration(width: 4, height: 3)
 

@@ -240,7 +240,7 @@ struct ReplayTests {
     await session.close()
   }
 
-  @Test("a burst has each picture once, and its times are evenly spaced with the oldest first")
+  @Test("a burst returns a picture once that is the newest at several times; its times are evenly spaced")
   func burst() async throws {
     let device = ScriptedDevice([.success((0..<4).map { .picture(UInt8($0)) })])
     let session = try Self.session(Self.source(device))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Scenes in a session")
+@Suite("Scenes in a session", .timeLimit(.minutes(15)))
 struct SceneFeedTests {
   private static let size = Size(width: 64, height: 36)
 

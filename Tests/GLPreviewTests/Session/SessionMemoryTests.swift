@@ -5,7 +5,8 @@ import Testing
 
 @testable import GLPreview
 
-@Suite struct SessionMemoryTests {
+@Suite("Memory of a session", .timeLimit(.minutes(15)))
+struct SessionMemoryTests {
   @Test("an idle source reserves at most the memory of four RGBA frames")
   func atRest() async throws {
     let budget = MemoryBudget(capacity: 1 << 30)

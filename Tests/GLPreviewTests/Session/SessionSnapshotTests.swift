@@ -6,7 +6,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Snapshots of a session")
+@Suite("Snapshots of a session", .timeLimit(.minutes(15)))
 struct SessionSnapshotTests {
   private static func session(_ script: SourceScript, hasSizes: Bool = false) throws -> PreviewSession {
     let session = try PreviewSession(scripted: script.source(hasSizes: hasSizes))

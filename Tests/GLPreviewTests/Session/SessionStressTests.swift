@@ -26,7 +26,7 @@ struct SessionStressTests {
     }
   }
 
-  @Test("nobody who reads is forgotten, a camera is open once at a time, and all ends when it is closed")
+  @Test("under random changes all readers get pictures, no camera opens twice, and close() ends all")
   func chaos() async throws {
     let cameras = Self.sources.map { _ in UnrulyCamera() }
     let session = try PreviewSession(

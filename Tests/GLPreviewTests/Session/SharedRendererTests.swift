@@ -6,7 +6,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Shared renderers")
+@Suite("Shared renderers", .timeLimit(.minutes(15)))
 struct SharedRendererTests {
   /// Opens renderers, and keeps them to be looked at.
   private final class Opener: Sendable {
@@ -38,7 +38,7 @@ struct SharedRendererTests {
     return (core, try core.add("main", PreviewConfiguration(.view(view, of: "camera"))))
   }
 
-  @Test("several sessions draw with one renderer, and it is opened by the first picture")
+  @Test("three sessions share one renderer")
   func shared() async throws {
     let opener = Opener()
     let renderers = opener.renderers()
@@ -57,7 +57,7 @@ struct SharedRendererTests {
     await renderers.closeUnused()
   }
 
-  @Test("a lost context is made anew, and the preview goes on without a gap")
+  @Test("a lost GL context is recreated, and the preview continues without missing a picture")
   func lost() async throws {
     let opener = Opener()
     let renderers = opener.renderers()
@@ -77,7 +77,7 @@ struct SharedRendererTests {
     await renderers.closeUnused()
   }
 
-  @Test("a context that is lost again and again, while sessions draw and take snapshots, is seen by nobody")
+  @Test("previews and snapshots of three sessions continue while the GL context is lost repeatedly")
   func lostOften() async throws {
     let opener = Opener()
     let renderers = opener.renderers()
@@ -128,7 +128,7 @@ struct SharedRendererTests {
     await renderers.closeUnused()
   }
 
-  @Test("a session that is closed draws nothing, and opens no renderer for that")
+  @Test("a returned renderer lease throws CancellationError and opens no renderer")
   func closedSession() async throws {
     let opener = Opener()
     let lease = RendererLease(.automatic, of: opener.renderers())
@@ -137,7 +137,7 @@ struct SharedRendererTests {
     #expect(opener.opened.withLock { $0.isEmpty })
   }
 
-  @Test("a renderer that nobody uses is closed, and the next session opens another one")
+  @Test("an unused renderer is closed, and the next session opens a new one")
   func closed() async throws {
     let opener = Opener()
     let renderers = opener.renderers()

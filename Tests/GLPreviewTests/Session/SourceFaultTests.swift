@@ -5,11 +5,11 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Sources that go wrong")
+@Suite("Source failures", .timeLimit(.minutes(15)))
 struct SourceFaultTests {
   private static let damage = SourceError(.badData, path: "clip", reason: "is damaged")
 
-  @Test("what went wrong with a source is told though a scene goes on, and no more once a frame comes")
+  @Test("a source's failure is reported while a scene goes on, and is cleared by the next frame")
   func told() async throws {
     let (fine, broken) = (SourceScript(), SourceScript())
     broken.refuse(SourceError(.notFound, path: "broken", reason: "is not there"))
@@ -32,7 +32,7 @@ struct SourceFaultTests {
     await session.close()
   }
 
-  @Test("a file that is damaged all through, or has no frames, is an error, not an end")
+  @Test("a file with no frames, damaged or empty, throws badData instead of ending")
   func noFrames() async throws {
     for results: [Result<Frame?, any Error>] in [[.failure(Self.damage), .success(nil)], [.success(nil)]] {
       let script = SourceScript()
@@ -49,7 +49,7 @@ struct SourceFaultTests {
     }
   }
 
-  @Test("a file that has no frames when it is opened again does not end with one from before")
+  @Test("a snapshot of a file that has no frames when it is reopened throws badData")
   func emptied() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source(isLive: false))
@@ -68,7 +68,7 @@ struct SourceFaultTests {
     await session.close()
   }
 
-  @Test("a file that has no frames any more when it begins again is an error, not an end")
+  @Test("a snapshot of a file that has no frames when it restarts throws an error")
   func emptiedMeanwhile() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source(isLive: false), linger: allTheTimeThereIs)
@@ -88,7 +88,7 @@ struct SourceFaultTests {
     await session.close()
   }
 
-  @Test("who begins to read a scene in which nothing changes any more sees what is there")
+  @Test("a new reader of an unchanged scene gets the current picture without another render")
   func still() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source(named: "one"))

@@ -5,14 +5,14 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Sources at a bad moment", .timeLimit(.minutes(15)))
+@Suite("Source opening, closing and failures", .timeLimit(.minutes(15)))
 struct SourceFeedTests {
   private static let small = ViewConfiguration(width: 4, height: 3)
   private static let anyAge = SnapshotRequest.patient(.newest(maxAge: allTheTimeThereIs), as: .rgba)
 
   // MARK: Opening
 
-  @Test("a source is opened once, though it is kept warm and somebody reads")
+  @Test("a source that is kept warm and read at the same time is opened once")
   func openedOnce() async throws {
     let (script, gate) = (SourceScript(), OpeningGate())
     var source = script.source().opening(through: gate)
@@ -32,7 +32,7 @@ struct SourceFeedTests {
     #expect(!script.isOpen)
   }
 
-  @Test("what a camera gives while it warms up is seen by nobody, each time that it was opened")
+  @Test("frames during a camera's warm-up are discarded after each opening")
   func warmup() async throws {
     let script = SourceScript()
     var source = script.source()
@@ -49,7 +49,7 @@ struct SourceFeedTests {
   }
 
   @Test(
-    "a warm-up lasts for frames or for a time",
+    "a warm-up lasts for a number of frames or of seconds",
     arguments: [
       ("0", 0, 0.0, false), ("2", 1, 100, true), ("2", 2, 0, false), ("0s", 0, 0, false),
       ("1.5s", 99, 1.4, true),
@@ -62,11 +62,11 @@ struct SourceFeedTests {
   }
 
   @Test(
-    "what is no warm-up is refused",
+    "parsing an invalid warm-up throws ParameterError",
     arguments: ["", "-1", "1.5", "s", "-1s", "xs", "1e99s", "99999999999999999999"])
   func otherWarmups(text: String) { #expect(throws: ParameterError.self) { try Warmup(parsing: text) } }
 
-  @Test("a reader that goes while the source opens lets it close")
+  @Test("a source closes after opening if its only reader was cancelled meanwhile")
   func goneWhileOpening() async throws {
     let (script, gate) = (SourceScript(), OpeningGate())
     let session = try PreviewSession(scripted: script.source().opening(through: gate))
@@ -79,11 +79,10 @@ struct SourceFeedTests {
 
     gate.open()
     await until { script.opens.count == 1 && !script.isOpen }
-    #expect(!script.isOpen)
     await session.close()
   }
 
-  @Test("a larger size that is wanted while the source opens is asked for")
+  @Test("a larger size requested while a source is opening becomes the source's minimum size")
   func largerWhileOpening() async throws {
     let (script, gate) = (SourceScript(), OpeningGate())
     let session = try PreviewSession(scripted: script.source(hasSizes: true).opening(through: gate))
@@ -103,7 +102,7 @@ struct SourceFeedTests {
     await session.close()
   }
 
-  @Test("a session can be closed while a source that never answers opens")
+  @Test("closing a session cancels the opening of sources that never respond")
   func closedWhileOpening() async throws {
     let (script, gate) = (SourceScript(), OpeningGate())
     var warm = script.source(named: "warm").opening(through: gate)
@@ -120,7 +119,7 @@ struct SourceFeedTests {
     #expect(script.opens.isEmpty)
   }
 
-  @Test("a source that takes long to open is seen to be opening")
+  @Test("a source that takes longer than opensWithin to open has the state opening until it opens")
   func opensLate() async throws {
     let (script, gate) = (SourceScript(), OpeningGate())
     var source = script.source().opening(through: gate)
@@ -138,7 +137,7 @@ struct SourceFeedTests {
 
   // MARK: Closing
 
-  @Test("a snapshot while the source lingers does not keep it open for good")
+  @Test("a snapshot of a lingering source does not keep the source open")
   func snapshotWhileLingering() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source(), linger: .milliseconds(300))
@@ -153,7 +152,7 @@ struct SourceFeedTests {
     await session.close()
   }
 
-  @Test("a snapshot that gets nothing in time does not keep the source open")
+  @Test("a snapshot that times out does not keep the source open")
   func snapshotInVain() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source())
@@ -168,7 +167,7 @@ struct SourceFeedTests {
     await session.close()
   }
 
-  @Test("a source is not opened again before it is closed")
+  @Test("a source is reopened only after it has closed")
   func closedBeforeOpened() async throws {
     let (script, gate) = (SourceScript(), OpeningGate())
     let session = try PreviewSession(
@@ -190,7 +189,7 @@ struct SourceFeedTests {
     await session.close()
   }
 
-  @Test("whoever closes a session waits until it is closed, also the second time")
+  @Test("a second close() of a session also waits until the source has closed")
   func closedTwice() async throws {
     let (script, gate) = (SourceScript(), OpeningGate())
     let session = try PreviewSession(
@@ -214,7 +213,7 @@ struct SourceFeedTests {
     #expect(try await frames.next() == nil)
   }
 
-  @Test("a frame that comes as the source is switched off is not seen")
+  @Test("a frame delivered while a source is switched off is not shown")
   func frameWhileSwitchedOff() async throws {
     let script = SourceScript()
     let late = try #require(SourceScript.frame(99, script.size, 1))
@@ -238,7 +237,7 @@ struct SourceFeedTests {
     await session.close()
   }
 
-  @Test("who is shown that a source is off is not told that it ends when it is changed and switched on")
+  @Test("a reader of a disabled source gets the next frame after enabling the source and resizing")
   func changedWhileNothingIsThere() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source())
@@ -261,7 +260,7 @@ struct SourceFeedTests {
     await session.close()
   }
 
-  @Test("a preview that is switched off while its reader waits lets the camera go, and goes on later")
+  @Test("disabling a preview closes its camera, and its reader continues when it is enabled again")
   func disabledWhileWaiting() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source())
@@ -278,7 +277,7 @@ struct SourceFeedTests {
     await session.close()
   }
 
-  @Test("a source that was lost when nobody looked any more is tried again before it is said to be lost")
+  @Test("a snapshot reopens a source that was lost earlier and shows it live")
   func lostLongAgo() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source())
@@ -296,7 +295,7 @@ struct SourceFeedTests {
 
   // MARK: Failures
 
-  @Test("a frame that can't be had is told by a fallback, and the next one is seen")
+  @Test("a failed frame shows a fallback, and the next frame is shown")
   func oneFailure() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source())
@@ -311,7 +310,7 @@ struct SourceFeedTests {
     await session.close()
   }
 
-  @Test("a source that could not be opened is tried again also where snapshots alone are wanted")
+  @Test("a source that failed to open is retried for snapshots without any reader")
   func snapshotsAlone() async throws {
     let script = SourceScript()
     script.refuse(SourceError(.unavailable, path: "script", reason: "is away"))
@@ -330,7 +329,7 @@ struct SourceFeedTests {
   }
 
   @Test(
-    "a source that fails each time is not asked without a pause, and is given back",
+    "a failing source is retried only after failurePause, and its reader ends on close()",
     arguments: [Duration.milliseconds(1), allTheTimeThereIs])
   func failsAlways(pause: Duration) async throws {
     let failing = FailingSource()
@@ -356,7 +355,7 @@ struct SourceFeedTests {
     #expect(try await next.value == nil)
   }
 
-  @Test("frames that masks don't fit show a fallback, not an end")
+  @Test("frames that do not match the masks show a fallback, and a snapshot throws an error")
   func masksOfAnotherShape() async throws {
     let device = ScriptedDevice(.picture(10), .picture(20), .picture(30))
     var options = SourceOptions()
@@ -377,7 +376,7 @@ struct SourceFeedTests {
     await session.close()
   }
 
-  @Test("while masks are there a still is a frame of the size that the camera has, and no larger one")
+  @Test("a still of a masked camera has the size of its live frames, not the larger still size")
   func stillWithMasks() async throws {
     let script = SourceScript(stillSize: Size(width: 32, height: 12))
     let open = script.source(hasSizes: true).origin.open
@@ -409,7 +408,7 @@ struct SourceFeedTests {
 
   // MARK: Ends
 
-  @Test("a still is there for each who looks, once, and for snapshots whenever they are taken")
+  @Test("a still image is delivered once to each reader and to every snapshot")
   func still() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source(isLive: false))

@@ -6,9 +6,9 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Sources that replace others")
+@Suite("Source replacement", .timeLimit(.minutes(15)))
 struct SourceReplacementTests {
-  @Test("a source that replaces another is opened once that is closed, and both are there until then")
+  @Test("a replacing source opens after the replaced one closes, which delivers frames until then")
   func order() async throws {
     let (old, new) = (SourceScript(), SourceScript())
     var options = PreviewSession.Options(linger: .zero)
@@ -42,7 +42,7 @@ struct SourceReplacementTests {
     #expect(!new.isOpen)
   }
 
-  @Test("one that was given up before it was opened waits for nobody")
+  @Test("a replacing source that is removed before it opens does not wait for the replaced one")
   func givenUp() async throws {
     let (old, new) = (SourceScript(), SourceScript())
     var options = PreviewSession.Options(linger: .zero)
@@ -56,7 +56,7 @@ struct SourceReplacementTests {
     await session.close()
   }
 
-  @Test("work that does not end is not waited for, neither after its time nor when it is cancelled")
+  @Test("withDeadline returns nil at its deadline and throws on cancellation if the work hangs")
   func timeout() async throws {
     let held = Mutex<[CheckedContinuation<Void, Never>]>([])
     let hangs: @Sendable () async -> Void = {

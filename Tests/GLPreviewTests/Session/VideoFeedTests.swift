@@ -5,7 +5,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Videos of a session", .timeLimit(.minutes(15)))
+@Suite("Preview video", .timeLimit(.minutes(15)))
 struct VideoFeedTests {
   private static let view = ViewConfiguration(width: 8, height: 6)
 
@@ -27,7 +27,7 @@ struct VideoFeedTests {
   /// The code of a frame's grey in limited range (BT.601-7, 2.5.3).
   private static func limited(_ code: Int) -> UInt8 { UInt8((16 + Double(code) * 219 / 255).rounded()) }
 
-  @Test("a watcher gets picture after picture, the first one a key picture, in limited range")
+  @Test("a viewer gets each picture in limited range, the first one as a keyframe")
   func watching() async throws {
     let (script, encoders) = (SourceScript(), EncoderScript())
     let session = try PreviewSession(scripted: script.source())
@@ -53,7 +53,7 @@ struct VideoFeedTests {
     await session.close()
   }
 
-  @Test("watchers with equal configurations share an encoder, others have their own")
+  @Test("viewers with equal configurations share an encoder, and another configuration has its own")
   func sharing() async throws {
     let (script, encoders) = (SourceScript(), EncoderScript())
     let session = try PreviewSession(scripted: script.source())
@@ -77,7 +77,7 @@ struct VideoFeedTests {
     await session.close()
   }
 
-  @Test("who joins where nothing new comes gets the current picture as a key picture")
+  @Test("a viewer that joins an unchanged preview gets the current picture as a keyframe")
   func joining() async throws {
     let (script, encoders) = (SourceScript(), EncoderScript())
     let session = try PreviewSession(scripted: script.source())
@@ -97,7 +97,7 @@ struct VideoFeedTests {
     await session.close()
   }
 
-  @Test("where nothing new comes, the picture is repeated")
+  @Test("the last picture is encoded again while no new frame comes")
   func repeating() async throws {
     let (script, encoders) = (SourceScript(), EncoderScript())
     let session = try PreviewSession(scripted: script.source())
@@ -112,7 +112,7 @@ struct VideoFeedTests {
     await session.close()
   }
 
-  @Test("a preview that is disabled is not repeated from memory")
+  @Test("a disabled preview is not repeated, and continues when it is enabled again")
   func disabled() async throws {
     let (script, encoders) = (SourceScript(), EncoderScript())
     let session = try PreviewSession(scripted: script.source())
@@ -138,7 +138,7 @@ struct VideoFeedTests {
     await session.close()
   }
 
-  @Test("a watcher that does not read loses pictures, and goes on with a key picture; others miss nothing")
+  @Test("a viewer that stops reading loses pictures and resumes with a keyframe; others lose none")
   func slow() async throws {
     let (script, encoders) = (SourceScript(), EncoderScript())
     let session = try PreviewSession(scripted: script.source())
@@ -168,7 +168,7 @@ struct VideoFeedTests {
     await session.close()
   }
 
-  @Test("a bit rate goes down for watchers that go on dropping, and the one that can't follow is left behind")
+  @Test("repeated drops lower the bit rate to a quarter, then the slow viewer is left behind")
   func bitrate() async throws {
     let (script, encoders) = (SourceScript(), EncoderScript())
     let session = try PreviewSession(scripted: script.source())
@@ -208,7 +208,7 @@ struct VideoFeedTests {
     await session.close()
   }
 
-  @Test("a watcher that has lost pictures on their way gets a key picture, and that counts as a drop")
+  @Test("a viewer that reports lost pictures gets a keyframe, and the loss counts as a drop")
   func lost() async throws {
     let (script, encoders) = (SourceScript(), EncoderScript())
     let session = try PreviewSession(scripted: script.source())
@@ -224,7 +224,7 @@ struct VideoFeedTests {
     await session.close()
   }
 
-  @Test("what a watcher left unread is dropped beyond a number of bytes, but never the newest picture")
+  @Test("unread pictures beyond the byte limit are dropped, and the viewer resumes with a keyframe")
   func bytes() async throws {
     let (script, encoders) = (SourceScript(), EncoderScript())
     let session = try PreviewSession(scripted: script.source())
@@ -251,7 +251,8 @@ struct VideoFeedTests {
     case disabled, removed, switchedOff, turned
   }
 
-  @Test("what was not read before a change that hides it is never read", arguments: Change.allCases)
+  @Test(
+    "pictures left unread before a change that hides them are never delivered", arguments: Change.allCases)
   func hidden(by change: Change) async throws {
     let (script, encoders) = (SourceScript(), EncoderScript())
     let session = try PreviewSession(scripted: script.source())
@@ -296,7 +297,7 @@ struct VideoFeedTests {
     await session.close()
   }
 
-  @Test("an encoder that gives no key picture when one is asked for is not kept busy by it")
+  @Test("an encoder that ignores a keyframe request is not asked again at once")
   func deaf() async throws {
     let (script, encoders) = (SourceScript(), EncoderScript([.x264: .deaf]))
     let session = try PreviewSession(scripted: script.source())
@@ -323,7 +324,7 @@ struct VideoFeedTests {
     return nil
   }
 
-  @Test("a change of the size begins a new stream")
+  @Test("a size change starts a new stream with a keyframe")
   func sizes() async throws {
     let (script, encoders) = (SourceScript(), EncoderScript())
     let session = try PreviewSession(scripted: script.source())
@@ -341,7 +342,7 @@ struct VideoFeedTests {
     await session.close()
   }
 
-  @Test("a source that is off is encoded as its fallback")
+  @Test("a source that is switched off is encoded as a fallback in the same format")
   func fallback() async throws {
     let (script, encoders) = (SourceScript(), EncoderScript())
     let session = try PreviewSession(scripted: script.source())
@@ -355,7 +356,7 @@ struct VideoFeedTests {
     await session.close()
   }
 
-  @Test("the loop ends with the preview, and later ones do not begin")
+  @Test("a video ends when its preview is removed, and a later one ends at once")
   func removal() async throws {
     let (script, encoders) = (SourceScript(), EncoderScript())
     let session = try PreviewSession(scripted: script.source())
@@ -371,7 +372,7 @@ struct VideoFeedTests {
     await session.close()
   }
 
-  @Test("where no encoder works, the loop throws, and the next one tries again")
+  @Test("a video throws if no encoder works, and the next one tries again")
   func refusal() async throws {
     let error = VideoError(.unavailable, "it is not installed")
     let (script, encoders) = (SourceScript(), EncoderScript([.x264: .refusal(error)]))

@@ -6,7 +6,7 @@
 
   @testable import GLPreview
 
-  @Suite("H.264 that is passed on", .timeLimit(.minutes(15)))
+  @Suite("H.264 passthrough", .timeLimit(.minutes(15)))
   struct VideoPassingTests {
     private static let times = VideoTimes(
       linger: .zero, joining: .zero, dropping: .zero, unread: allTheTimeThereIs, repeats: allTheTimeThereIs)
@@ -52,7 +52,7 @@
       #expect(sample.packetCode == code && sample.isKey == isKey, sourceLocation: location)
     }
 
-    @Test("a whole view passes pictures on as they came: none is decoded, drawn or encoded")
+    @Test("an unmodified view passes H.264 through without decoding, drawing or encoding")
     func whole() async throws {
       let (device, encoders) = (ScriptedDevice(), EncoderScript())
       let session = try Self.session(device)
@@ -69,7 +69,9 @@
       await session.close()
     }
 
-    @Test("users of the library get them as well, where they ask for nothing", .enabled(if: hasEncoder))
+    @Test(
+      "preview.video() passes H.264 through by default, and encodes if an encoder is set",
+      .enabled(if: hasEncoder))
     func library() async throws {
       let device = ScriptedDevice()
       let session = try Self.session(device, mayDraw: true)
@@ -94,7 +96,7 @@
       await session.close()
     }
 
-    @Test("those who join get the pictures from the last key picture on, at the times that they have")
+    @Test("a joining viewer gets all pictures since the last keyframe with their original timestamps")
     func joining() async throws {
       let device = ScriptedDevice()
       let session = try Self.session(device)
@@ -116,7 +118,7 @@
       await session.close()
     }
 
-    @Test("a watcher that does not read loses pictures, and goes on with the next key picture")
+    @Test("a viewer that stops reading loses pictures and resumes with the next keyframe")
     func slow() async throws {
       let device = ScriptedDevice()
       let session = try Self.session(device)
@@ -137,7 +139,7 @@
       await session.close()
     }
 
-    @Test("what is damaged, and what rests on it, is not passed on")
+    @Test("damaged pictures and pictures that reference them are not passed through")
     func loss() async throws {
       let device = ScriptedDevice()
       let session = try Self.session(device)
@@ -152,7 +154,7 @@
       await session.close()
     }
 
-    @Test("other parameter sets begin another format")
+    @Test("new parameter sets start a new format at a keyframe")
     func parameters() async throws {
       let device = ScriptedDevice()
       let session = try Self.session(device)
@@ -164,7 +166,7 @@
       await session.close()
     }
 
-    @Test("from the first B picture on the stream is encoded, with a key picture")
+    @Test("a stream is encoded from its first B picture on, starting with a keyframe")
     func reordered() async throws {
       let (device, encoders) = (ScriptedDevice(), EncoderScript())
       let session = try Self.session(device, mayDraw: true)
@@ -177,7 +179,7 @@
       await session.close()
     }
 
-    @Test("while the camera is lost its fallback is encoded; then its pictures are passed on again")
+    @Test("a lost camera's fallback is encoded, and passthrough resumes after the camera reconnects")
     func lost() async throws {
       let device = ScriptedDevice([.success([.packet(packet(1, .key)), .packet(packet(2))])])
       let encoders = EncoderScript()
@@ -209,7 +211,7 @@
     }
 
     @Test(
-      "what was not read before a change of the view is never read, and it is not passed on",
+      "pictures unread before a view change are never delivered, and the changed view is encoded",
       .enabled(if: hasEncoder), arguments: Change.allCases)
     func hidden(by change: Change) async throws {
       let (device, encoders) = (ScriptedDevice(), EncoderScript())
@@ -260,7 +262,7 @@
       await session.close()
     }
 
-    @Test("what was captured while a view was disabled is not passed on when it is enabled again")
+    @Test("pictures captured while a view is disabled are not passed through when it is enabled")
     func disabled() async throws {
       let device = ScriptedDevice()
       let session = try Self.session(device)
@@ -286,7 +288,7 @@
     }
 
     @Test(
-      "a snapshot beside it is decoded from the last key picture on; those who watch go on",
+      "a snapshot decodes the pictures since the last keyframe while passthrough continues",
       .enabled(if: hasEncoder))
     func snapshot() async throws {
       let device = ScriptedDevice()
@@ -312,7 +314,7 @@
     }
 
     @Test(
-      "who asks for an encoding, or for what cameras may not send, gets it encoded",
+      "a viewer gets encoded video if a quality is set or passthrough is not permitted",
       .enabled(if: hasEncoder), arguments: [false, true])
     func asked(byConfiguration: Bool) async throws {
       let (device, encoders) = (ScriptedDevice(), EncoderScript())

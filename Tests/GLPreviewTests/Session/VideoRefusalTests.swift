@@ -5,9 +5,9 @@
 
   @testable import GLPreview
 
-  @Suite("Why H.264 is not passed on")
+  @Suite("Reasons against H.264 passthrough")
   struct VideoRefusalTests {
-    @Test("only a view of all of a source, at its own size and rate, passes")
+    @Test("only an unmodified view of an unmodified source at its full rate is passed through")
     func decisions() throws {
       func passes(_ change: (inout PreviewConfiguration) throws -> Void) rethrows -> Bool {
         var configuration = PreviewConfiguration(.view(ViewConfiguration(), of: "camera"))
@@ -35,7 +35,7 @@
       #expect(!options.showsVideo)
     }
 
-    @Test("the first reason is told why a view's video is encoded; there is none where it may be passed on")
+    @Test("videoRefusal names the first reason for encoding, and is nil if passthrough is possible")
     func reasons() throws {
       func reason(
         _ video: VideoConfiguration = VideoConfiguration(), format: String = "h264", refusal: String? = nil,

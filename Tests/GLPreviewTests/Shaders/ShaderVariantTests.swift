@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Shader variants")
 struct ShaderVariantTests {
-  @Test("every variant passes glslangValidator")
+  @Test("every shader variant passes glslangValidator")
   func allVariantsAreValid() throws {
     let folder = FileManager.default.temporaryDirectory.appending(
       path: "glpreview-shaders-\(UUID().uuidString)")
@@ -46,7 +46,7 @@ struct ShaderVariantTests {
     return file
   }
 
-  @Test("an include that is included twice or is missing would be seen")
+  @Test("every include of a shader is resolved, and tapsAt is included once")
   func includes() {
     for source in [ShaderSource.rows, .columns, .sample, .light] {
       let text = source.withIncludes.text
@@ -67,7 +67,7 @@ struct ShaderFileTests {
       .map { ($0, try String(contentsOf: folder.appending(path: $0), encoding: .utf8)) }
   }
 
-  @Test("a stage begins with its version, and says what its fragments' numbers are precise to")
+  @Test("a shader file starts with its #version, and a fragment shader declares highp precision")
   func stages() throws {
     for (name, text) in try ShaderFileTests.files(in: ShaderFileTests.folder) {
       // Buffers as textures are of 3.2; what does without them runs on 3.0.
@@ -80,7 +80,7 @@ struct ShaderFileTests {
     }
   }
 
-  @Test("nothing is sampled between texels: a driver's filtering is not exact")
+  @Test("no shader calls texture or textureLod, since filtering differs between drivers")
   func texelFetchOnly() throws {
     let folders = [ShaderFileTests.folder, ShaderFileTests.folder.appending(path: "include")]
     for folder in folders {
@@ -91,7 +91,7 @@ struct ShaderFileTests {
     }
   }
 
-  @Test("an include holds no stage")
+  @Test("a shader include file has no main function and no #version")
   func includesHaveNoMain() throws {
     let folder = ShaderFileTests.folder.appending(path: "include")
     for (name, text) in try ShaderFileTests.files(in: folder) {
@@ -100,7 +100,7 @@ struct ShaderFileTests {
     }
   }
 
-  @Test("what is embedded is what is in the files")
+  @Test("embedded shader sources equal the files in Resources/shaders")
   func embedded() throws {
     for source in [ShaderSource.fullscreen, .rows, .columns, .sample, .light, .turn] {
       let text = try String(

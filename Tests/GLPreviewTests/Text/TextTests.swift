@@ -44,7 +44,7 @@ struct TextTests {
 
   private func bitmap(_ text: StyledText) throws -> Bitmap { try #require(renderer.bitmap(for: text)) }
 
-  @Test("a text is as wide as its letters and as high as its line, with soft edges")
+  @Test("a text is as high as its line, wider with more letters, and has antialiased edges")
   func latin() throws {
     let drawn = try bitmap(styled("Hill"))
     // Lines are a little higher than the em.
@@ -56,7 +56,7 @@ struct TextTests {
     #expect(try bitmap(styled("Hill", size: 64)).size.height >= 2 * drawn.size.height - 2)
   }
 
-  @Test("letters have their colour to the code, however little of a pixel they cover")
+  @Test("every pixel of a text that is not transparent has exactly the text's colour")
   func color() throws {
     for color in [
       RGBColor(red: 10, green: 200, blue: 77), .white, .black, RGBColor(red: 255, green: 0, blue: 1),
@@ -68,20 +68,20 @@ struct TextTests {
     }
   }
 
-  @Test("edges are grey, not of the screen's subpixels: what is drawn in black is drawn as much in white")
+  @Test("text has greyscale antialiasing: white and black text have the same alpha")
   func greyEdges() throws {
     #expect(
       try alphas(bitmap(styled("edge", color: .white))) == alphas(bitmap(styled("edge", color: .black))))
   }
 
-  @Test("heavier letters have more ink, and families differ")
+  @Test("bold text has more ink than regular text, and font families differ")
   func weights() throws {
     let regular = try bitmap(styled("Weight"))
     #expect(try ink(bitmap(styled("Weight", weight: .bold))) > 1.1 * ink(regular))
     #expect(try alphas(bitmap(styled("Weight", family: "monospace"))) != alphas(regular))
   }
 
-  @Test("lines lie below one another, whatever ends them")
+  @Test("every kind of line ending starts a new line below")
   func lines() throws {
     let one = try bitmap(styled("Lines"))
     for ending in ["\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"] {
@@ -91,7 +91,7 @@ struct TextTests {
     #expect(try bitmap(styled("Lines\n\nLines")).size.height >= 3 * one.size.height - 2)
   }
 
-  @Test("a line that is too long ends in an ellipsis within its room, each line by itself")
+  @Test("each line that exceeds the maximum width ends in an ellipsis within that width")
   func ellipsis() throws {
     let whole = try bitmap(styled("A long line of text"))
     let cut = try bitmap(styled("A long line of text", width: 150))
@@ -113,13 +113,13 @@ struct TextTests {
     }
   }
 
-  @Test("what is too high is cut off")
+  @Test("text that exceeds the maximum height is cut off")
   func height() throws {
     #expect(try bitmap(styled("a\nb\nc", height: 50)).size.height == 50)
     #expect(try bitmap(styled("Å", height: 10)).size.height == 10)
   }
 
-  @Test("where there is nothing to see there is no bitmap")
+  @Test("text without visible characters, or with a maximum size of zero, gives no bitmap")
   func nothing() {
     for empty in ["", " ", "\n", " \n \t ", "\u{200b}"] {
       #expect(renderer.bitmap(for: styled(empty)) == nil)
@@ -129,7 +129,7 @@ struct TextTests {
     }
   }
 
-  @Test("bytes and letters that are none do no harm")
+  @Test("control characters, invalid UTF-8, markup and unknown fonts are drawn without failure")
   func strangeInput() throws {
     for words in [
       "a\0b", "\u{1b}[31mred", "a\u{202e}b", "\u{fffe}\u{ffff}", "\u{10ffff}",
@@ -149,7 +149,7 @@ struct TextTests {
     #expect(renderer.failure == nil)
   }
 
-  @Test("ten thousand letters fit the room they have, in one line and in as many")
+  @Test("texts of up to a million letters stay within the maximum size")
   func longTexts() throws {
     let line = try bitmap(styled(String(repeating: "word ", count: 2000), width: 300))
     #expect(line.size.width <= 300 && line.size.width > 200 && line.size.height < 50)
@@ -181,7 +181,8 @@ struct TextTests {
   }
 
   @Test(
-    "an Arabic line is cut at its left end", .enabled(if: hasLetters(for: "سبن"), "no font here has Arabic"))
+    "an Arabic line that exceeds the maximum width is cut at its left end",
+    .enabled(if: hasLetters(for: "سبن"), "no font here has Arabic"))
   func arabicEllipsis() throws {
     let words = "مرحبا بالعالم كله من هنا"
     let cut = try bitmap(styled(words, width: 150))
@@ -195,7 +196,7 @@ struct TextTests {
     #expect(right(cut) == right(whole))
   }
 
-  @Test("combining marks stand on their letters")
+  @Test("combining marks are drawn on their letters")
   func combiningMarks() throws {
     let letter = try bitmap(styled("e"))
     let marked = try bitmap(styled("e\u{301}"))
@@ -211,14 +212,14 @@ struct TextTests {
   }
 
   @Test(
-    "Chinese, Japanese and Korean letters are as wide as they are high",
+    "Chinese characters are as wide as the font size",
     .enabled(if: hasLetters(for: "山日"), "no font here has Chinese (fonts-wqy-microhei)"))
   func chinese() throws {
     #expect((60...68).contains(try bitmap(styled("山日")).size.width))
   }
 
   @Test(
-    "letters with colours of their own keep them",
+    "emoji keep their own colours",
     .enabled(if: isColored("😀"), "no font here has coloured emoji"))
   func emoji() throws {
     #expect(isColored("😀"))
@@ -231,7 +232,7 @@ struct TextTests {
 
   // MARK: what is kept
 
-  @Test("the same text is drawn once, and is the identical bitmap")
+  @Test("equal texts are drawn once and share a bitmap; each other style is drawn separately")
   func identity() throws {
     let first = try bitmap(styled("kept"))
     #expect(try bitmap(styled("kept")) == first)
@@ -248,7 +249,7 @@ struct TextTests {
     #expect(renderer.drawCount == 6)
   }
 
-  @Test("who was not asked for the longest is forgotten first")
+  @Test("the text cache evicts the least recently used text first")
   func forgetting() throws {
     let small = PangoTextRenderer(textLimit: 3)
     for word in ["a", "b", "c", "a", "d"] { _ = small.bitmap(for: styled(word)) }
@@ -259,7 +260,7 @@ struct TextTests {
     #expect(small.drawCount == 5)
   }
 
-  @Test("no more bytes are kept than may be, but for one text")
+  @Test("the text cache holds only the latest bitmap if that exceeds the byte limit")
   func byteLimit() throws {
     let small = PangoTextRenderer(byteLimit: 1)
     let first = try #require(small.bitmap(for: styled("a")))
@@ -269,7 +270,7 @@ struct TextTests {
     #expect(small.drawCount == 3)
   }
 
-  @Test("many threads may ask, and all get the same")
+  @Test("concurrent requests for the same texts get the same bitmaps, each drawn once")
   func threads() async throws {
     let renderer = renderer
     let bitmaps = await withTaskGroup(of: [Bitmap?].self) { group in

@@ -4,9 +4,9 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("The clock of captures", .timeLimit(.minutes(15)))
+@Suite("Capture clock", .timeLimit(.minutes(15)))
 struct CaptureClockTests {
-  @Test("a sleep ends when its deadline has passed, or when its task is cancelled")
+  @Test("CaptureClock.sleep returns after its deadline, and throws when its task is cancelled")
   func sleeping() async throws {
     let clock = CaptureClock()
     let deadline = clock.now + .milliseconds(2)

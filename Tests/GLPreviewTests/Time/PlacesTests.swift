@@ -3,9 +3,9 @@ import GLPreview
 import Synchronization
 import Testing
 
-@Suite("Places")
+@Suite("Concurrency limit")
 struct PlacesTests {
-  @Test("no more are at work than there are places, and errors give their places back")
+  @Test("at most 3 of 100 tasks run at a time, and a task that throws frees its slot")
   func places() async throws {
     let places = Places(3)
     let counts = Mutex((present: 0, most: 0, done: 0))

@@ -3,9 +3,9 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Values that are waited for", .timeLimit(.minutes(15)))
+@Suite("Watched values", .timeLimit(.minutes(15)))
 struct WatchedTests {
-  @Test("what is there already is not waited for")
+  @Test("Watched.first returns at once if the value already matches")
   func atOnce() async throws {
     let number = Watched(3)
 
@@ -13,7 +13,7 @@ struct WatchedTests {
     #expect(number.waitingCount == 0)
   }
 
-  @Test("a task waits until an update makes the value what it needs")
+  @Test("Watched.first waits until an update makes the value match")
   func waits() async throws {
     let number = Watched(0)
     async let three = number.first { $0 == 3 ? "three" : nil }
@@ -28,7 +28,7 @@ struct WatchedTests {
     #expect(number.waitingCount == 0)
   }
 
-  @Test("what is changed without an update wakes nobody")
+  @Test("a change without update wakes no waiting task")
   func silent() async throws {
     let number = Watched(0)
     async let first = number.first { $0 > 0 ? $0 : nil }
@@ -42,7 +42,7 @@ struct WatchedTests {
     #expect(try await first == 2)
   }
 
-  @Test("after its deadline a task gets nothing")
+  @Test("Watched.first returns nil after its deadline")
   func deadline() async throws {
     let number = Watched(0)
 
@@ -51,7 +51,7 @@ struct WatchedTests {
     #expect(number.waitingCount == 0)
   }
 
-  @Test("a deadline as far as there is one does not trap")
+  @Test("a deadline in the distant future does not trap")
   func farDeadline() async throws {
     let number = Watched(0)
     async let first = number.first(until: .second(Int.max / 2)) { $0 > 0 ? $0 : nil }
@@ -62,7 +62,7 @@ struct WatchedTests {
     #expect(try await first == 1)
   }
 
-  @Test("a task that is cancelled waits no longer, however that meets an update")
+  @Test("cancelling a task ends its wait, with or without a concurrent update")
   func cancelled() async throws {
     let number = Watched(0)
     for round in 1...200 {
@@ -80,7 +80,7 @@ struct WatchedTests {
     }
   }
 
-  @Test("an error that looking throws ends the wait")
+  @Test("an error thrown by the condition ends the wait")
   func throwing() async throws {
     struct Odd: Error {}
     let number = Watched(0)
@@ -94,7 +94,7 @@ struct WatchedTests {
     await #expect(throws: Odd.self) { try await waiting.value }
   }
 
-  @Test("of thousands who wait each takes one thing, and nothing is taken twice or forgotten")
+  @Test("each of 4000 waiting tasks takes one element, and no element is taken twice or lost")
   func crowd() async throws {
     let stock = Watched<[Int]>([])
     let taken = Watched<[Int]>([])
@@ -117,7 +117,7 @@ struct WatchedTests {
 
 @Suite("Deadlines", .timeLimit(.minutes(15)))
 struct DeadlineTests {
-  @Test("work within its limit gives what it gives, or throws what it throws")
+  @Test("withDeadline returns the value, or throws the error, of work that ends in time")
   func within() async throws {
     struct Broken: Error {}
 
@@ -126,14 +126,14 @@ struct DeadlineTests {
     await #expect(throws: Broken.self) { try await withDeadline(allTheTimeThereIs) { throw Broken() } }
   }
 
-  @Test("work that gives nil is not mistaken for work that is late")
+  @Test("withDeadline distinguishes a nil result from a timeout")
   func optional() async throws {
     let given: Int?? = try await withDeadline(allTheTimeThereIs) { Int?.none }
 
     #expect(given == .some(.none))
   }
 
-  @Test("work that never ends is cancelled and left to itself")
+  @Test("withDeadline cancels work that never ends and returns nil")
   func late() async throws {
     let hanging = AsyncStream.makeStream(of: Void.self)
     let wasCancelled = Watched(false)
@@ -153,7 +153,7 @@ struct DeadlineTests {
     hanging.continuation.finish()
   }
 
-  @Test("a task that is cancelled does not wait for the work, unless it is to wait whatever comes")
+  @Test("a cancelled withDeadline throws without waiting; a cancelled waitAtMost waits for its work")
   func cancelled() async throws {
     let end = Watched(false)
     let impatient = Task {
@@ -162,11 +162,15 @@ struct DeadlineTests {
     impatient.cancel()
     await #expect(throws: CancellationError.self) { try await impatient.value }
 
+    let hasReturned = Watched(false)
     let patient = Task {
       await waitAtMost(allTheTimeThereIs) { _ = try? await end.first { $0 ? true : nil } }
+      hasReturned.update { $0 = true }
       return end.value
     }
     patient.cancel()
+    await letOthersGoOn()
+    #expect(!hasReturned.value)
     end.update { $0 = true }
     #expect(await patient.value)
   }

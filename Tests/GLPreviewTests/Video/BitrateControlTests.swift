@@ -6,7 +6,7 @@ import Testing
 
 private func at(_ seconds: Double) -> CaptureInstant { .start + .seconds(100) + .seconds(seconds) }
 
-@Suite("Shared bit rates")
+@Suite("Bit rate control")
 struct BitrateControlTests {
   /// Lets watchers drop at their times, and adjusts four times a second up to `end`.
   private static func run(
@@ -25,7 +25,7 @@ struct BitrateControlTests {
   }
 
   @Test(
-    "a lone watcher that drops every 2 s takes it down by a step each 6 s, to a quarter, and is then left behind"
+    "drops every 2 s lower the bit rate each 6 s to a quarter, then the viewer is left behind"
   )
   func down() {
     var control = BitrateControl()
@@ -36,7 +36,7 @@ struct BitrateControlTests {
     #expect(control.isLeftBehind(1, at: at(40)))
   }
 
-  @Test("a watcher is left behind 10 s after the first of three drops, where the bit rate goes down no more")
+  @Test("one viewer of three is left behind after 10 s of drops, until 10 s without a drop")
   func endurance() {
     var control = BitrateControl()
     for second in 0...9 {
@@ -54,14 +54,16 @@ struct BitrateControlTests {
     #expect(control.lastDrop(of: 1) == nil)
   }
 
-  @Test("half of the watchers do not take it down, more than half do", arguments: [(2, 0), (3, 1)])
+  @Test(
+    "the bit rate falls if more than half of the viewers drop pictures, not if half do",
+    arguments: [(2, 0), (3, 1)])
   func majority(dropping: Int, steps: Int) {
     var control = BitrateControl()
     let drops = Dictionary(uniqueKeysWithValues: (1...dropping).map { ($0, [0.0, 2, 4, 6]) })
     #expect(Self.run(&control, watchers: 4, to: 6, drops).count == steps)
   }
 
-  @Test("it goes up by a step after each 30 s without drops")
+  @Test("the bit rate rises by a step after each 30 s without drops")
   func up() {
     var control = BitrateControl()
     let changes = Self.run(&control, watchers: 1, to: 130, [1: [0, 3, 6, 7, 10, 13, 40]])
@@ -70,7 +72,7 @@ struct BitrateControlTests {
     #expect(changes.map { Int(($0.factor * 1000).rounded()) } == [700, 490, 700, 1000])
   }
 
-  @Test("a watcher that stops reading, and one that drops now and then, change nothing")
+  @Test("a viewer that stops reading, or drops pictures rarely, does not change the bit rate")
   func others() {
     var control = BitrateControl()
     control.dropped(1, at: at(0))
@@ -81,7 +83,7 @@ struct BitrateControlTests {
     #expect(!control.isLeftBehind(1, at: at(105)))
   }
 
-  @Test("a watcher counts as many times as it has clients")
+  @Test("a viewer is weighted by its number of clients")
   func clients() {
     var control = BitrateControl()
     for time in stride(from: 0.0, through: 6, by: 2) {
@@ -97,7 +99,7 @@ struct BitrateControlTests {
     #expect(control.factor < 1)
   }
 
-  @Test("a watcher that takes 8 s for each key picture is struggling")
+  @Test("a viewer that takes 8 s to resume after each drop is left behind")
   func slowest() {
     var control = BitrateControl()
     for time in stride(from: 0.0, through: 18, by: 9) {

@@ -9,13 +9,13 @@ import Testing
   @testable import CaptureFFmpeg
 #endif
 
-@Suite("Memory of encoders and decoders", .timeLimit(.minutes(15)))
+@Suite("Codec memory", .timeLimit(.minutes(15)))
 struct CodecMemoryTests {
   // A scripted encoder tells a width in a byte.
   private static let small = Size(width: 32, height: 16)
   private static let large = Size(width: 240, height: 160)
 
-  @Test("an open encoder holds its part of the budget; for another size and at rest it gives it back")
+  @Test("an encoder reserves memory while open, and releases it on a size change and on rest()")
   func encoder() async throws {
     let (budget, script) = (MemoryBudget(capacity: 1 << 30), EncoderScript())
     let encoder = script.encoder(VideoConfiguration(encoder: .x264), within: budget)
@@ -32,7 +32,7 @@ struct CodecMemoryTests {
     await until { budget.reserved == 0 && script.closes == 3 }
   }
 
-  @Test("a size for which there is no room is refused before an encoder is opened, and others go on")
+  @Test("a size beyond the memory budget throws before an encoder opens, smaller sizes still work")
   func refusedEncoder() async throws {
     let script = EncoderScript()
     let budget = MemoryBudget(capacity: 3 << 19)
@@ -49,7 +49,7 @@ struct CodecMemoryTests {
     #expect(sample.isKey && budget.reserved > 0)
   }
 
-  @Test("an encoder that hangs holds its part until it returns")
+  @Test("a hanging encoder keeps its memory reserved until it returns")
   func hanging() async throws {
     let (budget, script) = (MemoryBudget(capacity: 1 << 30), EncoderScript([.x264: .hang]))
     let encoder = script.encoder(
@@ -65,7 +65,7 @@ struct CodecMemoryTests {
 
   #if FFmpeg
     @Test(
-      "a decoder holds what its pictures take, and is refused them where there is no room",
+      "a decoder reserves memory for its pictures, and fails as out of memory beyond the budget",
       .enabled(if: hasEncoder))
     func decoder() async throws {
       let size = Size(width: 1280, height: 720)

@@ -6,7 +6,7 @@ import Testing
 @testable import GLPreview
 @testable import VideoFormats
 
-@Suite("Fragments of MP4, read")
+@Suite("Fragmented MP4 reader")
 struct FragmentedMP4ReaderTests {
   private static let format = H264Format(
     sps: [0x67, 66, 0xC0, 30, 0xDA, 0x7E, 0xAD], pps: [0x68, 0xCE, 0x3C, 0x80],
@@ -29,7 +29,9 @@ struct FragmentedMP4ReaderTests {
     return events
   }
 
-  @Test("samples and their times come out as they went in", arguments: [1, 7, 100, 10_000])
+  @Test(
+    "samples and their timestamps are read back as written, in pieces of any length",
+    arguments: [1, 7, 100, 10_000])
   func roundTrip(piece: Int) throws {
     // Pictures after a gap longer than two durations have no time of their own.
     let times = [0, 33, 66, 100, 1100, 1133, 1166]
@@ -54,7 +56,7 @@ struct FragmentedMP4ReaderTests {
     }
   }
 
-  @Test("another format begins a new stream in the same one")
+  @Test("a format change within a stream is read as samples of the new format")
   func formats() throws {
     var mp4 = FragmentedMP4()
     var other = Self.sample(0, at: 40)
@@ -71,7 +73,7 @@ struct FragmentedMP4ReaderTests {
     #expect(sizes == [Size(width: 13, height: 12), Size(width: 14, height: 12)], "\(events)")
   }
 
-  @Test("what is not fragments of one track ends the stream, and nothing large is waited for")
+  @Test("boxes that are too large, out of order or not fragmented MP4 are rejected")
   func refusals() {
     var mp4 = FragmentedMP4()
     let whole = mp4.append(Self.sample(0, at: 0))

@@ -21,7 +21,7 @@ private let oneBlock = "1 1 011 010 0 1 1 1 1"
 
 @Suite("H.264 streams")
 struct H264StreamTests {
-  @Test("units lie between start codes of three or four bytes, without the zeros behind them")
+  @Test("NAL units are split at start codes of 3 or 4 bytes, without trailing zeros")
   func units() {
     let stream: [UInt8] = [9, 9, 0, 0, 1, 0x67, 1, 0, 0, 0, 1, 0x68, 2, 0, 0, 3, 0, 0, 0, 0, 0, 1, 0x65, 7]
     #expect(
@@ -32,7 +32,7 @@ struct H264StreamTests {
     #expect(H264Stream.units([0x65, 7, 8, 9]).isEmpty)
   }
 
-  @Test("a picture is its slices behind their lengths; all but slices and parameter sets is left out")
+  @Test("H264Stream extracts parameter sets and length-prefixed slices, and drops other NAL units")
   func picture() {
     let supplement: [UInt8] = [0, 0, 1, 6, 5, 4]
     let key = H264Stream(
@@ -48,7 +48,7 @@ struct H264StreamTests {
     #expect(!other.isKey)
   }
 
-  @Test("a sample goes back to a byte stream, with the parameter sets before a key picture")
+  @Test("a sample converts to Annex B, with the parameter sets before a keyframe")
   func annexB() {
     let format = H264Format(
       sps: [0x67, 66, 0xc0, 30], pps: [0x68, 2], size: Size(width: 3, height: 2), encoder: .x264)
@@ -65,7 +65,7 @@ struct H264StreamTests {
     #expect(format.codedSize == Size(width: 4, height: 2))
   }
 
-  @Test("a sequence parameter set says size, profile and level")
+  @Test("size, profile, constraints and level are read from a sequence parameter set (SPS)")
   func plain() throws {
     let set = try #require(SequenceParameters(parameterSet(oneBlock + "0 0 1")))
     #expect(set.size == Size(width: 16, height: 16))
@@ -74,21 +74,21 @@ struct H264StreamTests {
     #expect(set.level == 30)
   }
 
-  @Test("crops are counted in chroma samples")
+  @Test("SPS crop offsets are counted in chroma samples")
   func cropped() throws {
     // None at the left, 1 at the right, none at the top, 2 at the bottom.
     let set = try #require(SequenceParameters(parameterSet(oneBlock + "1 1 010 1 011 0 1")))
     #expect(set.size == Size(width: 14, height: 12))
   }
 
-  @Test("high profiles say more before the size")
+  @Test("the size is read from a high-profile SPS with its additional fields")
   func high() throws {
     // Identity 0; 4:2:0, 8 bits, 8 bits, no bypass, no lists of scales.
     let set = SequenceParameters(parameterSet("1 010 1 1 0 0" + oneBlock.dropFirst() + "0 0 1", profile: 100))
     #expect(set?.size == Size(width: 16, height: 16))
   }
 
-  @Test("bytes that keep start codes out of a unit are not read")
+  @Test("emulation prevention bytes in an SPS are skipped")
   func prevention() throws {
     // Order 1 with an offset of 2^23: there are two bytes of zero before the one in its code, and more behind it.
     let zeros = String(repeating: "0", count: 24)
@@ -103,7 +103,7 @@ struct H264StreamTests {
     #expect(SequenceParameters(unit)?.size == Size(width: 16, height: 16))
   }
 
-  @Test("what is no parameter set, or is cut short, is refused", arguments: 0..<6)
+  @Test("a truncated SPS and a NAL unit of another type are rejected", arguments: 0..<6)
   func cut(count: Int) {
     #expect(SequenceParameters(Array(parameterSet(oneBlock + "0 0 1").prefix(count))) == nil)
     #expect(SequenceParameters([0x68, 66, 0xc0, 30, 0xda, 0x79]) == nil)

@@ -6,9 +6,9 @@ import Testing
 
 private func at(_ milliseconds: Int) -> CaptureInstant { .start + .milliseconds(milliseconds) }
 
-@Suite("Key pictures")
+@Suite("Keyframe schedule")
 struct KeyScheduleTests {
-  @Test("the first picture is one, and then one at each interval")
+  @Test("a keyframe is due at the first picture and then at each interval")
   func interval() {
     var keys = KeySchedule(every: .seconds(10))
     #expect(keys.isDue(at: at(0)))
@@ -18,7 +18,7 @@ struct KeyScheduleTests {
     #expect(keys.due == nil)
   }
 
-  @Test("those who join within 300 ms share one")
+  @Test("viewers that join within 300 ms share a keyframe")
   func joins() {
     var keys = KeySchedule(every: .seconds(10))
     keys.join()
@@ -35,7 +35,7 @@ struct KeyScheduleTests {
     #expect(keys.isDue(at: at(900)), "the last one is long ago")
   }
 
-  @Test("those who were too slow get one a second, unless somebody joins")
+  @Test("a keyframe is due 1 s after the last one if a viewer dropped, or 300 ms if a viewer joins")
   func drops() {
     var keys = KeySchedule(every: .seconds(10))
     keys.came(at: at(0))
@@ -48,7 +48,7 @@ struct KeyScheduleTests {
     #expect(keys.due == at(300))
   }
 
-  @Test("an encoder that gives no key picture is not asked for each picture")
+  @Test("a keyframe request that the encoder ignores is repeated after 1 s")
   func deaf() {
     var keys = KeySchedule(every: .seconds(60))
     keys.came(at: at(0))
@@ -60,7 +60,7 @@ struct KeyScheduleTests {
     #expect(keys.due == nil)
   }
 
-  @Test("the rate follows what comes, and is held within 1...120")
+  @Test("the measured picture rate follows the timestamps and is limited to 1...120 per second")
   func rate() {
     var rate = PictureRate()
     #expect(abs(rate.picturesPerSecond - 30) < 0.01)

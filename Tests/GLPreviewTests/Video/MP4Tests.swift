@@ -57,7 +57,7 @@ private func sample(
     timestamp: .start + .seconds(1000) + .milliseconds(milliseconds), format: format)
 }
 
-@Suite("MP4")
+@Suite("Fragmented MP4")
 struct MP4Tests {
   @Test("an initialization segment describes the stream, and has no samples")
   func initialization() throws {
@@ -78,7 +78,7 @@ struct MP4Tests {
     #expect(box("moov/mvex/trex", in: segment) != nil)
   }
 
-  @Test("a high profile says its chroma and depth beside the parameter sets")
+  @Test("the avcC box has the chroma format and bit depth of a high profile")
   func high() throws {
     let high = H264Format(
       sps: [0x67, 100, 0, 30, 0xda], pps: format.pps, size: format.size, encoder: .v4l2m2m)
@@ -87,7 +87,7 @@ struct MP4Tests {
     #expect(record.suffix(7) == format.pps + [0xfd, 0xf8, 0xf8, 0])
   }
 
-  @Test("an odd size is the clean aperture of the even one")
+  @Test("an odd size is written as a clean aperture (clap) of the next even size")
   func odd() throws {
     let odd = H264Format(
       sps: format.sps, pps: format.pps, size: Size(width: 641, height: 361), encoder: .x264)
@@ -98,7 +98,7 @@ struct MP4Tests {
     #expect(number(try #require(box("moov/trak/mdia/minf/stbl/stsd", in: segment)), 8 + 24, 2) == 642)
   }
 
-  @Test("a fragment is one picture: where its bytes are, when, and whether decoding may begin with it")
+  @Test("a fragment has one picture, its offset, time, duration and keyframe flag")
   func fragments() throws {
     var mp4 = FragmentedMP4()
     #expect(!mp4.hasBegun)
@@ -121,7 +121,7 @@ struct MP4Tests {
     #expect(numbers(try #require(box("moof/traf/trun", in: first)), from: 4).last == 0x0200_0000)
   }
 
-  @Test("another format begins with another initialization segment, and time goes on")
+  @Test("a new format writes another initialization segment, and timestamps continue")
   func change() throws {
     var mp4 = FragmentedMP4()
     _ = mp4.append(sample(1, at: 0, isKey: true))
@@ -138,7 +138,7 @@ struct MP4Tests {
     #expect(box("mdat", in: mp4.append(sample(3, at: 140, small))) == [0, 0, 0, 2, 0x41, 3])
   }
 
-  @Test("whatever the times, no fragment leaves a gap that browsers would drop pictures for")
+  @Test("fragments with random timestamps leave no gap at which browsers would drop pictures")
   func gaps() throws {
     var random = SystemRandomNumberGenerator()
     for _ in 0..<20 {
@@ -160,7 +160,7 @@ struct MP4Tests {
   }
 }
 
-@Suite("Video files that are written")
+@Suite("Video file writer")
 struct VideoFileWriterTests {
   private static func written(
     _ samples: [VideoSample], named name: String = "clip.mp4", lastDuration: Duration? = nil
@@ -177,7 +177,7 @@ struct VideoFileWriterTests {
     }
   }
 
-  @Test("the tables stand before the samples, and say where each is and how long it is shown")
+  @Test("an MP4 file has the offset, size, duration and keyframe tables before its samples")
   func tables() async throws {
     let file = try await Self.written(
       [
@@ -201,7 +201,7 @@ struct VideoFileWriterTests {
     #expect(number(try #require(box("moov/trak/mdia/mdhd", in: file)), 24, 8) == 62_100)
   }
 
-  @Test("times that are no whole ticks do not add up to an error")
+  @Test("rounding timestamps to ticks does not accumulate an error")
   func rounding() async throws {
     let samples = (0..<301).map { index in
       VideoSample(
@@ -213,7 +213,7 @@ struct VideoFileWriterTests {
     #expect(number(try #require(box("moov/mvhd", in: file)), 24, 8) == 900_902)
   }
 
-  @Test("pictures of two formats are two chunks with descriptions of their own")
+  @Test("samples of two formats are written as two chunks with a sample description each")
   func formats() async throws {
     let small = H264Format(
       sps: format.sps, pps: format.pps, size: Size(width: 320, height: 180), encoder: .x264)
@@ -228,7 +228,7 @@ struct VideoFileWriterTests {
     #expect(number(descriptions.content, 4, 4) == 2)
   }
 
-  @Test("a file that is not finished leaves what was there, and nothing else")
+  @Test("an unfinished file leaves only the previous file, and finishing without samples throws")
   func unfinished() async throws {
     try await withFile([1, 2, 3], named: "clip.mp4") { path in
       do {
@@ -243,14 +243,14 @@ struct VideoFileWriterTests {
     }
   }
 
-  @Test("the bare stream has the parameter sets at each key picture")
+  @Test("an H.264 file has the parameter sets before each keyframe")
   func stream() async throws {
     let file = try await Self.written(
       [sample(1, at: 0, isKey: true), sample(2, at: 40), sample(3, at: 80, isKey: true)], named: "clip.h264")
     #expect(H264Stream.units(file).map { file[$0.lowerBound] } == [0x67, 0x68, 0x65, 0x41, 0x67, 0x68, 0x65])
   }
 
-  @Test("a FIFO gets fragments")
+  @Test("a FIFO receives fragmented MP4")
   func fifo() async throws {
     try await withFile([], named: "file") { path in
       let fifo = path + ".mp4"
@@ -268,7 +268,9 @@ struct VideoFileWriterTests {
     }
   }
 
-  @Test("a name tells the format", arguments: [("a.mp4", VideoFileWriter.Format.mp4), ("A.H264", .h264)])
+  @Test(
+    "the file format follows from the extension .mp4 or .h264, upper or lower case",
+    arguments: [("a.mp4", VideoFileWriter.Format.mp4), ("A.H264", .h264)])
   func names(name: String, format: VideoFileWriter.Format) {
     #expect(VideoFileWriter.Format(fileName: name) == format)
     #expect(VideoFileWriter.Format(fileName: name + ".jpg") == nil)

@@ -6,7 +6,7 @@ import Testing
 @testable import GLPreview
 @testable import VideoFormats
 
-@Suite("H.264 that is sent on")
+@Suite("H.264 packets for passthrough")
 struct PassableH264Tests {
   private static func stream(_ header: [UInt8] = []) -> OriginalH264 {
     OriginalH264(header: header, maximumPixels: 1 << 20)
@@ -21,7 +21,7 @@ struct PassableH264Tests {
     return nil
   }
 
-  @Test("it begins with a key picture; parameter sets, and what else there is, are left out of the samples")
+  @Test("passthrough starts at a keyframe, and samples exclude parameter sets and SEI messages")
   func begins() throws {
     var stream = Self.stream()
     #expect(stream.take(packet(1), says: nil, timestamp: .second(1)) == .decode)
@@ -36,7 +36,7 @@ struct PassableH264Tests {
     #expect(stream.take(supplement, says: nil, timestamp: .second(3)) == .nothing)
   }
 
-  @Test("times are later from picture to picture")
+  @Test("sample timestamps increase by at least 1 ms")
   func times() {
     var stream = Self.stream()
     var times: [CaptureInstant] = []
@@ -47,7 +47,7 @@ struct PassableH264Tests {
     #expect(times == [.second(5), .second(5) + .milliseconds(1), .second(9)])
   }
 
-  @Test("after a loss it goes on with a key picture")
+  @Test("passthrough stops at a damaged or lost packet and resumes at the next intact keyframe")
   func loss() {
     var stream = Self.stream()
     #expect(Self.code(&stream, packet(1, .key)) == 1)
@@ -62,7 +62,7 @@ struct PassableH264Tests {
     #expect(stream.refusal == nil)
   }
 
-  @Test("a picture that is missing shows in the numbers of the others")
+  @Test("a gap in the frame numbers stops passthrough until the next keyframe")
   func numbers() {
     var stream = Self.stream()
     // Numbers of four bits, without gaps.
@@ -90,7 +90,7 @@ struct PassableH264Tests {
     #expect(stream.refusal == nil)
   }
 
-  @Test("a stream with B pictures, or out of order, is not sent on any more")
+  @Test("B pictures or timestamps out of order end passthrough, but a restarted clock does not")
   func order() {
     var stream = Self.stream()
     #expect(Self.code(&stream, packet(1, .key)) == 1)
@@ -109,7 +109,7 @@ struct PassableH264Tests {
     #expect(Self.code(&stream, packet(2), says: .zero) == 2)
   }
 
-  @Test("a picture that says how it is to be turned is decoded, since what says so is left out")
+  @Test("a display orientation SEI message ends passthrough")
   func turned() {
     var stream = Self.stream()
     // Another message before it; of three bytes, with a byte that keeps a start code out.
@@ -121,7 +121,7 @@ struct PassableH264Tests {
     #expect(Self.code(&stream, packet(1, .key, more: [0, 0, 1, 6, 5, 47, 0x80])) == 1)
   }
 
-  @Test("other parameter sets begin with the next key picture; several at once are not told apart")
+  @Test("new parameter sets apply from the next keyframe, and two different PPS at once are refused")
   func parameters() {
     var stream = Self.stream()
     func format(_ packet: [UInt8]) -> H264Format? {
@@ -140,7 +140,7 @@ struct PassableH264Tests {
   }
 
   @Test(
-    "parameter sets may come with the container, as a byte stream or as in MP4, with lengths of 1, 2 or 4 bytes"
+    "parameter sets are read from a container as Annex B or as avcC with 1, 2 or 4 byte lengths"
   )
   func headers() {
     let slice = { (code: UInt8, kind: SliceKind) in kind.header + [code, 0x80] }
@@ -160,7 +160,7 @@ struct PassableH264Tests {
     #expect(stream.refusal != nil)
   }
 
-  @Test("a stream that not everybody could see, or see rightly, is refused")
+  @Test("an SPS of unsupported profile, size, scan, chroma, pixel shape or reordering is refused")
   func refusals() throws {
     func refusal(_ bits: String, profile: UInt8 = 77, maximumPixels: Int = 1 << 20) -> String? {
       guard let set = SequenceParameters(parameterSet(bits, profile: profile)) else { return "no set" }

@@ -6,7 +6,7 @@ import Testing
 @testable import GLPreview
 @testable import VideoFormats
 
-@Suite("Kept H.264")
+@Suite("Buffered H.264")
 struct PassableVideoTests {
   private static let format = H264Format(
     sps: smallSPS, pps: smallPPS, size: Size(width: 16, height: 16), encoder: nil)
@@ -27,7 +27,7 @@ struct PassableVideoTests {
 
   private static func indices(_ samples: [VideoSample]) -> [UInt8] { samples.map { $0.bytes[0] } }
 
-  @Test("pictures of a connection that has ended are for nobody who comes later")
+  @Test("buffered video is over when its connection ends, and video of a new connection is not")
   func over() {
     let ended = EndedConnections()
     let video = OriginalVideo(of: ended)
@@ -38,7 +38,7 @@ struct PassableVideoTests {
     #expect(!OriginalVideo().isOver)
   }
 
-  @Test("who begins gets all from the last key picture on, who follows what is new")
+  @Test("a new reader gets all pictures since the last keyframe, a following reader the new ones")
   func following() {
     let (video, places) = Self.video(7, keys: [0, 4])
     #expect(places.map(\.index) == Array(0..<7))
@@ -50,7 +50,7 @@ struct PassableVideoTests {
     #expect(video.samples(after: nil, through: 7).isEmpty)
   }
 
-  @Test("what comes before the last key picture is kept for a second; who is later begins again")
+  @Test("pictures before the last keyframe are buffered for 1 s; later readers skip to the keyframe")
   func late() {
     let (video, _) = Self.video(6, keys: [0, 5])
     #expect(Self.indices(video.samples(after: 3, through: 5)) == [4, 5])
@@ -59,7 +59,7 @@ struct PassableVideoTests {
     #expect(Self.indices(video.pathToDecode(after: nil, through: 5)) == [5])
   }
 
-  @Test("what a reader waits for who comes now and then is kept, up to ten seconds and within the limit")
+  @Test("pictures that a slow reader waits for are buffered for up to 10 s within the byte limit")
   func awaited() {
     let keys = Set(0..<40)
     let (video, _) = Self.video(4, keys: keys)
@@ -89,7 +89,7 @@ struct PassableVideoTests {
     #expect(Self.indices(video.samples(after: 33, through: 36)) == [36])
   }
 
-  @Test("a group that is too large is not kept, and who begins waits for the next key picture")
+  @Test("a GOP beyond the byte limit is not buffered, and new readers wait for the next keyframe")
   func large() {
     let (video, places) = Self.video(8, keys: [0], bytes: 200)
     #expect(video.samples(after: nil, through: 7).isEmpty)
@@ -100,7 +100,7 @@ struct PassableVideoTests {
     #expect(Self.indices(video.samples(after: nil, through: key.index)) == [8])
   }
 
-  @Test("what is kept counts against the budget, and is not kept where that is full")
+  @Test("buffered pictures are reserved in the memory budget, and dropped when it is full")
   func budget() {
     let budget = MemoryBudget(capacity: 2 << 20)
     do {
@@ -124,7 +124,7 @@ struct PassableVideoTests {
     #expect(budget.reserved == 0)
   }
 
-  @Test("one that is broken is whole again with a key picture")
+  @Test("a keyframe repairs a buffer that is marked as broken")
   func broken() {
     let (video, _) = Self.video(2, keys: [0])
     video.breakUp()

@@ -22,7 +22,7 @@ struct VideoEncoderTests {
     return samples
   }
 
-  @Test("the first that encodes a picture is taken, hardware before software")
+  @Test("the first encoder that returns a picture is used, hardware before software")
   func automatic() async throws {
     let script = EncoderScript([.v4l2m2m: .refusal(Self.missing), .vaapi: .pictures(0)])
     let samples = try await Self.samples(script.encoder(), [1, 2])
@@ -35,7 +35,7 @@ struct VideoEncoderTests {
     #expect(samples[1].timestamp == .start + .milliseconds(80))
   }
 
-  @Test("an encoder that is named is the only one that is tried")
+  @Test("a configured encoder is the only one that is tried")
   func named() async throws {
     let script = EncoderScript([.x264: .refusal(Self.missing)])
     let encoder = script.encoder(VideoConfiguration(encoder: .x264))
@@ -43,7 +43,7 @@ struct VideoEncoderTests {
     #expect(script.opens.isEmpty)
   }
 
-  @Test("where none works, each reason is told once")
+  @Test("an error after all encoders failed lists each distinct reason once")
   func none() async throws {
     let script = EncoderScript([
       .v4l2m2m: .refusal(Self.missing), .vaapi: .refusal(Self.missing), .nvenc: .refusal(Self.missing),
@@ -56,7 +56,7 @@ struct VideoEncoderTests {
   }
 
   @Test(
-    "an encoder that fails in mid-stream is opened once more, then the next one takes over, with key pictures"
+    "an encoder that fails mid-stream is reopened once, then the next starts at a keyframe"
   )
   func failing() async throws {
     let script = EncoderScript([
@@ -70,7 +70,7 @@ struct VideoEncoderTests {
     #expect(samples.map(\.format.encoder) == [.v4l2m2m, .v4l2m2m, .v4l2m2m, .v4l2m2m, .x264, .x264])
   }
 
-  @Test("an encoder that keeps pictures gets the same one again; one that gives none is given up")
+  @Test("an encoder with delay is fed the same picture again, and one without output is skipped")
   func delayed() async throws {
     let script = EncoderScript([.v4l2m2m: .delay(.max), .vaapi: .delay(2)])
     let samples = try await Self.samples(script.encoder(), [1, 2])
@@ -81,7 +81,7 @@ struct VideoEncoderTests {
     #expect(script.calls.count { $0.isKey } == 2)
   }
 
-  @Test("an encoder that hangs is given up")
+  @Test("an encoder that hangs throws VideoError")
   func hanging() async throws {
     let script = EncoderScript([.x264: .hang])
     defer { script.release() }
@@ -89,7 +89,7 @@ struct VideoEncoderTests {
     await #expect(throws: VideoError.self) { try await Self.samples(encoder, [1]) }
   }
 
-  @Test("another size is another stream, for which all are tried again")
+  @Test("a size change starts a new stream, for which all encoders are tried again")
   func sizes() async throws {
     let script = EncoderScript([.v4l2m2m: .pictures(0)])
     let encoder = script.encoder()
@@ -102,7 +102,7 @@ struct VideoEncoderTests {
     #expect(script.opens.last?.size == Size(width: 10, height: 8))
   }
 
-  @Test("times that do not rise are moved")
+  @Test("a timestamp that does not increase is moved to 1 ms after the previous one")
   func times() async throws {
     let encoder = EncoderScript().encoder()
     let times: [CaptureInstant] = [.start, .start, .start - .seconds(1), .start + .seconds(1)]
@@ -113,7 +113,7 @@ struct VideoEncoderTests {
     #expect(given == [.zero, .milliseconds(1), .milliseconds(2), .seconds(1)])
   }
 
-  @Test("the bit rate is shared out by how often pictures come")
+  @Test("an encoder's bit rate is raised if pictures come at less than 30 per second")
   func rate() async throws {
     let script = EncoderScript()
     let encoder = script.encoder(VideoConfiguration(bitrate: 300_000, encoder: .x264))
@@ -127,7 +127,7 @@ struct VideoEncoderTests {
     #expect(script.bitrates.last.map { 650_000...900_000 ~= $0 } == true)
   }
 
-  @Test("a part of the bit rate is used from the next picture on, and the rest again later")
+  @Test("a bit rate factor applies from the next picture on, and factor 1 restores the bit rate")
   func bitrateFactor() async throws {
     let script = EncoderScript()
     let encoder = script.encoder(VideoConfiguration(bitrate: 300_000, encoder: .x264))
@@ -139,7 +139,7 @@ struct VideoEncoderTests {
     #expect(script.bitrates.map { ($0 + 500) / 1000 } == [270, 300])
   }
 
-  @Test("values out of range are held")
+  @Test("VideoConfiguration clamps values that are out of range")
   func configuration() {
     var configuration = VideoConfiguration(bitrate: 0, quality: 200, keyframeInterval: .zero)
     #expect(
@@ -168,7 +168,7 @@ struct VideoEncoderTests {
   }
 
   @Suite(
-    "Video encoders' pictures",
+    "Encoded pictures",
     .enabled(if: !Software.installed.isEmpty, "neither x264 nor OpenH264 is installed"),
     .timeLimit(.minutes(15)))
   struct VideoEncoderPictureTests {
@@ -202,7 +202,7 @@ struct VideoEncoderTests {
     }
 
     @Test(
-      "what is decoded again is nearly the picture, and says what its samples are",
+      "encoded pictures decode to nearly the same samples, size, colour matrix and range",
       arguments: Software.installed,
       [Size(width: 64, height: 48), Size(width: 101, height: 67)])
     func decoded(encoder: VideoConfiguration.Encoder, size: Size) async throws {
@@ -241,7 +241,8 @@ struct VideoEncoderTests {
       }
     }
 
-    @Test("a bit rate that is set while it runs holds", arguments: Software.installed)
+    @Test(
+      "lowering the bit rate of a running encoder at least halves its output", arguments: Software.installed)
     func bitrate(encoder: VideoConfiguration.Encoder) throws {
       let size = Size(width: 160, height: 120)
       var noise = TestNoise(seed: 1)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import NATS
 
-@Suite("What a NATS server may say", .timeLimit(.minutes(15)))
+@Suite("NATS client protocol", .timeLimit(.minutes(15)))
 struct ConversationTests {
-  @Test("a request gets its own answer, however many wait")
+  @Test("concurrent requests to one subject each get their own reply")
   func requests() async throws {
     let server = try await FakeServer()
     try await withConnection(server) { client, connection in
@@ -28,7 +28,7 @@ struct ConversationTests {
     }
   }
 
-  @Test("a request fails with what became of it")
+  @Test("a failed request throws an error for its cause, such as timeout, disconnected or closed")
   func failedRequests() async throws {
     let server = try await FakeServer()
     try await withConnection(server) { client, connection in
@@ -56,7 +56,7 @@ struct ConversationTests {
     }
   }
 
-  @Test("flush waits for PONG, and fails with the connection")
+  @Test("flush waits for PONG, and throws on timeout or disconnection")
   func flush() async throws {
     let server = try await FakeServer()
     try await withConnection(server) { client, connection in
@@ -76,7 +76,7 @@ struct ConversationTests {
     }
   }
 
-  @Test("a slow reader is told of, and loses the oldest")
+  @Test("a slow subscriber loses the oldest messages, and a slow consumer event reports it")
   func slowConsumer() async throws {
     let server = try await FakeServer()
     try await withConnection(server) { client, connection in
@@ -93,7 +93,7 @@ struct ConversationTests {
     }
   }
 
-  @Test("a refused subscription throws, and the connection goes on")
+  @Test("a refused subscription throws, and the connection stays open")
   func permissions() async throws {
     let server = try await FakeServer()
     try await withConnection(server) { client, connection in
@@ -115,7 +115,7 @@ struct ConversationTests {
     }
   }
 
-  @Test("requests whose answers the server refuses fail at once")
+  @Test("a request throws at once if the server refuses its inbox subscription")
   func refusedInbox() async throws {
     let server = try await FakeServer()
     try await withConnection(server) { client, connection in
@@ -131,7 +131,7 @@ struct ConversationTests {
     }
   }
 
-  @Test("what a server says before it closes is the reason")
+  @Test("an error that the server sends before it disconnects is the reason of the disconnection")
   func errors() async throws {
     let server = try await FakeServer()
     try await withConnection(server) { client, connection in
@@ -143,7 +143,7 @@ struct ConversationTests {
     }
   }
 
-  @Test("a message that makes no sense is left out, and told of")
+  @Test("an unreadable message is skipped and reported as an event")
   func unreadable() async throws {
     let server = try await FakeServer()
     try await withConnection(server) { client, connection in
@@ -157,7 +157,7 @@ struct ConversationTests {
     }
   }
 
-  @Test("a server in lame duck mode is left for another one, after what was published has reached it")
+  @Test("in lame duck mode the client sends pending messages and connects to another server")
   func lameDuck() async throws {
     let servers = [try await FakeServer(), try await FakeServer()]
     try await withConnection(servers[0], .patient(servers.map(\.port))) { client, connection in
@@ -174,7 +174,7 @@ struct ConversationTests {
     }
   }
 
-  @Test("drain reads what has come, sends what was published, and closes")
+  @Test("drain reads received messages, sends published ones and closes the client")
   func drain() async throws {
     let server = try await FakeServer()
     try await withConnection(server) { client, connection in
@@ -201,7 +201,7 @@ struct ConversationTests {
     }
   }
 
-  @Test("drain waits for what a loop makes of its last message")
+  @Test("drain waits until a loop has processed its last message")
   func drainOfLoop() async throws {
     let server = try await FakeServer()
     try await withConnection(server) { client, connection in
@@ -227,7 +227,7 @@ struct ConversationTests {
     }
   }
 
-  @Test("drain does not wait for a reader that never reads")
+  @Test("drain times out if a subscription is never read")
   func impatientDrain() async throws {
     let server = try await FakeServer()
     try await withConnection(server) { client, connection in
@@ -242,7 +242,7 @@ struct ConversationTests {
     }
   }
 
-  @Test("drain does not wait for longer than its limit for a loop that never asks for more")
+  @Test("drain times out if a loop never requests its next message")
   func impatientDrainOfLoop() async throws {
     let server = try await FakeServer()
     try await withConnection(server) { client, connection in
@@ -258,7 +258,7 @@ struct ConversationTests {
     }
   }
 
-  @Test("a subscription that is dropped is unsubscribed")
+  @Test("releasing a subscription sends UNSUB")
   func dropped() async throws {
     let server = try await FakeServer()
     try await withConnection(server) { client, connection in
@@ -268,7 +268,7 @@ struct ConversationTests {
     }
   }
 
-  @Test("a subscription's reader gets the end when the client is closed")
+  @Test("closing a client ends the loops over its subscriptions")
   func closing() async throws {
     let server = try await FakeServer()
     try await withConnection(server) { client, _ in

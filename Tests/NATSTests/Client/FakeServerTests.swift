@@ -5,9 +5,9 @@ import Testing
 
 @testable import NATS
 
-@Suite("NATS client beside a server that is out of order", .timeLimit(.minutes(15)))
+@Suite("NATS client with a faulty server", .timeLimit(.minutes(15)))
 struct FakeServerTests {
-  @Test("a client introduces itself, and a message travels both ways")
+  @Test("a client sends CONNECT, exchanges messages, and throws closed after close()")
   func conversation() async throws {
     let server = try await FakeServer()
     var configuration = NATSConfiguration.patient(server.port)
@@ -44,7 +44,7 @@ struct FakeServerTests {
     await #expect(throws: NATSError.closed) { try await client.request("a") }
   }
 
-  @Test("a closed client is released, with its timers and its connection")
+  @Test("a closed client is deallocated after lost connections, timeouts and an open attempt")
   func release() async throws {
     let server = try await FakeServer()
     weak let released: NATSClient?
@@ -66,7 +66,7 @@ struct FakeServerTests {
     await until { released == nil }
   }
 
-  @Test("after a loss subscriptions are made again, and what was published meanwhile follows them")
+  @Test("after a reconnect the client subscribes again before it sends pending messages")
   func reconnect() async throws {
     let server = try await FakeServer()
     try await withConnection(server) { client, connection in
@@ -91,7 +91,7 @@ struct FakeServerTests {
     }
   }
 
-  @Test("what a server tells right after its greeting is not undone by the greeting", arguments: 0..<20)
+  @Test("an INFO message right after the greeting is not overwritten by the greeting", arguments: 0..<20)
   func newsAfterGreeting(_ round: Int) async throws {
     let (server, other) = (try await FakeServer(), try await FakeServer())
     var configuration = NATSConfiguration.patient(server.port)
@@ -112,7 +112,7 @@ struct FakeServerTests {
     }
   }
 
-  @Test("a lost server is followed by the next, also one that only the lost one told of")
+  @Test("a client that loses its server tries the others, including one learned from INFO")
   func servers() async throws {
     let servers = [try await FakeServer(), try await FakeServer(), try await FakeServer()]
     let configuration = NATSConfiguration.patient(servers[0].port, servers[1].port)
@@ -133,7 +133,7 @@ struct FakeServerTests {
     }
   }
 
-  @Test("pauses grow from round to round, also when a server takes a connection and closes it")
+  @Test("reconnect pauses grow with each round, also if a server accepts and closes the connection")
   func backoff() async throws {
     let port = try await NATSServer.freePort()
     var configuration = NATSConfiguration.patient(port)
@@ -171,7 +171,7 @@ struct FakeServerTests {
     #expect(try await second.command() == nil)
   }
 
-  @Test("a required first connection fails when every server has failed once")
+  @Test("a required first connection throws after one failed attempt for each server")
   func firstConnection() async throws {
     let ports = [try await NATSServer.freePort(), try await NATSServer.freePort()]
     let client = try NATSClient(.patient(ports), logger: silent) { _ in }
@@ -188,7 +188,7 @@ struct FakeServerTests {
     }
   }
 
-  @Test("refused credentials are tried again as often as told, and then the client is closed")
+  @Test("a client closes after authenticationAttempts attempts with rejected credentials")
   func refusedCredentials() async throws {
     let server = try await FakeServer()
     var configuration = NATSConfiguration.patient(server.port)
@@ -211,7 +211,7 @@ struct FakeServerTests {
     #expect(client.currentState == .closed(refusal))
   }
 
-  @Test("a server that never answers PING is left")
+  @Test("a client disconnects from a server that does not answer PING")
   func stale() async throws {
     let server = try await FakeServer()
     var configuration = NATSConfiguration.patient(server.port)
@@ -227,7 +227,7 @@ struct FakeServerTests {
     await client.close()
   }
 
-  @Test("a server that never greets is given up")
+  @Test("connecting to a server that sends no greeting times out")
   func silence() async throws {
     let server = try await FakeServer()
     var configuration = NATSConfiguration.patient(server.port)
@@ -237,7 +237,7 @@ struct FakeServerTests {
   }
 
   @Test(
-    "a server that breaks the protocol is left",
+    "connecting to a server with an invalid greeting throws a protocol violation",
     arguments: [
       ("PING", NATSError.protocolViolation(.noGreeting)), ("INFO {", .protocolViolation(.badInfo)),
       ("HTTP/1.1 400 Bad Request", .protocolViolation(.unknownOperation)),
@@ -256,7 +256,7 @@ struct FakeServerTests {
     }
   }
 
-  @Test("a message that is longer than the server said ends the connection before it is read")
+  @Test("an incoming message above max_payload ends the connection, and publishing one throws")
   func lyingServer() async throws {
     let server = try await FakeServer()
     try await withConnection(server, info: "{\"max_payload\":100}") { client, connection in
@@ -275,7 +275,7 @@ struct FakeServerTests {
     }
   }
 
-  @Test("credentials are never sent in clear where TLS is wanted, and nothing in clear is taken for TLS")
+  @Test("credentials are not sent if required TLS is missing, and plaintext before TLS is rejected")
   func downgrade() async throws {
     let server = try await FakeServer()
     var configuration = NATSConfiguration.patient(server.port)
@@ -299,7 +299,7 @@ struct FakeServerTests {
     }
   }
 
-  @Test("what waits for a server that takes nothing is limited")
+  @Test("publishing throws bufferFull when unsent messages exceed maximumPendingBytes")
   func pendingBytes() async throws {
     let server = try await FakeServer()
     var configuration = NATSConfiguration.patient(server.port)

@@ -6,10 +6,11 @@ import Testing
 @testable import NATS
 
 @Suite(
-  "NATS client and server", .enabled(if: NATSServer.isInstalled, "needs nats-server: scripts/setup cluster"),
+  "NATS client with a real server",
+  .enabled(if: NATSServer.isInstalled, "needs nats-server: scripts/setup cluster"),
   .timeLimit(.minutes(15)))
 struct RealServerTests {
-  @Test("messages reach all subscribers, and one of each queue group")
+  @Test("messages reach every subscriber and one member of each queue group")
   func publishing() async throws {
     let server = try await NATSServer()
     try await withClient(.patient(server.port)) { publisher in
@@ -35,7 +36,7 @@ struct RealServerTests {
     }
   }
 
-  @Test("requests are answered, and nobody there is told at once")
+  @Test("requests are answered, a request without responders throws, and payloads are limited")
   func requests() async throws {
     let server = try await NATSServer()
     try await withClient(.patient(server.port)) { client in
@@ -67,7 +68,7 @@ struct RealServerTests {
     }
   }
 
-  @Test("tokens, passwords and nkeys are taken, and wrong ones end the client")
+  @Test("tokens, passwords and nkeys authenticate, and wrong credentials throw")
   func authentication() async throws {
     let user = try NKey(seed: NKeyTests.seed)
     let other = NATSAuthentication.token("wrong")
@@ -91,7 +92,7 @@ struct RealServerTests {
     await #expect(throws: NATSError.self) { try await withClient(configuration) { try await $0.flush() } }
   }
 
-  @Test("what the server does not permit is told, and the connection goes on")
+  @Test("denied subscriptions and publications are reported, and the connection stays open")
   func permissions() async throws {
     let server = try await NATSServer(
       "authorization { users: [{ user: u, password: p, permissions: { publish: \"a\", subscribe: \"a\" } }] }"
@@ -114,7 +115,7 @@ struct RealServerTests {
   }
 
   @Test(
-    "TLS is talked where a server requires it, with certificates on both sides",
+    "TLS works with server and client certificates; untrusted and missing certificates throw",
     .enabled(if: Certificates.openssl != nil, "needs openssl"))
   func tls() async throws {
     let certificates = try await Certificates(in: NATSServer.makeFolder())
@@ -160,7 +161,7 @@ struct RealServerTests {
     await #expect(throws: NATSError.self) { try await NATSClient.connect(configuration) }
   }
 
-  @Test("a server that is killed and comes back has its clients back, with their subscriptions")
+  @Test("a client reconnects to a killed and restarted server and keeps its subscriptions")
   func restart() async throws {
     let first = try await NATSServer()
     try await withClient(.patient(first.port)) { client in
@@ -180,7 +181,7 @@ struct RealServerTests {
   }
 
   @Test(
-    "a client learns the servers of a cluster from one, and goes to them in lame duck mode and after a kill")
+    "a client learns the servers of a cluster, and moves on at lame duck mode and after a kill")
   func cluster() async throws {
     let cluster = try await NATSCluster()
     try await withClient(.patient(cluster.servers[0].port)) { client in
@@ -200,7 +201,7 @@ struct RealServerTests {
     }
   }
 
-  @Test("drain loses no message that was published before")
+  @Test("drain processes every message that was published before it")
   func drain() async throws {
     let server = try await NATSServer()
     try await withClient(.patient(server.port)) { publisher in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NATS
 
-@Suite("Choice of servers")
+@Suite("NATS server selection")
 struct ServerPoolTests {
   private static func address(_ name: String) -> NATSServerAddress { NATSServerAddress(host: name) }
 
@@ -11,7 +11,7 @@ struct ServerPoolTests {
     ServerPool(names.map(address), backoff: ReconnectBackoff(), authenticationAttempts: attempts)
   }
 
-  @Test("pauses double up to the longest, and jitter takes at most half of them")
+  @Test("reconnect pauses double from 250 ms up to 10 s, and jitter shortens them by at most half")
   func pauses() {
     let backoff = ReconnectBackoff()
 
@@ -24,7 +24,7 @@ struct ServerPoolTests {
     #expect(backoff.pause(before: 1, jitter: 0) == .milliseconds(125))
   }
 
-  @Test("a round tries every server once, and pauses stand between rounds")
+  @Test("a round tries each server once, and pauses are only between rounds")
   func rounds() {
     var pool = Self.pool("a", "b")
     var attempts: [String] = []
@@ -40,7 +40,7 @@ struct ServerPoolTests {
       ])
   }
 
-  @Test("after a loss the other servers are tried first, after a short random pause")
+  @Test("after a lost connection the other servers are tried first, after a short random pause")
   func loss() {
     var pool = Self.pool("a", "b", "c")
     _ = pool.next(jitter: 1)
@@ -53,7 +53,7 @@ struct ServerPoolTests {
   }
 
   @Test(
-    "a server that refuses the credentials again and again is given up, and another failure starts the count again"
+    "a server is removed after two consecutive failures with its credentials"
   )
   func credentials() {
     var pool = Self.pool("a", "b")
@@ -68,7 +68,7 @@ struct ServerPoolTests {
     #expect(pool.next(jitter: 0) == nil)
   }
 
-  @Test("pauses begin anew after a connection that lasted, and go on growing after one that did not")
+  @Test("reconnect pauses start over after a long connection, and keep growing after short ones")
   func shortConnections() {
     var pool = Self.pool("a")
     var pauses: [Duration] = []
@@ -82,7 +82,7 @@ struct ServerPoolTests {
       pauses == [.zero, .milliseconds(100), .milliseconds(250), .milliseconds(500), .milliseconds(100)])
   }
 
-  @Test("servers that another one tells are learned and forgotten, those of the configuration stay")
+  @Test("up to 64 servers learned from INFO are added and removed; configured servers stay")
   func learning() {
     var pool = Self.pool("a", "b")
     let a = Self.address("a")
@@ -96,7 +96,7 @@ struct ServerPoolTests {
     #expect(pool.servers.count == 66)
   }
 
-  @Test("a server is asked as often as allowed, and left when it stays silent")
+  @Test("KeepAlive allows a number of unanswered PINGs and then declares the server stale")
   func keepAlive() {
     var keepAlive = KeepAlive(allowed: 2)
     let first = [keepAlive.intervalPassed(), keepAlive.intervalPassed()]
@@ -108,7 +108,7 @@ struct ServerPoolTests {
   }
 }
 
-@Suite("Buffer of a subscription", .timeLimit(.minutes(15)))
+@Suite("Subscription buffer", .timeLimit(.minutes(15)))
 struct SubscriptionBufferTests {
   private static func message(_ number: Int, bytes: Int = 0) -> NATSMessage {
     NATSMessage("s.\(number)", payload: [UInt8](repeating: 0, count: bytes))
@@ -121,7 +121,7 @@ struct SubscriptionBufferTests {
     return subjects
   }
 
-  @Test("a slow reader loses the oldest, and is told of it once until it has caught up")
+  @Test("a full buffer drops the oldest messages, and reports it once until the reader catches up")
   func oldest() async throws {
     let buffer = SubscriptionBuffer(NATSBufferLimit(messages: 2))
     let told = (1...5).map { buffer.push(Self.message($0)) }
@@ -134,7 +134,7 @@ struct SubscriptionBufferTests {
     #expect(try await Self.read(buffer) == ["s.7", "s.8"])
   }
 
-  @Test("or the newest")
+  @Test("a full buffer with overflow .newest drops the newest messages")
   func newest() async throws {
     let buffer = SubscriptionBuffer(NATSBufferLimit(messages: 2, overflow: .newest))
 
@@ -142,7 +142,7 @@ struct SubscriptionBufferTests {
     #expect(try await Self.read(buffer) == ["s.1", "s.2"])
   }
 
-  @Test("bytes are limited too, and a single message is always taken")
+  @Test("a buffer is limited in bytes too, but accepts a single message of any size")
   func bytes() async throws {
     let buffer = SubscriptionBuffer(NATSBufferLimit(messages: 100, bytes: 1000))
     for number in 1...3 { _ = buffer.push(Self.message(number, bytes: 400)) }
@@ -152,7 +152,7 @@ struct SubscriptionBufferTests {
     #expect(buffer.dropped == 3)
   }
 
-  @Test("the end comes after what waits, and the first end counts")
+  @Test("the end of a buffer follows its messages, and only the first end counts")
   func end() async throws {
     let buffer = SubscriptionBuffer(NATSBufferLimit())
     _ = buffer.push(Self.message(1))
@@ -164,7 +164,7 @@ struct SubscriptionBufferTests {
     await #expect(throws: NATSError.permission("no")) { try await buffer.next(within: nil) }
   }
 
-  @Test("a reader whose task is cancelled gets the end, and loses nothing")
+  @Test("a cancelled reader gets nil, and the next message goes to the next reader")
   func cancellation() async throws {
     let buffer = SubscriptionBuffer(NATSBufferLimit())
     let reader = Task { try await buffer.next(within: nil) }
@@ -176,7 +176,7 @@ struct SubscriptionBufferTests {
     #expect(try await buffer.next(within: nil)?.subject == "s.1")
   }
 
-  @Test("several readers share the messages")
+  @Test("the messages of a buffer are divided among concurrent readers")
   func sharing() async throws {
     let buffer = SubscriptionBuffer(NATSBufferLimit())
     let readers = (0..<4).map { _ in

@@ -16,7 +16,7 @@ func withJetStream(_ work: (JetStream) async throws -> Void) async throws {
   "JetStream", .enabled(if: NATSServer.isInstalled, "needs nats-server: scripts/setup cluster"),
   .timeLimit(.minutes(15)))
 struct JetStreamTests {
-  @Test("streams are created, looked at, changed and deleted")
+  @Test("a stream is created, queried, updated and deleted")
   func streams() async throws {
     try await withJetStream { jetStream in
       var configuration = StreamConfiguration(name: "events", subjects: ["ev.>"])
@@ -44,7 +44,7 @@ struct JetStreamTests {
     }
   }
 
-  @Test("a server without JetStream says so at once")
+  @Test("a request to a server without JetStream throws unavailable")
   func absence() async throws {
     let server = try await NATSServer()
     try await withClient(.patient(server.port)) { client in
@@ -53,7 +53,7 @@ struct JetStreamTests {
     }
   }
 
-  @Test("equal ids are stored once, and a message is only stored behind the one that is expected")
+  @Test("a duplicate message id is stored once, and a wrong expected last sequence is a conflict")
   func publishing() async throws {
     try await withJetStream { jetStream in
       try await jetStream.createStream(StreamConfiguration(name: "s", subjects: ["s.*"]))
@@ -72,7 +72,7 @@ struct JetStreamTests {
     }
   }
 
-  @Test("work is given to one worker, again after a rejection, and no more once it is done")
+  @Test("a job goes to one worker, is redelivered after a rejection, and removed when acknowledged")
   func workQueue() async throws {
     try await withJetStream { jetStream in
       var stream = StreamConfiguration(name: "jobs", subjects: ["jobs.*"])
@@ -105,7 +105,7 @@ struct JetStreamTests {
     }
   }
 
-  @Test("a job that nobody answers for is given out as often as allowed")
+  @Test("an unacknowledged job is delivered maximumDeliveries times")
   func deliveries() async throws {
     try await withJetStream { jetStream in
       try await jetStream.createStream(StreamConfiguration(name: "jobs", subjects: ["jobs"]))
@@ -122,7 +122,7 @@ struct JetStreamTests {
     }
   }
 
-  @Test("fetching from a consumer that is not there, or goes, says so")
+  @Test("fetching from a missing or deleted consumer throws consumerNotFound")
   func missingConsumers() async throws {
     try await withJetStream { jetStream in
       try await jetStream.createStream(StreamConfiguration(name: "jobs", subjects: ["jobs"]))
@@ -150,7 +150,7 @@ struct JetStreamTests {
     }
   }
 
-  @Test("where a message stands in its stream is read from its reply, of servers old and new")
+  @Test("delivery metadata is parsed from old and new reply formats, and other replies are rejected")
   func metadata() throws {
     let client = try NATSClient(.patient(1), logger: silent)
     func read(_ reply: String) -> JetStreamMessage? {

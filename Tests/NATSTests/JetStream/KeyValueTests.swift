@@ -6,7 +6,7 @@ import Testing
 @testable import NATS
 
 @Suite(
-  "Buckets of keys", .enabled(if: NATSServer.isInstalled, "needs nats-server: scripts/setup cluster"),
+  "Key-value buckets", .enabled(if: NATSServer.isInstalled, "needs nats-server: scripts/setup cluster"),
   .timeLimit(.minutes(15)))
 struct KeyValueTests {
   /// A bucket in memory.
@@ -22,7 +22,7 @@ struct KeyValueTests {
     }
   }
 
-  @Test("keys are created once, updated at their revision, and deleted")
+  @Test("a key is created once, and updated or deleted only at its current revision")
   func writing() async throws {
     try await Self.withBucket { bucket in
       #expect(try await bucket.get("a") == nil)
@@ -55,7 +55,7 @@ struct KeyValueTests {
     }
   }
 
-  @Test("of many that create a key one succeeds")
+  @Test("exactly one of 200 concurrent creates of a key succeeds")
   func race() async throws {
     try await Self.withBucket { bucket in
       let winners = try await withThrowingTaskGroup(of: UInt64?.self) { group in
@@ -78,7 +78,7 @@ struct KeyValueTests {
     }
   }
 
-  @Test("buckets are made, made again, and deleted")
+  @Test("creating a conflicting bucket, or using a missing or deleted one, throws")
   func buckets() async throws {
     try await Self.withBucket { bucket in
       let jetStream = bucket.jetStream
@@ -96,7 +96,7 @@ struct KeyValueTests {
     }
   }
 
-  @Test("a watcher hears what is there, that it is current, and each change")
+  @Test("a watcher receives existing entries, a marker that they are current, and each change")
   func watching() async throws {
     try await Self.withBucket(history: 5) { bucket in
       var empty = try bucket.watch().makeAsyncIterator()
@@ -117,7 +117,7 @@ struct KeyValueTests {
     }
   }
 
-  @Test("a watcher hears of more keys than its buffer takes, each once and in order")
+  @Test("a watcher receives 5000 keys, each once and in order of revision")
   func manyKeys() async throws {
     try await Self.withBucket { bucket in
       let count = 5000
@@ -145,7 +145,7 @@ struct KeyValueTests {
     }
   }
 
-  @Test("a watcher goes on after the server was killed, and misses nothing")
+  @Test("a watcher continues after the server was killed and restarted, without missing a change")
   func restart() async throws {
     let folder = NATSServer.makeFolder()
     let text = "jetstream { store_dir: \"FOLDER/js\" }"
@@ -170,7 +170,7 @@ struct KeyValueTests {
     }
   }
 
-  @Test("a watcher is told when its bucket is made anew, and that it is gone")
+  @Test("a watcher is reset when its bucket is recreated, and throws when its bucket is deleted")
   func newBucket() async throws {
     try await Self.withBucket { bucket in
       for number in 1...3 { try await bucket.put("a", [UInt8(number)]) }
@@ -185,7 +185,7 @@ struct KeyValueTests {
     }
   }
 
-  @Test("three servers keep a bucket, and go on when the one that writes is killed")
+  @Test("a bucket with three replicas can be watched and updated after its leader is killed")
   func cluster() async throws {
     let cluster = try await NATSCluster()
     var patient = NATSConfiguration.patient(cluster.servers.map(\.port))

@@ -11,7 +11,7 @@ struct CommandTests {
     return String(buffer: buffer)
   }
 
-  @Test("commands are written as the protocol has them")
+  @Test("commands are encoded as the NATS protocol specifies")
   func commands() throws {
     #expect(try Self.bytes(.ping) == "PING\r\n")
     #expect(try Self.bytes(.pong) == "PONG\r\n")
@@ -26,7 +26,7 @@ struct CommandTests {
   }
 
   @Test(
-    "no name ends a line or adds a word",
+    "a subject, reply or queue name with spaces, control characters or empty parts is rejected",
     arguments: [
       "", " ", "a b", "a\tb", "a\r\nPUB b 0\r\n", "a\nb", "a\rb", "a\0b", "a\u{7F}", ".a", "a.", "a..b",
       String(repeating: "a", count: 1025),
@@ -42,7 +42,7 @@ struct CommandTests {
     #expect(throws: NATSError.invalidSubject(name)) { try Self.bytes(.subscribe("a", queue: name, id: 1)) }
   }
 
-  @Test("a refused command leaves the buffer as it was")
+  @Test("a rejected command leaves the buffer unchanged")
   func whole() {
     var buffer = ByteBuffer(string: "PING\r\n")
     let message = NATSMessage("a", headers: ["A": "b\r\nPUB x 0"])
@@ -51,7 +51,7 @@ struct CommandTests {
     #expect(String(buffer: buffer) == "PING\r\n")
   }
 
-  @Test("wildcards are for subscribers alone, and where they mean something")
+  @Test("wildcards are accepted only in subscriptions, and > only at the end")
   func wildcards() {
     for subject in ["*", ">", "a.*", "a.>", "a.*.b"] {
       #expect(throws: NATSError.invalidSubject(subject)) { try NATSSubject.check(subject) }
@@ -62,7 +62,7 @@ struct CommandTests {
   }
 
   @Test(
-    "header names and values can't add lines",
+    "header names and values that could add lines are rejected",
     arguments: [
       ("", "a"), ("A B", "a"), ("A:", "a"), ("A\r\n", "a"), ("Ä", "a"), ("A", "b\nC: d"), ("A", "b\rc"),
       ("A", "\0"),
@@ -76,7 +76,7 @@ struct CommandTests {
     #expect(buffer.readableBytes == 0)
   }
 
-  @Test("CONNECT is a line, whatever is in the credentials")
+  @Test("CONNECT is a single line, whatever the credentials contain")
   func connect() throws {
     let secret = "a\"b\r\nPUB x 0\r\n"
     let options = try ConnectOptions(
@@ -90,7 +90,7 @@ struct CommandTests {
 
 @Suite("NATS headers")
 struct HeaderTests {
-  @Test("what is written is read")
+  @Test("headers are read back as written")
   func roundTrip() throws {
     var headers: NATSHeaders = ["A": "1", "B": ""]
     headers.add("2", for: "A")
@@ -108,7 +108,7 @@ struct HeaderTests {
     #expect(headers.fields.map(\.name) == ["B"])
   }
 
-  @Test("a status has a number and perhaps words")
+  @Test("a status line has a code and an optional text")
   func status() throws {
     let bare = try #require(NATSHeaders([UInt8](text: "NATS/1.0 503\r\n\r\n")))
     let full = try #require(
@@ -119,7 +119,7 @@ struct HeaderTests {
   }
 
   @Test(
-    "bytes that are no headers are none",
+    "malformed headers are rejected",
     arguments: [
       "", "NATS/1.0", "NATS/1.0\r\n", "HTTP/1.1 200\r\n\r\n", "NATS/1.05\r\n\r\n", "NATS/1.0 5\r\n\r\n",
       "NATS/1.0 abc\r\n\r\n",

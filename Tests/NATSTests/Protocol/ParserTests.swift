@@ -35,7 +35,7 @@ struct ParserTests {
     read(Array(text.utf8))
   }
 
-  @Test("each operation is read, and a message with bad headers costs nothing but itself")
+  @Test("every operation is parsed, and a message with invalid headers is reported as unreadable")
   func operations() throws {
     let (operations, error) = Self.read(Self.conversation)
 
@@ -54,7 +54,7 @@ struct ParserTests {
     #expect(operations[10] == .error("Stale Connection"))
   }
 
-  @Test("bytes cut anywhere are read as whole ones")
+  @Test("operations are parsed equally wherever the bytes are split")
   func cuts() {
     let bytes = Array(Self.conversation.utf8)
     let whole = Self.read(bytes)
@@ -73,7 +73,7 @@ struct ParserTests {
   }
 
   @Test(
-    "what is not the protocol is refused",
+    "a protocol violation throws its specific error",
     arguments: [
       ("\r\n", NATSProtocolError.unknownOperation), ("MSGS a 1 0\r\n\r\n", .unknownOperation),
       ("PING\n", .noCarriageReturn), ("\n", .noCarriageReturn),
@@ -95,7 +95,7 @@ struct ParserTests {
     #expect(Self.read(Array(text.utf8), inPiecesOf: 1).error == error)
   }
 
-  @Test("an endless line is refused before its end, and INFO may be longer than others")
+  @Test("a line over 4 KiB, or an INFO line over 64 KiB, throws before it ends")
   func longLines() {
     let line = [UInt8](repeating: UInt8(ascii: "A"), count: 4097)
     #expect(Self.read(line).error == .lineTooLong(limit: 4096))
@@ -112,7 +112,7 @@ struct ParserTests {
     #expect(Self.read(endless).error == .lineTooLong(limit: 1 << 16))
   }
 
-  @Test("headers beyond their limit make a message unreadable, and no more")
+  @Test("a message with oversized headers is reported as unreadable, and parsing continues")
   func longHeaders() {
     let value = String(repeating: "x", count: 1 << 16)
     let headers = "NATS/1.0\r\nA: \(value)\r\n\r\n"
@@ -121,14 +121,14 @@ struct ParserTests {
     #expect(Self.read(text).operations == [.unreadable(subscription: 1), .ping])
   }
 
-  @Test("a subject that is not UTF-8 makes a message unreadable, and no more")
+  @Test("a message with a non-UTF-8 subject is reported as unreadable, and parsing continues")
   func subjects() {
     let bytes = Array("MSG a.".utf8) + [0xFF] + Array(" 1 0\r\n\r\nPING\r\n".utf8)
 
     #expect(Self.read(bytes).operations == [.unreadable(subscription: 1), .ping])
   }
 
-  @Test("an error is final, and nothing is kept after it")
+  @Test("a parser throws its first error again on later input, and buffers nothing")
   func finality() {
     var parser = NATSParser()
     parser.append(ByteBuffer(string: "NONSENSE\r\n"))

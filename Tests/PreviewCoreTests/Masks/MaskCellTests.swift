@@ -19,7 +19,7 @@ struct MaskCellTests {
     }
   }
 
-  @Test("cells are the means of what they hide, from the mask's corner on")
+  @Test("a pixelated cell is the mean of the pixels it covers, and cells start at the mask's corner")
   func means() throws {
     let masks = [PrivacyMask(.rectangle(Self.rectangle), effect: .pixelate(cell: 16))]
     func mean(_ x: Int, _ y: Int) -> Int { (x - 10) / 16 * 40 + (y - 8) / 16 * 7 + 20 }
@@ -35,7 +35,7 @@ struct MaskCellTests {
   }
 
   @Test(
-    "what is finer than a cell makes no difference",
+    "details smaller than a cell leave no trace in a pixelated or blurred mask",
     arguments: [PrivacyMask.Effect.pixelate(cell: 16), .blur(radius: 16)])
   func finer(effect: PrivacyMask.Effect) throws {
     let masks = [PrivacyMask(.rectangle(Self.rectangle), effect: effect)]
@@ -50,7 +50,7 @@ struct MaskCellTests {
     #expect(Set(codes(try one.masked(by: masks))) == [120])
   }
 
-  @Test("a cell is at least 8 pixels, and an eighth of the mask's shorter side, whatever is asked")
+  @Test("a cell is at least 8 pixels and an eighth of the mask's shorter side")
   func least() throws {
     let small = Rectangle(x: 3, y: 3, width: 40, height: 17)
     for (rectangle, cells) in [(Self.rectangle, 8 * 8), (small, 5 * 2)] {
@@ -71,7 +71,7 @@ struct MaskCellTests {
     }
   }
 
-  @Test("a decoder's smaller picture is masked by the same cells")
+  @Test("a frame decoded at 1/8 size is pixelated with the cells of the full size")
   func decodedSmaller() throws {
     let format = Frame.Format(.grey, Size(width: 160, height: 160), color: .jfif, eighths: 1)
     let frame = try Frame(tight: format, bytes: (0..<400).map { UInt8($0 % 251) })
@@ -79,10 +79,15 @@ struct MaskCellTests {
       PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 160, height: 160)), effect: .pixelate(cell: 80))
     ]
     let masked = try frame.masked(by: masks)
-    #expect(Set(masked.bytes).count <= 4)
+    // Each cell has 10x10 decoded pixels.
+    for (x, y) in [(0, 0), (10, 0), (0, 10), (10, 10)] {
+      let pixels = (0..<100).map { (y + $0 / 10) * 20 + x + $0 % 10 }
+      let mean = pixels.reduce(0) { $0 + Int(frame.bytes[$1]) } / 100
+      #expect(pixels.allSatisfy { abs(Int(masked.bytes[$0]) - mean) <= 1 }, "\(x),\(y)")
+    }
   }
 
-  @Test("a blur is smooth, within what its cells have, and level where they are")
+  @Test("a blur is gradual, stays within the values of its cells, and keeps a uniform area")
   func smooth() throws {
     let masks = [PrivacyMask(.rectangle(Self.rectangle), effect: .blur(radius: 8))]
     let masked = try grey { x, _ in x < 42 ? 20 : 220 }.masked(by: masks)
@@ -92,7 +97,7 @@ struct MaskCellTests {
     #expect(Set(codes(try grey { _, _ in 77 }.masked(by: masks))) == [77])
   }
 
-  @Test("the few samples that a slanted edge has in a cell are not told by that cell")
+  @Test("a cell at a slanted edge does not reveal the few masked pixels in it")
   func slivers() throws {
     // The cell of the lower right corner has one pixel of the mask.
     let triangle: [SIMD2<Int>] = [[0, 0], [64, 0], [0, 64]]
@@ -102,7 +107,9 @@ struct MaskCellTests {
     #expect(codes(masked, Rectangle(x: 56, y: 0, width: 8, height: 8)).allSatisfy { $0 < 60 })
   }
 
-  @Test("colours are means too, in every format", arguments: PixelFormat.allCases)
+  @Test(
+    "pixelating or blurring a uniform frame keeps its bytes, in every pixel format",
+    arguments: PixelFormat.allCases)
   func formats(pixelFormat: PixelFormat) throws {
     let format = Frame.Format(pixelFormat, Size(width: 33, height: 35), color: .jfif)
     for effect in [PrivacyMask.Effect.pixelate(cell: 11), .blur(radius: 9)] {
@@ -115,8 +122,9 @@ struct MaskCellTests {
       let level = try Frame(tight: format, bytes: [UInt8](repeating: 93, count: count))
       #expect(try level.masked(by: masks).bytes == level.bytes)
 
-      let masked = try Frame(tight: format, bytes: (0..<count).map { UInt8($0 * 7 % 256) }).masked(by: masks)
-      #expect(masked.bytes.count == count)
+      let varied = try Frame(tight: format, bytes: (0..<count).map { UInt8($0 * 7 % 256) })
+      let masked = try varied.masked(by: masks)
+      #expect(masked.bytes.count == count && masked.bytes != varied.bytes)
     }
   }
 }

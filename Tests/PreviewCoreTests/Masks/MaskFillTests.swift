@@ -78,7 +78,8 @@ struct MaskFillTests {
   }
 
   @Test(
-    "whatever was hidden, the same is left, and nothing else is touched", arguments: PixelFormat.allCases,
+    "a filled mask removes all hidden content, and changes no other sample or metadata",
+    arguments: PixelFormat.allCases,
     Orientation.allCases)
   func nothingIsLeft(pixelFormat: PixelFormat, orientation: Orientation) throws {
     // `reference` is upright.
@@ -118,7 +119,7 @@ struct MaskFillTests {
   }
 
   @Test(
-    "a frame of another size is masked in proportion, outwards",
+    "a mask is scaled to the size of the frame and rounded outwards",
     arguments: [
       (Size(width: 34, height: 26), Rectangle(x: 10, y: 6, width: 14, height: 12)),
       (Size(width: 51, height: 39), Rectangle(x: 15, y: 9, width: 21, height: 18)),
@@ -143,7 +144,7 @@ struct MaskFillTests {
   }
 
   @Test(
-    "a colour is that colour in every format, as near as its codes allow", arguments: PixelFormat.allCases)
+    "a colour is encoded in every pixel format to within 2 codes", arguments: PixelFormat.allCases)
   func colour(pixelFormat: PixelFormat) throws {
     let orange = RGBColor(red: 250, green: 130, blue: 20)
     for (matrix, range) in [
@@ -169,7 +170,7 @@ struct MaskFillTests {
     }
   }
 
-  @Test("nothing is copied without masks, and a frame that somebody else holds is left as it is")
+  @Test("masking without masks copies nothing, and masking a shared frame leaves it unchanged")
   func copies() throws {
     let format = Frame.Format(.grey, Size(width: 4, height: 4), color: .jfif)
     let frame = try Frame(tight: format, bytes: [UInt8](repeating: 9, count: 16))
@@ -185,7 +186,7 @@ struct MaskFillTests {
     #expect(masked.bytes == [0, 0] + [UInt8](repeating: 9, count: 14))
   }
 
-  @Test("lent memory is changed in place where one holds it, and copied where two do")
+  @Test("borrowed memory is masked in place with one owner, and copied with two")
   func lent() throws {
     let format = Frame.Format(.grey, Size(width: 2, height: 1), color: .jfif)
     let masks = [PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 1, height: 1)))]

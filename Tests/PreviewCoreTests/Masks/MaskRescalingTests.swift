@@ -3,7 +3,7 @@ import Testing
 
 @testable import PreviewCore
 
-@Suite("Masks of sources that change their size")
+@Suite("Masks of sources that change size")
 struct MaskRescalingTests {
   /// Numbers that are the same on every run.
   private struct Numbers {
@@ -36,7 +36,7 @@ struct MaskRescalingTests {
     return changes
   }
 
-  @Test("no pixel that shows a bit of what is hidden is left, stretched, cut or filled up")
+  @Test("a rescaled mask covers every pixel that shows hidden content: stretched, cropped or padded")
   func outwards() throws {
     var numbers = Numbers()
     for _ in 0..<1500 {
@@ -94,7 +94,7 @@ struct MaskRescalingTests {
     return start..<max(start, min(Int(high.rounded(.up)), count))
   }
 
-  @Test("the same shape is masked as it was said, and no more; another shape is refused")
+  @Test("a mask scales exactly at the same aspect ratio, gets a margin at a near one, else is rejected")
   func exact() throws {
     let mask = [PrivacyMask(.rectangle(Rectangle(x: 20, y: 10, width: 10, height: 10)))]
     let reference = Size(width: 160, height: 90)
@@ -112,7 +112,7 @@ struct MaskRescalingTests {
     #expect(throws: ParameterError.self) { try bounds(90, 160) }
   }
 
-  @Test("a crop shows no pixel that it did not hold wholly, unless it would show none")
+  @Test("a rescaled crop has only pixels fully inside the original, unless one pixel wide or high")
   func crops() throws {
     var numbers = Numbers()
     for _ in 0..<5000 {

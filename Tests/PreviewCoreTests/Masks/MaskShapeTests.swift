@@ -3,7 +3,7 @@ import Testing
 
 @testable import PreviewCore
 
-@Suite("Shapes of masks")
+@Suite("Mask shapes")
 struct MaskShapeTests {
   /// The region as rows of `#` and `.`.
   private func drawn(_ shape: PrivacyMask.Shape, in size: Size, said reference: Size? = nil) -> [String] {
@@ -20,7 +20,7 @@ struct MaskShapeTests {
 
   private let eight = Size(width: 8, height: 5)
 
-  @Test("a rectangle is cut off at the picture's edge")
+  @Test("a rectangle is clipped to the picture")
   func rectangles() {
     #expect(
       drawn(.rectangle(Rectangle(x: 6, y: 3, width: 9, height: 9)), in: eight)
@@ -33,7 +33,7 @@ struct MaskShapeTests {
     )
   }
 
-  @Test("a polygon along pixels' edges is the rectangle that it goes round, whichever way")
+  @Test("a polygon along pixel edges equals the rectangle that it outlines, in either direction")
   func straight() {
     let expected = drawn(.rectangle(Rectangle(x: 2, y: 1, width: 4, height: 3)), in: eight)
     let corners: [SIMD2<Int>] = [[2, 1], [6, 1], [6, 4], [2, 4]]
@@ -41,7 +41,7 @@ struct MaskShapeTests {
     #expect(drawn(.polygon(corners.reversed()), in: eight) == expected)
   }
 
-  @Test("a pixel that a polygon's line goes through belongs to it")
+  @Test("a mask includes every pixel that a polygon's edge crosses")
   func slanted() {
     #expect(
       drawn(.polygon([[0, 0], [8, 0], [0, 5]]), in: eight)
@@ -52,7 +52,7 @@ struct MaskShapeTests {
         == ["........", "########", "........", "........", "........"])
   }
 
-  @Test("what is gone round twice, or by a loop of a line that crosses itself, is hidden too")
+  @Test("every area that a self-intersecting polygon encloses, once or twice, is hidden")
   func crossing() {
     // A bow tie.
     #expect(
@@ -63,7 +63,7 @@ struct MaskShapeTests {
     #expect(star[20].split(separator: ".").count == 1, "its middle, which is gone round twice, is hidden")
   }
 
-  @Test("a polygon without area hides the rectangle around it")
+  @Test("a polygon without area hides its bounding rectangle")
   func degenerate() {
     #expect(
       drawn(.polygon([[2, 1], [5, 1], [2, 1]]), in: eight)
@@ -71,7 +71,7 @@ struct MaskShapeTests {
     #expect(drawn(.polygon([[3, 2], [3, 2], [3, 2]]), in: eight)[2] == "...#....")
   }
 
-  @Test("no pixel that a polygon has any part of is left out, at any size and turn", arguments: 0..<24)
+  @Test("a random polygon hides every pixel that it overlaps, at three picture sizes", arguments: 0..<24)
   func random(seed: Int) {
     var state = UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 | 1
     func next(_ range: ClosedRange<Int>) -> Int {
@@ -107,14 +107,14 @@ struct MaskShapeTests {
   }
 
   @Test(
-    "a mask is written as it is read",
+    "a mask's description equals the text that it was parsed from",
     arguments: [
       "10x20+3+4:fill=#102030", "10x20+3+4:pixelate=12", "1,2 30,2 -5,40:blur=9",
       "0,0 1,0 1,1 0,1:fill=#000000",
     ])
   func words(text: String) throws { #expect(try PrivacyMask(parsing: text).description == text) }
 
-  @Test("what is not said is black, and the least there is")
+  @Test("a mask without effect is filled black, and blur and pixelate default to 1")
   func defaults() throws {
     #expect(try PrivacyMask(parsing: "10x20+3+4").description == "10x20+3+4:fill=#000000")
     #expect(try PrivacyMask(parsing: "3,4,10,20:fill").description == "10x20+3+4:fill=#000000")
@@ -123,7 +123,7 @@ struct MaskShapeTests {
   }
 
   @Test(
-    "words that make no sense are refused",
+    "an invalid mask is rejected with the key 'mask'",
     arguments: [
       "", "10x20", "0x20+3+4", "10x20+3+4:", "10x20+3+4:erase", "10x20+3+4:fill=red", "10x20+3+4:blur=0",
       "10x20+3+4:pixelate=-3", "1,2 3,4", "1,2 3,4 5", "1,2 3,4 a,b", "1,2 3,4 5,6,7", "1,2 3,4 9999999,1",
@@ -134,7 +134,7 @@ struct MaskShapeTests {
     #expect(error?.key == "mask")
   }
 
-  @Test("a mask that hides nothing is an error that names it")
+  @Test("a mask outside the picture throws an error that quotes it, and a two-point polygon throws")
   func outside() {
     let masks = [
       PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 1, height: 1))),
@@ -150,7 +150,7 @@ struct MaskShapeTests {
     #expect(throws: Never.self) { try Array(masks.prefix(1)).check(in: eight) }
   }
 
-  @Test("frames of another shape than the masks are for are refused, those of nearly the same are not")
+  @Test("a frame of another aspect ratio than the masks' reference is rejected, a nearly equal one is not")
   func otherShapes() {
     let masks = [PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 9, height: 9)))]
     func plan(_ width: Int, _ height: Int, _ orientation: Orientation = .upright) throws {

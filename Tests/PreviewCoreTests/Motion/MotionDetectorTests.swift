@@ -3,7 +3,7 @@ import Testing
 
 @testable import PreviewCore
 
-@Suite("Motion in cells")
+@Suite("Motion detector")
 struct MotionDetectorTests {
   /// A box of 14 x 14 cells goes from left to right in rows 12...25, and comes back.
   private static let scene = MotionScene.moving[5]
@@ -26,7 +26,7 @@ struct MotionDetectorTests {
     return settings
   }
 
-  @Test("zones tell where it is; outside of them nothing is told")
+  @Test("motion is reported only inside zones, with their names, by each zone's sensitivity")
   func zones() throws {
     let settings = try Self.zones("left=0,0,0.5,1", "right=0.5,0 1,0 1,1 0.5,1", "low=0,0.9,1,0.1")
     let seen = Self.sightings(Self.findings(settings))
@@ -39,7 +39,7 @@ struct MotionDetectorTests {
     #expect(Self.sightings(Self.findings(try Self.zones("a=0,0,1,1:sensitivity=10"), in: faint)).isEmpty)
   }
 
-  @Test("a zone has a least size of its own")
+  @Test("a zone is reported only if the motion reaches the zone's own minimum size")
   func leastSizeOfZone() throws {
     let zones = try Self.zones("a=0,0,1,1:min-size=100", "b=0,0,0.5,1:sensitivity=60:min-size=0.2")
 
@@ -50,7 +50,7 @@ struct MotionDetectorTests {
     #expect(field.zones(0b11, enoughFor: MotionCells.count) == 0b11)
   }
 
-  @Test("what is smaller than the least size is not told")
+  @Test("motion smaller than the minimum size is not reported")
   func size() {
     var settings = MotionSettings()
     settings.minimumSize = 5
@@ -60,7 +60,7 @@ struct MotionDetectorTests {
   }
 
   @Test(
-    "what a mask touches is never told, whatever is drawn in its place; nor anything before its place is known",
+    "masked areas report no motion with any mask effect, nor anything before the masks' size is known",
     arguments: [PrivacyMask.Effect.fill(.black), .pixelate(cell: 8), .blur(radius: 8)])
   func masks(effect: PrivacyMask.Effect) {
     let (size, all) = (Size(width: 640, height: 360), Rectangle(x: 0, y: 100, width: 640, height: 180))
@@ -74,7 +74,7 @@ struct MotionDetectorTests {
     #expect(!seen.isEmpty && seen.allSatisfy { $0.box.columns.lowerBound > 32 })
   }
 
-  @Test("what came and stays is usual after some seconds, and so is the place that it leaves")
+  @Test("an object that stays becomes background after some seconds, as does the place that it leaves")
   func staying() {
     let scene = MotionScene.limits[4]
     var detector = MotionDetector(MotionSettings())
@@ -85,7 +85,7 @@ struct MotionDetectorTests {
     #expect(findings[400...].allSatisfy { $0 == .quiet })
   }
 
-  @Test("after an outage everything is learned anew")
+  @Test("after an outage the detector learns the background again")
   func outage() {
     var detector = MotionDetector(MotionSettings())
     let pictures = Self.scene.pictures(seed: 1)
@@ -96,7 +96,7 @@ struct MotionDetectorTests {
     #expect(detector.take(pictures[110]) == .learning)
   }
 
-  @Test("cells are the first plane of a picture of their size, whatever its rows are padded to")
+  @Test("MotionCells copies the first plane of a 64x36 picture without row padding, or else is nil")
   func picture() throws {
     let size = Size(width: MotionCells.columns, height: MotionCells.rows)
     let codes = (0..<MotionCells.count).map { UInt8($0 % 251) }
@@ -112,7 +112,7 @@ struct MotionDetectorTests {
 
   // MARK: Words
 
-  @Test("zones are read as they are written, and refused with a reason")
+  @Test("a motion zone's description parses back to the zone, and an invalid zone is rejected")
   func words() throws {
     for text in [
       "a=0,0,0.5,0.25", "gate-2=0.1,0.1 0.9,0.1 0.5,0.7:sensitivity=80",
@@ -133,7 +133,7 @@ struct MotionDetectorTests {
 
   // MARK: Recordings
 
-  @Test("a recording gives back the cells and their times, and is small where little changes")
+  @Test("a motion recording restores cells and times, may be cut off, and is small without changes")
   func recording() throws {
     var pictures = Array(Self.scene.pictures(seed: 3).prefix(20))
     pictures += pictures.reversed() + [pictures[0], pictures[0]]
@@ -144,7 +144,7 @@ struct MotionDetectorTests {
     #expect(throws: ParameterError.self) { try MotionRecording(bytes: Array(bytes.dropFirst())) }
   }
 
-  @Test("a recording that is replayed is judged as it was")
+  @Test("replaying a motion recording produces the same events")
   func replay() throws {
     let pictures = Self.scene.pictures(seed: 1)
     func events(_ pictures: [MotionCells]) -> [MotionEpisodes.News] {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PreviewCore
 
-@Suite("Events of motion")
+@Suite("Motion events")
 struct MotionEpisodeTests {
   /// Findings at times in milliseconds: a number is the left edge of something that moves, nil nothing.
   private static func told(
@@ -42,7 +42,7 @@ struct MotionEpisodeTests {
     }
   }
 
-  @Test("it begins after its least duration, and ends when nothing has moved for the cool-down")
+  @Test("an event starts after the minimum duration and ends after the cool-down without motion")
   func span() {
     let news = Self.told([
       (0, nil), (200, 3), (400, 4), (600, 5), (800, 6), (1000, nil), (1200, 7), (1400, 8), (1600, nil),
@@ -52,7 +52,7 @@ struct MotionEpisodeTests {
     #expect(news == ["600: started, since 200", "2400: ended, 200...1400"])
   }
 
-  @Test("what stays in its place is told later, and what sways there is not")
+  @Test("motion in one place starts an event later, and swaying motion starts none")
   func inPlace() {
     func told(isSwaying: Bool) -> [String] {
       var episodes = MotionEpisodes(Self.settings)
@@ -66,13 +66,13 @@ struct MotionEpisodeTests {
     #expect(told(isSwaying: true) == [])
   }
 
-  @Test("one picture is no motion, however long nothing comes after it; nor is what jumps about")
+  @Test("isolated sightings, and sightings that jump across the picture, start no event")
   func flash() {
     #expect(Self.told([(0, 3), (200, nil), (400, 3), (600, nil), (3000, 3)]).news == [])
     #expect(Self.told([(0, 3), (200, 55), (400, 3), (600, 55), (800, 3), (1000, 55)]).news == [])
   }
 
-  @Test("sightings here and there do not make an event longer")
+  @Test("isolated sightings do not extend an event")
   func lingering() {
     let news = Self.told([
       (0, 3), (200, 4), (400, 5), (600, nil), (800, 40), (1000, nil), (1200, 10), (1400, nil), (1600, nil),
@@ -81,7 +81,7 @@ struct MotionEpisodeTests {
     #expect(news == ["400: started, since 0", "1400: ended, 0...400"])
   }
 
-  @Test("equal times begin nothing; times that come out of order make nothing shorter or longer")
+  @Test("equal times start no event, and times out of order do not change an event's length")
   func order() {
     #expect(Self.told((0..<50).map { _ in (100, 3) }).news == [])
     let news = Self.told([(0, 3), (400, 5), (200, 5), (1300, nil), (1200, nil), (1400, nil)]).news
@@ -89,7 +89,7 @@ struct MotionEpisodeTests {
   }
 
   @Test(
-    "a jump to another time ends an event at the last moment that is known", arguments: [60_000, -60_000])
+    "a jump of 60 s forwards or backwards ends an event at its last known time", arguments: [60_000, -60_000])
   func jump(by milliseconds: Int) {
     let later = 100_800 + milliseconds
     let news = Self.told([(100_000, 3), (100_200, 4), (100_400, 5), (later, 5), (later + 200, 5)]).news
@@ -97,7 +97,7 @@ struct MotionEpisodeTests {
     #expect(news == ["100400: started, since 100000", "\(later): ended, 100000...100400"])
   }
 
-  @Test("what shows more is kept as the best picture; zones are gathered")
+  @Test("an event keeps its highest-scoring sighting as the best one, and collects all zones")
   func best() {
     var episodes = MotionEpisodes(Self.settings)
     var news: [String] = []
@@ -113,7 +113,7 @@ struct MotionEpisodeTests {
     #expect(episodes.current?.bestAt == Self.instant(600))
   }
 
-  @Test("a trigger from outside begins at once, and ends at its time or when it is taken back")
+  @Test("an external trigger starts an event at once, and the event ends at the set time or on release")
   func triggers() {
     var episodes = MotionEpisodes(Self.settings)
     var news = episodes.trigger("person", at: Self.instant(0), until: Self.instant(5000))
@@ -129,7 +129,7 @@ struct MotionEpisodeTests {
       ])
   }
 
-  @Test("what still moves goes on after the trigger")
+  @Test("an event continues after its trigger expires while motion continues")
   func triggeredMotion() {
     var episodes = MotionEpisodes(Self.settings)
     var news = episodes.trigger(nil, at: Self.instant(0), until: Self.instant(300))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PreviewCore
 
-@Suite("Motion in scenes")
+@Suite("Motion in synthetic scenes")
 struct MotionSceneTests {
   private static let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().appending(path: "docs/motion.md")
@@ -19,19 +19,25 @@ struct MotionSceneTests {
     return score
   }
 
-  @Test("what moves is found, and nothing else", arguments: MotionScene.moving + MotionScene.both)
+  @Test(
+    "every moving object is detected, without false detections, as docs/motion.md states",
+    arguments: MotionScene.moving + MotionScene.both)
   func moving(scene: MotionScene) throws {
     let score = try score(scene)
     #expect(score.recall == 1 && score.precision == 1 && score.changes == 0)
   }
 
-  @Test("light, weather and a moved camera are no motion", arguments: MotionScene.still)
+  @Test(
+    "light, weather and camera moves cause at most the tolerated false detections",
+    arguments: MotionScene.still)
   func still(scene: MotionScene) throws {
     let score = try score(scene)
     #expect(score.wrong <= scene.mostWrong && score.changes == scene.changes)
   }
 
-  @Test("where it ends is told", arguments: MotionScene.limits)
+  @Test(
+    "scores of scenes at the detection limits match the table in docs/motion.md",
+    arguments: MotionScene.limits)
   func limits(scene: MotionScene) throws { _ = try score(scene) }
 }
 

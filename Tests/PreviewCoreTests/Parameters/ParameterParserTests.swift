@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Parameter parser")
 struct ParameterParserTests {
-  @Test("an error quotes the beginning and the end of what is too long for a line")
+  @Test("an error quotes the beginning and the end of a long value")
   func brief() {
     let points = (0..<10_000).map { "\($0 % 99),\($0 % 77)" }.joined(separator: " ")
     let error = #expect(throws: ParameterError.self) { try PrivacyMask(parsing: points) }
@@ -13,7 +13,7 @@ struct ParameterParserTests {
     #expect(long.brief.unicodeScalars.count == 905 && long.brief.hasSuffix("end"))
   }
 
-  @Test("whole numbers are decimal digits within bounds")
+  @Test("integers are decimal digits within bounds")
   func whole() throws {
     #expect(try ParameterParser.whole("z", "7", in: 0...9) == 7)
     #expect(try ParameterParser.whole("z", "-7", in: -9...9) == -7)
@@ -35,7 +35,7 @@ struct ParameterParserTests {
     }
   }
 
-  @Test("a flag has four words for yes, and four for no")
+  @Test("a flag accepts four values for true and four for false")
   func flag() throws {
     for text in ["true", "yes", "ON", "1"] { #expect(try ParameterParser.flag("linear", text)) }
     for text in ["false", "No", "off", "0"] { #expect(try !ParameterParser.flag("linear", text)) }
@@ -44,7 +44,7 @@ struct ParameterParserTests {
     }
   }
 
-  @Test("a size has two sides, and may have another separator")
+  @Test("a size has two sides, with a configurable separator")
   func size() throws {
     #expect(try ParameterParser.size("size", "640x360") == Size(width: 640, height: 360))
     #expect(try ParameterParser.size("aspect", "16:9", separator: ":") == Size(width: 16, height: 9))
@@ -57,7 +57,7 @@ struct ParameterParserTests {
     }
   }
 
-  @Test("a rectangle is a geometry or a list, and has pixels")
+  @Test("a rectangle is WxH+X+Y or X,Y,W,H, and is not empty")
   func rectangle() throws {
     let rectangle = Rectangle(x: 3, y: 4, width: 10, height: 20)
 
@@ -76,7 +76,7 @@ struct ParameterParserTests {
     }
   }
 
-  @Test("a part without = belongs to the value before it")
+  @Test("a part without = belongs to the previous value")
   func pairs() throws {
     let pairs = try ParameterParser.pairs("crop=1,2,3,4,mode=fit", of: "view 'a'")
 
@@ -84,7 +84,7 @@ struct ParameterParserTests {
     #expect(pairs.map(\.value) == ["1,2,3,4", "fit"])
   }
 
-  @Test("a list with a part of no key, or a key twice, is refused")
+  @Test("a list that starts without a key, or repeats a key, is rejected")
   func badPairs() {
     #expect(throws: ParameterError("scene", "'gap' is not KEY=VALUE")) {
       try ParameterParser.pairs("gap", of: "scene")

@@ -2,9 +2,9 @@
 import PreviewCore
 import Testing
 
-@Suite("Points in time")
+@Suite("CaptureInstant")
 struct CaptureInstantTests {
-  @Test("their distance is a duration, and a duration leads from one to another")
+  @Test("subtracting two instants gives a duration, and adding a duration to an instant gives another")
   func distance() {
     let start = CaptureInstant.start
     let later = start + .seconds(2)

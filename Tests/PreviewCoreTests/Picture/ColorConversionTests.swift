@@ -47,7 +47,7 @@ private let bars2020: [SIMD3<Double>] = [
 ]
 
 @Test(
-  "published colour bars become red, green and blue again, to the rounding of their codes",
+  "published colour bars convert to red, green and blue within the rounding of their codes",
   arguments: [
     (ColorDescription.Matrix.bt601, bars601, 255.0), (.bt601, bars601At75, 191.25), (.bt709, bars709, 255),
     (.bt709, bars709At75, 191.25), (.bt2020, bars2020, 255),
@@ -76,7 +76,7 @@ private func limited(_ matrix: ColorDescription.Matrix, _ rgb: SIMD3<Double>) ->
   differences(matrix, rgb) * [219, 224, 224] + [16, 128, 128]
 }
 
-@Test("the bars above are the standards' equations, rounded")
+@Test("the published colour bars equal the standards' equations, rounded")
 func barsAreTheStandards() {
   func rounded(_ matrix: ColorDescription.Matrix, _ level: Double) -> [SIMD3<Double>] {
     bars.map { (limited(matrix, $0 * level) + 0.5).rounded(.down) }
@@ -88,7 +88,7 @@ func barsAreTheStandards() {
   #expect(rounded(.bt2020, 1) == bars2020)
 }
 
-@Test("to R'G'B' is the inverse of the standards' equations", arguments: ColorDescription.Matrix.allCases)
+@Test("conversion to R'G'B' inverts the standards' equations", arguments: ColorDescription.Matrix.allCases)
 func inverse(matrix: ColorDescription.Matrix) {
   let colors = bars + [[0.2, 0.5, 0.9], [1.1, -0.2, 0.4], [0.01, 0.02, 0.03]]
   for color in colors {
@@ -99,7 +99,7 @@ func inverse(matrix: ColorDescription.Matrix) {
 }
 
 @Test(
-  "the coefficients are those in print",
+  "conversion coefficients equal the published ones",
   arguments: [
     // R from Cr, G from Cb, G from Cr, B from Cb.
     (
@@ -126,7 +126,7 @@ func coefficients(
   #expect(isClose(columns[0], SIMD3(repeating: luma), within: 1e-6))
 }
 
-@Test("black, white and grey have no colour, in every matrix and range")
+@Test("black, white and grey convert to neutral R'G'B' in every matrix and range")
 func neutrals() {
   for matrix in ColorDescription.Matrix.allCases {
     #expect(isClose(conversion(matrix, .limited)([16, 128, 128]), .zero, within: 1e-9))
@@ -139,7 +139,7 @@ func neutrals() {
 
 // MARK: JFIF
 
-@Test("JFIF's planes of the eight corners (T.871, 7)")
+@Test("the eight R'G'B' corner colours convert to JFIF as in T.871, clause 7")
 func jfifCorners() {
   let expected: [SIMD3<Double>] = [
     // 0.5 * 255 * 0.299 / 0.886 = 43.02765 and 0.5 * 255 * 0.114 / 0.701 = 20.73466.
@@ -151,12 +151,12 @@ func jfifCorners() {
   }
 }
 
-@Test("from JFIF to JFIF nothing changes, exactly")
+@Test("conversion from JFIF to JFIF is exactly the identity")
 func jfifToJFIF() {
   #expect(ColorConversion(from: .jfif) == .identity)
 }
 
-@Test("from limited BT.601 to JFIF only the range changes, and nothing is lost that R'G'B' can't hold")
+@Test("limited BT.601 converts to JFIF by range alone, without clamping to R'G'B'")
 func limitedToJFIF() {
   let conversion = ColorConversion(
     from: ColorDescription(matrix: .bt601, range: .limited, siting: .left))
@@ -170,7 +170,7 @@ func limitedToJFIF() {
   #expect(conversion.columns[1].x == 0 && conversion.columns[2].x == 0)
 }
 
-@Test("from limited BT.601 to limited range nothing changes, exactly, and JFIF is squeezed into it")
+@Test("limited BT.601 to limited range is the identity, and JFIF is scaled to limited range")
 func toLimited() {
   #expect(
     ColorConversion(
@@ -184,7 +184,7 @@ func toLimited() {
   }
 }
 
-@Test("709 and 2020 to JFIF go by the same colour, and chroma owes nothing to luma")
+@Test("BT.709 and BT.2020 convert to JFIF as via R'G'B', and chroma does not depend on luma")
 func othersToJFIF() {
   for (matrix, range) in [
     (ColorDescription.Matrix.bt709, ColorDescription.QuantizationRange.limited), (.bt709, .full),
@@ -209,7 +209,7 @@ func othersToJFIF() {
 // MARK: What a source leaves open
 
 @Test(
-  "without a word the matrix is 709 from 1280 columns or above 576 lines, else 601",
+  "an unspecified matrix is BT.709 from 1280 columns or above 576 rows, else BT.601",
   arguments: [
     (1280, 1, ColorDescription.Matrix.bt709), (1279, 576, .bt601), (1279, 577, .bt709), (720, 576, .bt601),
     (1920, 1080, .bt709),
@@ -223,7 +223,7 @@ func guessedMatrix(width: Int, height: Int, matrix: ColorDescription.Matrix) {
   #expect(told == ColorDescription(matrix: .bt2020, range: .full, siting: .centred))
 }
 
-@Test("the user knows better than the source, but for the siting")
+@Test("a colour override replaces matrix and range, and keeps the chroma siting")
 func overrides() {
   #expect(ColorDescription.Override().applied(to: .jfif) == .jfif)
   let both = ColorDescription.Override(matrix: .bt709, range: .limited).applied(to: .jfif)
@@ -232,7 +232,7 @@ func overrides() {
 
 // MARK: Light
 
-@Test("sRGB's curve at its known points (IEC 61966-2-1), there and back")
+@Test("the sRGB transfer function has the values of IEC 61966-2-1 and round-trips all 8-bit codes")
 func transferFunction() {
   func isNear(_ first: Double, _ second: Double, _ bound: Double = 1e-5) -> Bool {
     abs(first - second) < bound

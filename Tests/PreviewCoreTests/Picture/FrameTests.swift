@@ -15,7 +15,7 @@ private func frame(_ format: Frame.Format, count: Int, _ planes: [(offset: Int, 
     planes: planes.map { Frame.Plane(offset: $0.offset, bytesPerRow: $0.bytesPerRow) })
 }
 
-@Test("a tight frame has its planes one behind the other")
+@Test("a tightly packed frame stores its planes one after another")
 func tightPlanes() throws {
   let frame = try Frame(tight: format(.i420, 5, 3), bytes: [UInt8](repeating: 7, count: 27))
   #expect(
@@ -25,7 +25,7 @@ func tightPlanes() throws {
     ])
 }
 
-@Test("a tight frame takes bytes to spare, but none too few", arguments: PixelFormat.allCases)
+@Test("a tightly packed frame accepts extra bytes and rejects missing ones", arguments: PixelFormat.allCases)
 func tightCounts(pixelFormat: PixelFormat) throws {
   let odd = format(pixelFormat, 5, 3)
   let count = try #require(pixelFormat.tightByteCount(of: odd.size))
@@ -37,7 +37,7 @@ func tightCounts(pixelFormat: PixelFormat) throws {
   #expect(throws: Frame.LayoutError.self) { try Frame(tight: odd, bytes: []) }
 }
 
-@Test("the last row needs no padding")
+@Test("the last row of a plane needs no padding")
 func lastRowOfAPlane() {
   // 4x3 grey, 10 bytes a row, from 2 on: 2 + 2 * 10 + 4.
   #expect(throws: Never.self) { try frame(format(.grey, 4, 3), count: 26, [(2, 10)]) }
@@ -46,7 +46,7 @@ func lastRowOfAPlane() {
   #expect(throws: Frame.LayoutError.self) { try frame(format(.grey, 4, 3), count: 26, [(2, 11)]) }
 }
 
-@Test("planes that contradict their format are refused")
+@Test("a frame rejects planes that do not match its pixel format")
 func contradictingPlanes() {
   let grey = format(.grey, 4, 3)
   #expect(throws: Frame.LayoutError.self) { try frame(grey, count: 100, []) }
@@ -63,7 +63,7 @@ func contradictingPlanes() {
   #expect(error?.description == "plane 1 of a 4x2 nv12 frame does not fit its memory")
 }
 
-@Test("offsets and strides at the end of Int are refused, not trapped on")
+@Test("a frame rejects plane offsets and strides at the limits of Int without trapping")
 func planeOverflow() {
   let grey = format(.grey, 4, 3)
   #expect(throws: Frame.LayoutError.self) { try frame(grey, count: 100, [(.max, 4)]) }
@@ -74,7 +74,7 @@ func planeOverflow() {
   #expect(throws: Never.self) { try frame(format(.grey, 4, 1), count: 4, [(0, .max)]) }
 }
 
-@Test("a tight frame whose size no memory holds is refused, not trapped on")
+@Test("a tightly packed frame too large for any memory is rejected without trapping")
 func tightOverflow() async {
   await #expect(processExitsWith: .success) {
     for pixelFormat in PixelFormat.allCases {
@@ -88,7 +88,7 @@ func tightOverflow() async {
   }
 }
 
-@Test("a frame counted anew is the same picture with another meaning only where told")
+@Test("Frame.with changes only the given sequence number, timestamp or colour")
 func countedAnew() throws {
   let time = CaptureInstant(sinceStart: .seconds(4))
   let first = try Frame(
@@ -100,8 +100,12 @@ func countedAnew() throws {
   #expect(first.with(timestamp: .start).sequence == 3)
 }
 
-@Test("a picture's planes must lie within its bytes, R, G, B and A counted")
+@Test("Picture traps if an RGBA plane extends beyond its bytes")
 func picturePlanes() async {
+  let size = Size(width: 2, height: 1)
+  _ = Picture(
+    size: size, format: .rgba, planes: [Picture.Plane(size: size, offset: 0, bytesPerRow: 8)],
+    bytes: [UInt8](repeating: 0, count: 8))
   // Two pixels of RGBA are 8 bytes; 2 are not enough.
   await #expect(processExitsWith: .failure) {
     let size = Size(width: 2, height: 1)
@@ -111,7 +115,7 @@ func picturePlanes() async {
   }
 }
 
-@Test("the planes of a tight picture follow one another, odd sides keeping their chroma")
+@Test("a tightly packed picture stores its planes one after another, with chroma sizes rounded up")
 func tightPictures() {
   let size = Size(width: 3, height: 3)
   let picture = Picture(tight: size, format: .ycbcr(.yuv420), bytes: [UInt8](repeating: 0, count: 17))

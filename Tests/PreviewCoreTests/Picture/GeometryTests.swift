@@ -15,7 +15,7 @@ private func seen(_ orientation: Orientation) -> [String] {
 }
 
 @Test(
-  "EXIF's eight orientations show a picture as the standard draws them",
+  "each of the 8 EXIF orientations shows a picture as the standard defines",
   arguments: zip(
     1...8,
     [
@@ -28,24 +28,24 @@ func exifOrientations(number: Int, picture: [String]) throws {
   #expect(orientation.exif == number)
 }
 
-@Test("there is no orientation 0 or 9", arguments: [0, 9, -1])
+@Test("EXIF orientations 0, 9 and -1 are rejected", arguments: [0, 9, -1])
 func noOtherOrientations(number: Int) { #expect(Orientation(exif: number) == nil) }
 
-@Test("a turn by 90 degrees brings the left edge to the top")
+@Test("rotations by 90, 180 and 270 degrees are clockwise")
 func clockwise() {
   #expect(seen(Orientation(.clockwise90)) == ["da", "eb", "fc"])
   #expect(seen(Orientation(.half)) == ["fed", "cba"])
   #expect(seen(Orientation(.clockwise270)) == ["cf", "be", "ad"])
 }
 
-@Test("a horizontal mirror changes left and right")
+@Test("horizontal mirroring swaps left and right, vertical top and bottom, both rotate by 180")
 func mirrors() {
   #expect(seen(Orientation(.horizontal)) == ["cba", "fed"])
   #expect(seen(Orientation(.vertical)) == ["def", "abc"])
   #expect(seen(Orientation(.both)) == seen(Orientation(.half)))
 }
 
-@Test("one orientation after another is what is seen when the first picture is seen through the second")
+@Test("a composed orientation equals its two orientations applied one after another")
 func composition() {
   for first in Orientation.allCases {
     for second in Orientation.allCases {
@@ -60,7 +60,7 @@ func composition() {
   }
 }
 
-@Test("a rectangle is inside only with every pixel, and never by overflow")
+@Test("a rectangle is inside a size only with all its pixels, without integer overflow")
 func inside() {
   let size = Size(width: 10, height: 5)
   #expect(Rectangle(x: 0, y: 0, width: 10, height: 5).isInside(size))

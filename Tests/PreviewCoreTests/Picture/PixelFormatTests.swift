@@ -3,33 +3,36 @@
 import PreviewCore
 import Testing
 
+/// Bytes of a tight frame of 5x3 pixels.
+private let tightBytes: [(PixelFormat, Int)] = [
+  // 4:2:0: 15 + 2 * (3 * 2)
+  (.nv12, 27), (.nv21, 27), (.i420, 27), (.yv12, 27),
+  // 4:2:2: 15 + 2 * (3 * 3); in one row of 3 pairs of 4 bytes: 36
+  (.nv16, 33), (.yuv422p, 33), (.yuyv, 36), (.uyvy, 36), (.yvyu, 36),
+  // 4:4:4: 3 * 15; 4:4:0: 15 + 2 * (5 * 2); 4:1:1: 15 + 2 * (2 * 3)
+  (.yuv444p, 45), (.yuv440p, 35), (.yuv411p, 27),
+  (.grey, 15), (.rgb24, 45), (.bgr24, 45), (.rgba, 60), (.bgra, 60), (.rgbx, 60), (.bgrx, 60),
+  (.rgba64, 120),
+]
+
 @Test(
-  "odd sizes keep their last chroma samples: bytes of a tight 5x3 frame",
-  arguments: [
-    // 4:2:0: 15 + 2 * (3 * 2)
-    (PixelFormat.nv12, 27), (.nv21, 27), (.i420, 27), (.yv12, 27),
-    // 4:2:2: 15 + 2 * (3 * 3); in one row of 3 pairs of 4 bytes: 36
-    (.nv16, 33), (.yuv422p, 33), (.yuyv, 36), (.uyvy, 36), (.yvyu, 36),
-    // 4:4:4: 3 * 15; 4:4:0: 15 + 2 * (5 * 2); 4:1:1: 15 + 2 * (2 * 3)
-    (.yuv444p, 45), (.yuv440p, 35), (.yuv411p, 27),
-    (.grey, 15), (.rgb24, 45), (.bgr24, 45), (.rgba, 60), (.bgra, 60), (.rgbx, 60), (.bgrx, 60),
-    (.rgba64, 120),
-  ])
+  "a tightly packed 5x3 frame has the expected byte count in every format, chroma rounded up",
+  arguments: tightBytes)
 func tightByteCounts(format: PixelFormat, count: Int) {
   #expect(format.tightByteCount(of: Size(width: 5, height: 3)) == count)
 }
 
-@Test("every format has an expected count above")
-func allFormatsAreCounted() { #expect(PixelFormat.allCases.count == 20) }
+@Test("there are 20 pixel formats, as many as have an expected byte count above")
+func allFormatsAreCounted() { #expect(Set(tightBytes.map(\.0)) == Set(PixelFormat.allCases)) }
 
 @Test(
-  "a single pixel has a sample of every component",
+  "a tightly packed 1x1 frame has the expected byte count in every format",
   arguments: zip(PixelFormat.allCases, [3, 3, 3, 3, 3, 4, 4, 4, 3, 3, 3, 3, 1, 3, 3, 4, 4, 4, 4, 8]))
 func onePixel(format: PixelFormat, count: Int) {
   #expect(format.tightByteCount(of: Size(width: 1, height: 1)) == count)
 }
 
-@Test("a plane's rows: texels and bytes")
+@Test("planes of a 7x5 frame have the expected texels and bytes per row")
 func planeRows() {
   let size = Size(width: 7, height: 5)
   func rows(_ format: PixelFormat) -> [[Int]] {
@@ -61,7 +64,7 @@ private func byte(_ component: Component, _ x: Int, _ y: Int, of format: PixelFo
 }
 
 @Test(
-  "Y', Cb and Cr stand where the format's name says: 4x2 pixels, Y' of (1, 1), Cb and Cr of sample (1, 0)",
+  "Y', Cb and Cr lie at the byte offsets that the pixel format's name implies",
   arguments: [
     // Y' plane of 8 bytes, then chroma.
     (PixelFormat.nv12, 5, 10, 11), (.nv21, 5, 11, 10), (.i420, 5, 9, 11), (.yv12, 5, 11, 9),
@@ -81,7 +84,7 @@ func componentPositions(format: PixelFormat, luma: Int, cb: Int, cr: Int) throws
 }
 
 @Test(
-  "R, G, B and A stand where the format's name says",
+  "R, G, B and A lie at the byte offsets that the pixel format's name implies",
   arguments: [
     (PixelFormat.rgb24, [3, 4, 5]), (.bgr24, [5, 4, 3]), (.rgba, [4, 5, 6, 7]), (.bgra, [6, 5, 4, 7]),
     (.rgba64, [8, 10, 12, 14]),
@@ -117,7 +120,7 @@ func componentsAreInside(format: PixelFormat) {
   }
 }
 
-@Test("a byte count that no Int holds is none")
+@Test("tightByteCount returns nil if the count overflows Int")
 func byteCountOverflow() {
   let side = 1 << 32
   #expect(PixelFormat.grey.tightByteCount(of: Size(width: side, height: side)) == nil)

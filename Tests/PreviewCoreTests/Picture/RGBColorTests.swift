@@ -3,7 +3,7 @@
 import PreviewCore
 import Testing
 
-@Test("a colour is read with and without #, in either case")
+@Test("a colour is parsed with and without #, in upper and lower case")
 func readsColors() {
   #expect(RGBColor("#0a80FF") == RGBColor(red: 0x0a, green: 0x80, blue: 0xff))
   #expect(RGBColor("0A80ff") == RGBColor(red: 0x0a, green: 0x80, blue: 0xff))
@@ -11,7 +11,7 @@ func readsColors() {
 }
 
 @Test(
-  "anything else is no colour",
+  "any other colour text is rejected",
   arguments: [
     "", "#", "12345", "#12345", "1234567", "#1234567", "##123456", "##12345", "+12345", "-12345", "0x1234",
     "12 456",
@@ -19,7 +19,7 @@ func readsColors() {
   ])
 func refusesColors(text: String) { #expect(RGBColor(text) == nil) }
 
-@Test("a colour prints as it is read, with all its digits")
+@Test("a colour prints as # and six upper-case hexadecimal digits, and parses back")
 func printsColors() {
   #expect(RGBColor(red: 0, green: 0, blue: 10).description == "#00000A")
   #expect(RGBColor(red: 255, green: 255, blue: 255).description == "#FFFFFF")
@@ -29,5 +29,5 @@ func printsColors() {
   }
 }
 
-@Test("a colour's codes are its three numbers in order")
+@Test("RGBColor.codes lists red, green and blue in order")
 func colorCodes() { #expect(RGBColor(red: 1, green: 2, blue: 3).codes == [1, 2, 3]) }

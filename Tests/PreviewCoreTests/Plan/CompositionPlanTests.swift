@@ -18,9 +18,9 @@ private func layers(_ layer: Layer) throws -> [PlannedLayer] {
   try #require(try plan([layer]).view.composition).layers
 }
 
-@Suite("Plans of compositions")
+@Suite("Composition plans")
 struct CompositionPlanTests {
-  @Test("a view over a colour as JPEG: the tile, then the planes of what was put together")
+  @Test("a plan of a view over a colour as 4:2:0 draws the view's tile, then each composited plane")
   func trace() throws {
     let white = Border(width: 2, color: RGBColor(red: 255, green: 255, blue: 255))
     let scene = [
@@ -43,7 +43,7 @@ struct CompositionPlanTests {
         """)
   }
 
-  @Test("with nothing around it a fitted picture is the layer")
+  @Test("a fitted view with a clear surround is planned as a single layer")
   func fit() throws {
     let content = LayerContent.view(input: 0, ViewConfiguration(contentMode: .fit, surround: .clear))
     let layer = try #require(
@@ -57,7 +57,7 @@ struct CompositionPlanTests {
     #expect(layer.cornerRadius == 9)
   }
 
-  @Test("with its blurred copy around it a fitted picture is two layers that are cut alike")
+  @Test("a fitted view with a blurred surround is planned as two layers clipped to the same shape")
   func surround() throws {
     let content = LayerContent.view(input: 0, ViewConfiguration(contentMode: .fit, surround: .blur))
     let both = try layers(
@@ -75,7 +75,7 @@ struct CompositionPlanTests {
     #expect(samples.size == Size(width: 16, height: 16))
   }
 
-  @Test("its background around it is cut and bordered with it")
+  @Test("a view with a background around it is planned as two layers with the same border and shape")
   func background() throws {
     let content = LayerContent.view(input: 0, ViewConfiguration(contentMode: .inside, background: .white))
     let border = Border(width: 2, color: .black)
@@ -87,7 +87,7 @@ struct CompositionPlanTests {
     #expect(both[1].shape == Rectangle(x: 0, y: -7, width: 32, height: 32))
   }
 
-  @Test("a blurred view has a sample for each cell that is begun")
+  @Test("a blurred view has one sample for each whole or partial cell")
   func cells() throws {
     let content = LayerContent.blurred(input: 0, ViewConfiguration(), Blur(cell: 24))
     let layer = try #require(
@@ -99,7 +99,7 @@ struct CompositionPlanTests {
     #expect(samples.size == Size(width: 5, height: 1))
   }
 
-  @Test("a view that is made larger by a transform is planned so large, and drawn pixel on pixel")
+  @Test("a view enlarged by a transform is planned at its final size, aligned to pixels")
   func scaled() throws {
     let layer = try #require(
       try layers(
@@ -114,7 +114,7 @@ struct CompositionPlanTests {
     #expect(layer.border?.width == 3)
   }
 
-  @Test("a turned layer is looked up by the inverse, and touches what its corners reach")
+  @Test("a rotated layer has the bounds of its rotated corners and maps positions by the inverse")
   func turned() throws {
     let quarter = AffineTransform(a: 0, b: 1, c: -1, d: 0, tx: 0, ty: 0)
     let layer = try #require(
@@ -127,7 +127,7 @@ struct CompositionPlanTests {
   }
 
   @Test(
-    "what can't be seen is left out, and its frame not asked for",
+    "an invisible layer is omitted, and its frame is not requested",
     arguments: [
       Layer(view, in: Rectangle(x: 100, y: 0, width: 5, height: 5)),
       Layer(view, in: Rectangle(x: -5, y: 0, width: 5, height: 5)),
@@ -142,7 +142,7 @@ struct CompositionPlanTests {
   }
 
   @Test(
-    "what makes no sense is refused, and the layer named",
+    "an invalid layer is rejected with an error that names it",
     arguments: [
       Layer(view, in: Rectangle(x: 0, y: 0, width: 0, height: 5)),
       Layer(view, in: Rectangle(x: 0, y: 0, width: 5, height: 5), opacity: 1.01),
@@ -173,7 +173,7 @@ struct CompositionPlanTests {
     }
   }
 
-  @Test("a bitmap must be of the layer's size, a frame that is read must be there, and a size has limits")
+  @Test("a bitmap of the wrong size, a missing frame and an out-of-range size are rejected")
   func refusedParts() throws {
     let bitmap = try Bitmap(size: Size(width: 2, height: 1), bytes: [UInt8](repeating: 9, count: 8))
     #expect(throws: ParameterError.self) {
@@ -190,7 +190,7 @@ struct CompositionPlanTests {
     }
   }
 
-  @Test("background=blur is a composition where there are bars, and a plain view where there are none")
+  @Test("background=blur is planned as a composition if there are bars, else as a plain view")
   func viewWithSurround() throws {
     func view(_ words: String) throws -> PlannedView {
       let view = try ViewConfiguration(parsing: words)
@@ -208,7 +208,7 @@ struct CompositionPlanTests {
     }
   }
 
-  @Test("frames have one identity as long as they show the same, and never another frame's")
+  @Test("Frame.identity stays with a new sequence and timestamp, and differs for another frame or colour")
   func identity() throws {
     let bytes = [UInt8](repeating: 7, count: 12)
     let format = Frame.Format(.rgb24, Size(width: 2, height: 2), color: .jfif)

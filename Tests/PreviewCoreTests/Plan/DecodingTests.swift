@@ -12,14 +12,14 @@ private func eighths(
   return Decoding.fast(for: requests).eighths(of: full)
 }
 
-@Test("exact decodes all, and so does fast where nobody says what is wanted")
+@Test("exact decoding, and fast decoding without views, decode at full size")
 func wholePictures() throws {
   #expect(Decoding.exact.eighths(of: camera) == 8)
   #expect(Decoding.fast(for: []).eighths(of: camera) == 8)
 }
 
 @Test(
-  "areas: 3/2, 5/2 and 3 are left to be shrunk after 1/2, 1/4 and 1/8",
+  "area: fast decoding at 1/2, 1/4 and 1/8 needs a remaining reduction of 3/2, 5/2 and 3",
   arguments: [
     ("size=640x360", 4), ("size=641x360,mode=stretch", 8), ("size=640x361,mode=stretch", 8),
     ("size=192x108", 2), ("size=193x108,mode=stretch", 4), ("size=80x45", 1), ("size=81x45,mode=stretch", 2),
@@ -30,7 +30,7 @@ func areaRule(words: String, expected: Int) throws {
 }
 
 @Test(
-  "areas whose edges lie between decoded samples lose nothing, however little is left",
+  "area: fast decoding needs no remaining reduction if pixel edges fall on decoded sample edges",
   arguments: [
     ("size=960x540", 4), ("size=480x270", 2), ("size=240x135", 1), ("size=961x540,mode=stretch", 8),
     ("crop=960x540+8+8,size=480x270", 4), ("crop=960x540+7+8,size=480x270", 8),
@@ -40,7 +40,7 @@ func wholeSamples(words: String, expected: Int) throws {
 }
 
 @Test(
-  "bicubic, mitchell and lanczos: 3/2, 3/2 and 7/4",
+  "bicubic, mitchell and lanczos: fast decoding needs a remaining reduction of 3/2, 3/2 and 7/4",
   arguments: [
     ("size=640x360", 4), ("size=960x540", 8), ("size=320x180", 2), ("size=321x180,mode=stretch", 4),
     ("size=137x77,mode=stretch", 1), ("size=138x77,mode=stretch", 2),
@@ -52,7 +52,7 @@ func widenedRule(words: String, expected: Int) throws {
 }
 
 @Test(
-  "what is drawn 1:1, grows, skips samples or mixes light needs the whole picture",
+  "fast decoding is at full size for 1:1, enlarged, nearest, bilinear and linear-light views",
   arguments: [
     "size=1920x1080", "crop=640x360+0+0,size=640x360", "crop=64x36+0+0,size=640x360",
     "size=80x45,filter=nearest", "size=80x45,filter=bilinear", "size=80x45,linear=true",
@@ -62,14 +62,14 @@ func wholeViews(words: String) throws {
   #expect(try eighths(camera, words) == 8)
 }
 
-@Test("the view that needs most decides for all")
+@Test("the view that needs the most detail sets the decoding scale")
 func manyViews() throws {
   #expect(try eighths(camera, "size=80x45", "size=640x360") == 4)
   #expect(try eighths(camera, "size=80x45", "crop=1080x1080+420+0,size=320x320") == 4)
   #expect(try eighths(camera, "size=80x45", "size=640x360", "crop=9x9+0+0") == 8)
 }
 
-@Test("turned, mirrored, fitted and EXIF-turned views are shrunk by what they are shrunk by")
+@Test("the decoding scale accounts for rotation, mirroring, fit and EXIF orientation")
 func turnedViews() throws {
   #expect(try eighths(camera, "rotate=90,size=360x640,mirror=both") == 4)
   #expect(try eighths(camera, "rotate=90,size=361x640,mode=stretch") == 8)
@@ -79,7 +79,7 @@ func turnedViews() throws {
   #expect(try eighths(held, "size=360x640") == 4)
 }
 
-@Test("chroma must be shrunk enough too: 4:2:2's has half the columns to begin with")
+@Test("the decoding scale leaves enough reduction for chroma too: 4:2:2 has half the columns")
 func chromaRule() throws {
   let webcam = Frame.Format(.yuv422p, camera.size, color: .jfif)
   #expect(try eighths(webcam, "size=640x360") == 4)
@@ -88,7 +88,7 @@ func chromaRule() throws {
   #expect(try eighths(webcam, "size=320x180", as: .rgba) == 4)
 }
 
-@Test("grey and R'G'B' pictures follow the same rule", arguments: [PixelFormat.grey, .rgb24])
+@Test("grey and RGB frames follow the same decoding rule as Y'CbCr", arguments: [PixelFormat.grey, .rgb24])
 func otherLayouts(pixelFormat: PixelFormat) throws {
   let picture = Frame.Format(pixelFormat, camera.size, color: .jfif)
   #expect(try eighths(picture, "size=640x360", as: .rgba) == 4)

@@ -13,9 +13,9 @@ private func plan(
     .plan(format, views.map { ViewRequest(try ViewConfiguration(parsing: $0), as: output) })
 }
 
-@Suite("Steps of drawings")
+@Suite("Drawing steps")
 struct DrawingPlanTests {
-  @Test("rows are added up, and columns of the sums weighed; Cb and Cr together")
+  @Test("each plane is drawn as row sums, then as weighted columns of them, with Cb and Cr together")
   func twoPasses() throws {
     let steps = try plan(camera, ["a:size=640x360"], .texels).steps
 
@@ -29,7 +29,7 @@ struct DrawingPlanTests {
         """)
   }
 
-  @Test("where boxes repeat evenly they are summed at once, or else in two passes")
+  @Test("boxes that repeat evenly are drawn in one pass, with two passes as the alternative")
   func boxes() throws {
     let steps = try plan(camera, ["a:size=640x360"], .words).steps
 
@@ -45,7 +45,7 @@ struct DrawingPlanTests {
         """)
   }
 
-  @Test("a thumbnail beside a larger view begins with its sums")
+  @Test("a thumbnail's luma is drawn from the unconverted luma of a larger view")
   func thumbnail() throws {
     let steps = try plan(camera, ["a:size=640x360", "b:size=80x45"], .words).steps
 
@@ -67,7 +67,7 @@ struct DrawingPlanTests {
         """)
   }
 
-  @Test("Y' and Cb with Cr are sums of every other byte; sums that two views need are made once")
+  @Test("YUYV luma and chroma are sums of every other byte, and two views share their row sums")
   func packed() throws {
     let format = Frame.Format(.yuyv, Size(width: 640, height: 480), color: .jfif)
     let steps = try plan(
@@ -88,7 +88,7 @@ struct DrawingPlanTests {
         """)
   }
 
-  @Test("a turned view is a copy of an upright one")
+  @Test("a rotated view is drawn as a rotated copy of the upright view")
   func turned() throws {
     let format = Frame.Format(.rgba, Size(width: 64, height: 48), color: .jfif)
     let steps = try plan(
@@ -107,7 +107,7 @@ struct DrawingPlanTests {
         """)
   }
 
-  @Test("rows of an opaque frame are added up without its alpha, but single samples are drawn as they are")
+  @Test("row sums of an opaque frame skip alpha blending, and nearest needs no plan for opaque frames")
   func opaque() throws {
     let format = Frame.Format(.bgra, Size(width: 64, height: 48), color: .jfif)
     let area = try #require(try plan(format, ["a:size=32x24"], as: .rgba, .texels).drawing)
@@ -116,7 +116,7 @@ struct DrawingPlanTests {
     #expect(nearest.ofOpaque == nil)
   }
 
-  @Test("linear light is added up for all three components")
+  @Test("in linear light, rows of all three components are summed in one step")
   func light() throws {
     let steps = try plan(camera, ["a:size=640x360,linear=true"], as: .rgba, .texels).steps
 
@@ -128,12 +128,14 @@ struct DrawingPlanTests {
         """)
   }
 
-  @Test("the reference renderer has none")
+  @Test("the reference renderer has no drawing steps")
   func reference() throws {
     #expect(try plan(camera, ["a:size=640x360"], .none).steps.isEmpty)
   }
 
-  @Test("every step reads only what is drawn before, for all views and for each alone", arguments: 0..<100)
+  @Test(
+    "every step reads only earlier results, for all views together and for each view alone",
+    arguments: 0..<100)
   func order(seed: UInt64) throws {
     var random = Dice(state: seed &* 2_862_933_555_777_941_757)
     let formats: [PixelFormat] = [.nv12, .yuyv, .i420, .rgb24, .rgba, .rgbx, .grey]

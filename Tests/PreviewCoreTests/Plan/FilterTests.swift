@@ -19,7 +19,7 @@ private func wholeWindow(_ length: Int) -> SourceWindow {
 }
 
 @Test(
-  "auto and area are a box where a plane shrinks or stays, bilinear where it grows",
+  "auto and area use a box where a plane shrinks or keeps its size, bilinear where it grows",
   arguments: [Filter.auto, .area])
 func boxOrBilinear(filter: Filter) {
   #expect(kernel(filter, 4, to: 3) == .box)
@@ -29,7 +29,7 @@ func boxOrBilinear(filter: Filter) {
   #expect(kernel(filter, 65534, to: 65535) == .bilinear)
 }
 
-@Test("the other filters are themselves, whatever the ratio", arguments: [(4, 3), (4, 4), (4, 5)])
+@Test("every other filter uses its own kernel at any ratio", arguments: [(4, 3), (4, 4), (4, 5)])
 func otherFilters(source: Int, target: Int) {
   #expect(kernel(.nearest, source, to: target) == .nearest)
   #expect(kernel(.bilinear, source, to: target) == .bilinear)
@@ -38,7 +38,7 @@ func otherFilters(source: Int, target: Int) {
   #expect(kernel(.lanczos, source, to: target) == .lanczos)
 }
 
-@Test("the ratio is the plane's own")
+@Test("the kernel depends on the plane's own ratio, not on the picture's")
 func planesOwnRatio() {
   // 8 pixels, 4 chroma samples: to 6 pixels luma shrinks, chroma grows where every pixel wants some of it ...
   #expect(kernel(.auto, 8, to: 6) == .box)
@@ -51,7 +51,7 @@ func planesOwnRatio() {
   #expect(kernel(.auto, 8, to: 4, subsampling: 2) == .box)
 }
 
-@Test("a fractional window counts as it is: 20/3 of 7 rows to 7 pixels grows, to 6 it shrinks")
+@Test("a fractional window counts exactly: 20/3 rows shrink to 6 pixels and grow to 7")
 func fractionalWindow() {
   func kernel(_ height: Int) -> Kernel {
     // A fill of 10 columns to 3k, rows follow: 3x2 sees 20/3 rows.
@@ -66,7 +66,7 @@ func fractionalWindow() {
   #expect(kernel(7) == .bilinear)
 }
 
-@Test("filters have the names of the grammar")
+@Test("Filter cases have the names that view strings use")
 func filterNames() {
   let names = ["auto", "nearest", "bilinear", "area", "bicubic", "mitchell", "lanczos"]
   #expect(Filter.allCases.map(\.rawValue) == names)

@@ -16,7 +16,7 @@ private func trace(
   return try RenderPlanner(tuning: tuning).plan(frame, [ViewRequest(view, as: format)]).description
 }
 
-@Test("a third of a BT.601 camera picture as JPEG: every plane by itself")
+@Test("a third of a BT.601 frame as 4:2:0 filters each plane separately")
 func thirdOfACamera() throws {
   #expect(
     try trace(camera, "small:size=640x360") == """
@@ -27,7 +27,7 @@ func thirdOfACamera() throws {
       """)
 }
 
-@Test("from BT.709 luma takes chroma along, at its own positions")
+@Test("from BT.709, output luma also reads chroma, resampled to the luma size")
 func thirdOfAnHDCamera() throws {
   let hd = camera.overriding(ColorDescription.Override(matrix: .bt709))
   #expect(
@@ -39,7 +39,7 @@ func thirdOfAnHDCamera() throws {
       """)
 }
 
-@Test("as PNG one pass reads luma and chroma; chroma grows where luma is copied")
+@Test("RGBA output reads luma and chroma in one pass, and upsamples chroma where luma is copied")
 func rgbaOfACamera() throws {
   #expect(
     try trace(camera, "all", as: .rgba) == """
@@ -48,7 +48,7 @@ func rgbaOfACamera() throws {
       """)
 }
 
-@Test("a quarter turn swaps the axes, and a mirror turns one of them round")
+@Test("rotate=90 swaps the axes and reverses one, and a horizontal mirror cancels the reversal")
 func turnedCamera() throws {
   // Clockwise: the seen columns are stored rows from the bottom up; mirrored from the top down again.
   #expect(
@@ -60,7 +60,7 @@ func turnedCamera() throws {
       "luma (box 1080->108, box 1920->192, swapped)"))
 }
 
-@Test("an EXIF orientation is named, and a turn back cancels it")
+@Test("a plan prints the frame's EXIF orientation, and the opposite rotation cancels it")
 func exifTurned() throws {
   let photo = Frame.Format(
     .i420, Size(width: 8, height: 6), color: .jfif, orientation: try #require(Orientation(exif: 6)))
@@ -74,7 +74,7 @@ func exifTurned() throws {
       """)
 }
 
-@Test("R'G'B' is filtered as such, and a colour description is not spoken of")
+@Test("an RGB frame is filtered as RGB, and its plan prints no colour description")
 func rgbTrace() throws {
   let picture = Frame.Format(.rgb24, Size(width: 9, height: 7), color: .jfif)
   #expect(
@@ -86,7 +86,7 @@ func rgbTrace() throws {
       """)
 }
 
-@Test("linear light goes by R'G'B', and says so")
+@Test("a linear-light plan filters RGB and prints 'in linear light'")
 func linearTrace() throws {
   #expect(
     try trace(camera, "a:size=960x,linear=1", as: .rgba) == """
@@ -95,7 +95,7 @@ func linearTrace() throws {
       """)
 }
 
-@Test("grey has no chroma to read")
+@Test("a plan of a grey frame reads only luma")
 func greyTrace() throws {
   let grey = Frame.Format(.grey, Size(width: 4, height: 4), color: .jfif)
   #expect(
@@ -107,7 +107,7 @@ func greyTrace() throws {
       """)
 }
 
-@Test("a crop must be inside the upright picture, and is stored as the sensor has it")
+@Test("a crop must lie inside the upright picture, and is converted to stored coordinates")
 func cropsOfPlans() throws {
   let photo = Frame.Format(
     .rgb24, Size(width: 8, height: 6), color: .jfif, orientation: try #require(Orientation(exif: 6)))
@@ -125,7 +125,7 @@ func cropsOfPlans() throws {
   #expect(plan.views[0].size == Size(width: 3, height: 4))
 }
 
-@Test("pictures beyond a device's sides or the limit of pixels are refused")
+@Test("output sizes above the device's side limit or the pixel limit are rejected")
 func limits() {
   func error(_ words: String, _ planner: RenderPlanner) -> ParameterError? {
     #expect(throws: ParameterError.self) {
@@ -143,7 +143,7 @@ func limits() {
   #expect(throws: Never.self) { try trace(camera, "a:size=10000x10000", as: .rgba) }
 }
 
-@Test("sides that are no sides are refused when a plan is made, not trapped on")
+@Test("zero, negative and huge output sides are rejected by the planner without trapping")
 func impossibleSides() async {
   await #expect(processExitsWith: .success) {
     let frame = Frame.Format(.grey, Size(width: 4, height: 3), color: .jfif)

@@ -3,7 +3,7 @@
 import PreviewCore
 import Testing
 
-@Test("nearest is floor((2i + 1) S / 2D), for every S and D up to 24")
+@Test("nearest picks sample floor((2i + 1) S / 2D), for every S and D up to 24")
 func nearestFormula() {
   for source in 1...24 {
     for target in 1...24 {
@@ -15,7 +15,7 @@ func nearestFormula() {
   }
 }
 
-@Test("in a mirrored grid nearest is the same formula, ties included, read from the far end")
+@Test("nearest in a mirrored grid picks the same samples counted from the far end, ties included")
 func nearestMirrored() {
   for source in 1...24 {
     for target in 1...24 {
@@ -30,7 +30,7 @@ func nearestMirrored() {
   #expect(AxisCase(2, to: 3, .nearest).with { $0.isReversed = true }.copies == [1, 0, 0])
 }
 
-@Test("nearest of the longest row there is stays exact")
+@Test("nearest is exact for rows of 65535 samples")
 func nearestOfLongRows() {
   for (source, target) in [(65535, 65534), (65534, 65535), (65535, 1), (1, 65535), (65535, 32768)] {
     let expected = (0..<target).map { (2 * $0 + 1) * source / (2 * target) }
@@ -38,7 +38,7 @@ func nearestOfLongRows() {
   }
 }
 
-@Test("nearest of a fractional window: 20/3 rows from 1/6 on, to 2")
+@Test("nearest samples a fractional window exactly: 20/3 rows from 1/6 on, to 2")
 func nearestOfWindow() {
   // Centres 1/6 + 20/12 = 11/6 and 1/6 + 60/12 = 31/6.
   let window = Placement(of: Size(width: 10, height: 7), width: 3, height: 2, mode: .fill).windowY
@@ -50,7 +50,7 @@ func nearestOfWindow() {
     }.copies == [5, 1])
 }
 
-@Test("1:1 is a copy, by nearest as by area, forwards as backwards")
+@Test("1:1 sampling copies each sample with every filter but mitchell")
 func copies() {
   for filter in [Filter.nearest, .auto, .area] {
     for length in [1, 2, 5, 65535] {
@@ -69,7 +69,7 @@ func copies() {
   #expect(AxisCase(5, to: 5, .lanczos).copies == [0, 1, 2, 3, 4])
 }
 
-@Test("1:1 between samples is no copy")
+@Test("1:1 sampling at fractional positions is not a copy")
 func notCopies() {
   // 3 of 8 columns from 2.5 on.
   let window = Placement(of: Size(width: 8, height: 2), width: 3, height: 2, mode: .fill).windowX
@@ -84,7 +84,7 @@ func notCopies() {
   #expect(!AxisCase(8, to: 8).with { ($0.subsampling, $0.step, $0.siting) = (2, 2, .left) }.map.isCopy)
 }
 
-@Test("a copy between bars is a copy, mirrored or not")
+@Test("a 1:1 picture between bars is a copy, mirrored or not")
 func copyBetweenBars() {
   // 2 columns in the middle of 6.
   let row = AxisCase(2, to: 6).with { $0.placed = (2, 2) }
@@ -92,14 +92,14 @@ func copyBetweenBars() {
   #expect(row.map.isCopy)
 }
 
-@Test("chroma that keeps its grid is a copy, odd sides included", arguments: [1, 2, 3, 4, 5, 7, 8])
+@Test("chroma that keeps its grid is copied, including at odd lengths", arguments: [1, 2, 3, 4, 5, 7, 8])
 func chromaCopies(length: Int) {
   let row = AxisCase(length, to: length).with { ($0.subsampling, $0.step) = (2, 2) }
   #expect(row.map.isCopy)
   #expect(row.copies == Array(0..<(length + 1) / 2))
 }
 
-@Test("the samples of a crop are those that touch it: floor(x0 / s)...ceil(x1 / s) - 1")
+@Test("a crop has exactly the samples that it touches: floor(x0 / s)...ceil(x1 / s) - 1")
 func samplesOfACrop() {
   for subsampling in [1, 2, 4] {
     for start in 0...9 {
@@ -115,7 +115,7 @@ func samplesOfACrop() {
 }
 
 @Test(
-  "coverage is the part of an output sample's pixels that the picture takes; pixels beyond the target don't count"
+  "coverage is the fraction of an output sample's pixels inside the target that the picture fills"
 )
 func coverage() {
   func coverage(_ target: Int, _ start: Int, _ length: Int, step: Int) -> [Double] {
@@ -136,7 +136,7 @@ func coverage() {
   #expect(coverage(1, 0, 1, step: 2) == [1])
 }
 
-@Test("a map prints its kernel and what becomes of its samples")
+@Test("a sampling map prints its kernel, sample counts and reversal")
 func mapDescription() {
   #expect(AxisCase(1920, to: 640).map.description == "box 1920->640")
   #expect(

@@ -3,7 +3,7 @@
 import PreviewCore
 import Testing
 
-@Test("a picture at n/8 has its size times n/8, rounded up, and views still speak of the whole")
+@Test("a frame decoded at n/8 rounds its size up, and its upright size remains the full size")
 func scaledSizes() throws {
   let sizes = (1...8).map { Frame.Format(.grey, Size(width: 35, height: 29), color: .jfif, eighths: $0).size }
   #expect(sizes.map(\.width) == [5, 9, 14, 18, 22, 27, 31, 35])
@@ -18,7 +18,7 @@ func scaledSizes() throws {
   #expect(turned.overriding(ColorDescription.Override(range: .limited)).size == Size(width: 18, height: 15))
 }
 
-@Test("4:2:0 that is decoded smaller has chroma of luma's size; other layouts stay what they are")
+@Test("4:2:0 decoded below full size becomes 4:4:4, and other layouts stay the same")
 func scaledLayouts() {
   for (before, after) in [
     (PixelFormat.i420, PixelFormat.yuv444p), (.yuv422p, .yuv422p), (.yuv440p, .yuv440p), (.grey, .grey),
@@ -30,7 +30,7 @@ func scaledLayouts() {
   }
 }
 
-@Test("8 pixels at 4/8 are 4 samples, and 2 pixels are made of two each")
+@Test("8 pixels decoded at 4/8 are 4 samples, and each of 2 output pixels averages two of them")
 func halves() {
   let row = AxisCase(8, to: 2).with { $0.eighths = 4 }
   #expect(row.weights == [[0: 0.5, 1: 0.5], [2: 0.5, 3: 0.5]])
@@ -38,7 +38,7 @@ func halves() {
   #expect(row.map.description == "box 4->2")
 }
 
-@Test("a crop is in pixels of the whole picture: 3..<7 at 4/8 is 1.5..<3.5")
+@Test("a crop is in full-size pixels: 3..<7 is 1.5..<3.5 at 4/8")
 func scaledCrop() {
   let row = AxisCase(4, to: 1, from: 3).with { $0.eighths = 4 }
   #expect(row.weights == [[1: 0.25, 2: 0.5, 3: 0.25]])
@@ -47,7 +47,7 @@ func scaledCrop() {
   #expect(pair.with { $0.isReversed = true }.weights == [[2: 0.5, 3: 0.5], [1: 0.5, 2: 0.5]])
 }
 
-@Test("35 pixels at 4/8 are 17.5 of 18 samples: the encoder's padding counts for nothing")
+@Test("35 pixels decoded at 4/8 are 17.5 samples: the 18th has half weight")
 func scaledOddRow() {
   let row = AxisCase(35, to: 5).with { $0.eighths = 4 }
   #expect(row.map.source.samples == 0...17)
@@ -55,21 +55,21 @@ func scaledOddRow() {
   #expect(agree([row.weights[4]], [last]))
 }
 
-@Test("nearest takes the sample that holds the pixel's centre")
+@Test("nearest picks the decoded sample that contains the output pixel's centre")
 func scaledNearest() {
   #expect(AxisCase(8, to: 8, .nearest).with { $0.eighths = 4 }.copies == [0, 0, 1, 1, 2, 2, 3, 3])
   // Centres 0.1875, 0.5625, 0.9375, 1.3125...
   #expect(AxisCase(8, to: 8, .nearest).with { $0.eighths = 3 }.copies == [0, 0, 0, 1, 1, 2, 2, 2])
 }
 
-@Test("an axis that shrinks by less than the decoder did has grown: pairs of neighbours, not boxes")
+@Test("the kernel depends on the decoded size: 8 to 5 pixels is bilinear at 4/8, and a box at 8/8")
 func scaledKernels() {
   #expect(AxisCase(8, to: 4).with { $0.eighths = 4 }.map.isCopy)
   #expect(AxisCase(8, to: 5).with { $0.eighths = 4 }.map.kernel == .bilinear)
   #expect(AxisCase(8, to: 5).map.kernel == .box)
 }
 
-@Test("chroma's samples lie among the decoded pixels as they would among a picture's")
+@Test("chroma siting applies to decoded pixels as it does to full-size pixels")
 func scaledChroma() {
   // 16 pixels are 8 decoded ones, 4 samples of chroma; a pixel is made of 2, a sample of 4:2:0 of 4 decoded ones.
   let row = AxisCase(16, to: 4).with { ($0.eighths, $0.subsampling, $0.step) = (4, 2, 2) }
@@ -79,7 +79,9 @@ func scaledChroma() {
   #expect(agree(left.weights, [[0: 0.375, 1: 0.5, 2: 0.125], [2: 0.375, 3: 0.625]]))
 }
 
-@Test("a row of whole blocks at n/8 is a row of so many pixels", arguments: Filter.allCases)
+@Test(
+  "a row of whole 8-pixel blocks at n/8 has the weights of an unscaled row of that many samples",
+  arguments: Filter.allCases)
 func scaledRows(filter: Filter) {
   for eighths in 1...8 {
     for blocks in 1...3 {
@@ -96,7 +98,7 @@ func scaledRows(filter: Filter) {
   }
 }
 
-@Test("the samples of a crop are those that touch it, at every scale")
+@Test("a crop at any n/8 has exactly the samples that it touches")
 func scaledSamplesOfACrop() {
   for eighths in 1...8 {
     for subsampling in [1, 2, 4] {
@@ -115,7 +117,7 @@ func scaledSamplesOfACrop() {
   }
 }
 
-@Test("a plan says at which scale its frames are decoded")
+@Test("a plan prints the scale at which its frames are decoded")
 func scaledTrace() throws {
   let format = Frame.Format(.i420, Size(width: 1920, height: 1080), color: .jfif).decoded(toEighths: 4)
   let view = try ViewConfiguration(parsing: "small:crop=1200x1080+0+0,size=x360")

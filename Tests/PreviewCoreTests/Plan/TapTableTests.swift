@@ -3,7 +3,7 @@
 import PreviewCore
 import Testing
 
-@Test("area gives each sample the part that an output pixel covers: 3 -> 2, 5 -> 2, 4 -> 1")
+@Test("area weights are the covered part of each sample: 3 -> 2, 5 -> 2, 4 -> 1")
 func areaByHand() {
   // Output 0 covers 0...1.5: all of sample 0, half of sample 1.
   let third = 1.0 / 3
@@ -15,7 +15,7 @@ func areaByHand() {
   #expect(agree(AxisCase(4, to: 1).weights, fourToOne))
 }
 
-@Test("area against overlaps in whole numbers, for every S >= D up to 20, forwards and backwards")
+@Test("area weights equal integer overlaps, for every S >= D up to 20, mirrored or not")
 func areaBruteForce() {
   for source in 1...20 {
     for target in 1...source {
@@ -41,7 +41,7 @@ func areaBruteForce() {
   }
 }
 
-@Test("bilinear by hand: 2 -> 4, 4 -> 2, 6 -> 2, 3 -> 2")
+@Test("bilinear weights equal hand-computed ones: 2 -> 4, 4 -> 2, 6 -> 2, 3 -> 2")
 func bilinearByHand() {
   // Centres 0.25, 0.75, 1.25, 1.75; samples at 0.5 and 1.5.
   #expect(AxisCase(2, to: 4, .bilinear).applied(to: [0, 1]) == [0, 0.25, 0.75, 1])
@@ -55,7 +55,7 @@ func bilinearByHand() {
   #expect(AxisCase(3, to: 2, .bilinear).weights == quarters)
 }
 
-@Test("bilinear against its position ((2i + 1) S - D) / 2D, for every S and D up to 16")
+@Test("bilinear weights match position ((2i + 1) S - D) / 2D, for every S and D up to 16")
 func bilinearBruteForce() {
   for source in 1...16 {
     for target in 1...16 {
@@ -71,7 +71,7 @@ func bilinearBruteForce() {
   }
 }
 
-@Test("lanczos by hand: the phases of 2x and 1/2")
+@Test("lanczos weights equal hand-computed ones at 2x and 1/2")
 func lanczosByHand() {
   // sinc(x) sinc(x / 3) at 0.25, 0.75, ... 2.75; they sum up to 0.9969714.
   let lobes = [0.8900669, 0.2701898, -0.1328710, -0.0677913, 0.0300211, 0.0073559]
@@ -94,7 +94,7 @@ func lanczosByHand() {
 }
 
 @Test(
-  "bicubic and mitchell by hand: the phases of 2x and 1/2, and halfway between two samples",
+  "bicubic and mitchell weights equal hand-computed ones at 2x, 1/2 and halfway between samples",
   arguments: [
     // At 1/4, 3/4, 5/4 and 7/4 in 128ths and 1152nds; at 1/2 and 3/2 in 16ths and 144ths.
     (Filter.bicubic, [111.0, 29, -9, -3], [9.0, -1]), (.mitchell, [901, 295, -27, -17], [77, -5]),
@@ -121,7 +121,7 @@ func cubicsByHand(filter: Filter, quarters: [Double], halves: [Double]) {
   #expect(agree([AxisCase(8, to: 12, filter).weights[4]], [between]))
 }
 
-@Test("mitchell at 1:1 is 1/18, 8/9, 1/18")
+@Test("mitchell weights at 1:1 are 1/18, 8/9, 1/18")
 func mitchellSoftens() {
   let expected: [[Int: Double]] = [
     [0: 17.0 / 18, 1: 1.0 / 18], [0: 1.0 / 18, 1: 8.0 / 9, 2: 1.0 / 18], [1: 1.0 / 18, 2: 17.0 / 18],
@@ -129,7 +129,7 @@ func mitchellSoftens() {
   #expect(agree(AxisCase(3, to: 3, .mitchell).weights, expected))
 }
 
-@Test("bicubic keeps parabolas, mitchell straight lines")
+@Test("bicubic reproduces parabolas, and mitchell straight lines")
 func cubicsKeepCurves() {
   let centres = (0..<12).map { Double($0) + 0.5 }
   let parabola = AxisCase(12, to: 30, .bicubic).applied(to: centres.map { $0 * $0 })
@@ -142,7 +142,9 @@ func cubicsKeepCurves() {
   }
 }
 
-@Test("kernels are the same from either end", arguments: [Filter.bicubic, .mitchell, .lanczos])
+@Test(
+  "bicubic, mitchell and lanczos weights are symmetric from either end",
+  arguments: [Filter.bicubic, .mitchell, .lanczos])
 func kernelSymmetry(filter: Filter) {
   for source in 1...14 {
     for target in 1...14 {
@@ -155,7 +157,7 @@ func kernelSymmetry(filter: Filter) {
   }
 }
 
-@Test("weights add up to 1, and no tap leaves the crop's samples", arguments: Filter.allCases)
+@Test("weights add up to 1, and every tap lies within the crop's samples", arguments: Filter.allCases)
 func weightsAreNormalised(filter: Filter) {
   for (subsampling, step) in [(1, 1), (2, 1), (2, 2), (4, 1), (4, 2), (1, 2)] {
     for (start, length) in [(0, 1), (1, 1), (3, 2), (2, 7), (5, 12), (1, 11)] {
@@ -178,7 +180,7 @@ func weightsAreNormalised(filter: Filter) {
   }
 }
 
-@Test("what no part of the picture takes has no weights")
+@Test("an output sample outside the picture has no weights")
 func nothingOutsideThePicture() {
   let row = AxisCase(2, to: 6).with { ($0.placed, $0.step) = ((2, 2), 2) }
   #expect(row.weights[0].isEmpty && row.weights[2].isEmpty && row.weights[1] == [0: 0.5, 1: 0.5])
@@ -186,7 +188,7 @@ func nothingOutsideThePicture() {
 
 // MARK: Chroma
 
-@Test("centred chroma upsampled: position X / 2")
+@Test("upsampled centred chroma lies at position X / s, for s = 2 and 4")
 func centredChroma() {
   // 4 pixels, 2 samples; 0.25, 0.75, 1.25, 1.75.
   let row = AxisCase(4, to: 4).with { $0.subsampling = 2 }
@@ -196,7 +198,7 @@ func centredChroma() {
   #expect(quarter.applied(to: [0, 1]) == [0, 0, 0.125, 0.375, 0.625, 0.875, 1, 1])
 }
 
-@Test("left chroma upsampled: position X / s + 1/2 - 1/(2s)")
+@Test("upsampled left-sited chroma lies at position X / s + 1/2 - 1/(2s)")
 func leftChroma() {
   // + 0.25: 0.5, 1, 1.5, 2: even pixels are samples.
   let row = AxisCase(4, to: 4).with { ($0.subsampling, $0.siting) = (2, .left) }
@@ -212,7 +214,7 @@ func leftChroma() {
   #expect(AxisCase(4, to: 4).with { $0.siting = .left }.copies == [0, 1, 2, 3])
 }
 
-@Test("left to centred at 1:1 takes a quarter of the next sample; 3:1 has four fractional taps")
+@Test("left-sited to centred chroma weighs samples 3/4 and 1/4 at 1:1, and has four taps at 3:1")
 func leftToCentred() {
   // Sample i's centre is (2i + 1) / 2 + 1/4 = i + 0.75: it covers i + 0.25...i + 1.25.
   let row = AxisCase(8, to: 8).with { ($0.subsampling, $0.step, $0.siting) = (2, 2, .left) }
@@ -229,7 +231,7 @@ func leftToCentred() {
   #expect(agree(third.weights, expected))
 }
 
-@Test("an odd crop keeps the samples that touch it, and clamps to them")
+@Test("an odd crop uses only the chroma samples that it touches, clamped to them")
 func oddCrops() {
   // Pixels 1 and 2: samples 0 and 1. Centred positions 0.75 and 1.25.
   let pair = AxisCase(2, to: 2, from: 1).with { $0.subsampling = 2 }

@@ -19,7 +19,8 @@ private let maps: [SamplingMap] = Filter.allCases.flatMap { filter in
   }
 }
 
-@Test("whole weights have one sum, and stay near the taps that they come from", arguments: maps)
+@Test(
+  "integer weights have the same total for each output and stay close to the exact weights", arguments: maps)
 func wholeTaps(map: SamplingMap) {
   let taps = WholeTaps(map)
   let count = taps.table.tapCount
@@ -40,7 +41,7 @@ func wholeTaps(map: SamplingMap) {
   #expect(taps.weights.allSatisfy { Int16(exactly: $0) != nil })
 }
 
-@Test("a run and single taps are the same taps, and no run is longer than its sums", arguments: maps)
+@Test("a run and single taps together equal the integer taps, each tap once", arguments: maps)
 func tapRuns(map: SamplingMap) {
   let taps = WholeTaps(map)
   let runs = TapRuns(taps)
@@ -65,7 +66,7 @@ func tapRuns(map: SamplingMap) {
   if map.kernel == .box, map.samplesPerOutput < 10_000 { #expect(runs.singleCount <= 2) }
 }
 
-@Test("sums of rows of any codes fit into sixteen bits", arguments: maps)
+@Test("row sums of any codes fit in 16 bits", arguments: maps)
 func storedSums(map: SamplingMap) {
   let taps = WholeTaps(map)
   let (scale, offset) = map.stored(total: taps.total)
@@ -80,7 +81,9 @@ func storedSums(map: SamplingMap) {
   }
 }
 
-@Test("a record has each tap's weight at its sample, and no other", arguments: maps, [1, 2, 3, 4])
+@Test(
+  "a column weight record holds each tap's weight at its sample, and no others", arguments: maps,
+  [1, 2, 3, 4])
 func records(map: SamplingMap, step: Int) throws {
   let layout = ColumnWeights.Layout(step: step)
   let columns = ColumnWeights(map, layout)
@@ -111,7 +114,7 @@ func records(map: SamplingMap, step: Int) throws {
 }
 
 @Test(
-  "four outputs fit a window where sixteen bytes from a pair of words on hold all that they read",
+  "fitWindows is true only if any four outputs read at most 16 bytes from an 8-byte boundary",
   arguments: [
     // Luma, chroma in turn, and that of YUYV.
     (1920, 2560, 1, [0], true), (1920, 1920, 1, [0], true), (1920, 960, 1, [0], true),

@@ -19,7 +19,7 @@ private let cases: [AxisCase] = [
   },
 ]
 
-@Test("groups of columns give each output what its tap table gives", arguments: cases.indices)
+@Test("WordColumns gives each output the same weights as its tap table", arguments: cases.indices)
 func columnsAgree(index: Int) throws {
   let row = cases[index]
   for outputsPerGroup in [4, 16] {
@@ -52,7 +52,7 @@ func columnsAgree(index: Int) throws {
 }
 
 @Test(
-  "whole weights of rows add up to a box's height and are those of the tap table", arguments: cases.indices)
+  "WordRows weights add up to the box height and equal the tap table's", arguments: cases.indices)
 func rowsAgree(index: Int) throws {
   let row = cases[index]
   let rows = try #require(WordRows(row.map))
@@ -77,7 +77,7 @@ func rowsAgree(index: Int) throws {
   #expect(agree(weights, row.weights))
 }
 
-@Test("3:1 is one part a row and three rows; 27:8 is eight parts a row and at most five rows")
+@Test("WordRows has unit 1 and 3 rows at 3:1, and unit 8 and at most 5 rows at 27:8")
 func rowsByHand() throws {
   let thirds = try #require(WordRows(AxisCase(1080, to: 360).map))
   #expect((thirds.unit, thirds.height, thirds.start, thirds.step, thirds.rowCount) == (1, 3, 0, 3, 3))
@@ -85,7 +85,7 @@ func rowsByHand() throws {
   #expect((uneven.unit, uneven.height, uneven.start, uneven.step, uneven.rowCount) == (8, 27, 0, 27, 5))
 }
 
-@Test("weights that sixteen bits can't add up, uneven places and other filters are refused")
+@Test("WordRows and WordColumns reject weights beyond 16 bits, uneven positions and other filters")
 func refusals() {
   // 1080 : 361 is in lowest terms: 1080 parts.
   #expect(WordRows(AxisCase(1080, to: 361).map) == nil)

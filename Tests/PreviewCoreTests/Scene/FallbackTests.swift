@@ -14,7 +14,7 @@ private func composed(
     size: size, outage: outage, of: "door", hasFrame: hasFrame, view: view, at: .testing, text: text)
 }
 
-@Test("the standard picture of each state")
+@Test("a fallback chooses the expected picture for each camera state")
 func usualPictures() throws {
   let usual = Fallback.standard
   #expect(usual.picture(for: .off, hasFrame: true) == .gradient(icon: .cameraOff))
@@ -32,7 +32,7 @@ func usualPictures() throws {
   #expect(Fallback(always: .noSignal).picture(for: .off, hasFrame: true) == .noSignal)
 }
 
-@Test("an avatar is a circle over its own blurred copy, and is never turned or cropped as the camera is")
+@Test("an avatar is a circle over its blurred copy, without the view's crop, rotation or mirroring")
 func avatar() throws {
   let image = try StillImage.pixel()
   let view = ViewConfiguration(
@@ -49,7 +49,7 @@ func avatar() throws {
     ])
 }
 
-@Test("a gradient has its icon in the middle")
+@Test("a gradient fallback has its icon in the centre, or no icon")
 func gradient() {
   let scene = composed(.gradient(.dusk, icon: .microphoneOff), Outage(.off, since: 0))
   #expect(scene.inputs.isEmpty)
@@ -65,7 +65,7 @@ func gradient() {
   #expect(bare.composition.layers == [Layer(.gradient(.dusk), in: all)])
 }
 
-@Test("a dimmed last frame is seen as the camera is, with the reason, and since when")
+@Test("a dimmed last frame keeps the view's settings and shows the outage's reason and start time")
 func dimmedFrame() throws {
   let text = BoxText()
   let view = ViewConfiguration(mirroring: .horizontal, contentMode: .fit, background: .white)
@@ -83,13 +83,13 @@ func dimmedFrame() throws {
     ])
 }
 
-@Test("without a last frame a stalled source has no signal")
+@Test("a stalled source without a last frame shows the no-signal picture")
 func noLastFrame() {
   let state = Outage(.stalled, since: 0)
   #expect(composed(.lastFrameDimmed, state, hasFrame: false) == composed(.noSignal, state))
 }
 
-@Test("no signal has bars, the reason in its own words, and the day where that was another one")
+@Test("the no-signal picture has colour bars, the reason, and the date if it is another day")
 func noSignal() throws {
   let text = BoxText()
   let scene = composed(
@@ -117,7 +117,7 @@ func noSignal() throws {
   #expect(composed(.noSignal, Outage(.lost, since: 0)).inputs == scene.inputs)
 }
 
-@Test("a picture that is too small for words has a sign")
+@Test("a fallback of 47x47 pixels or less has no text, and its layers stay inside")
 func smallFallbacks() {
   let text = BoxText()
   for side in [1, 2, 7, 47] {
@@ -132,7 +132,9 @@ func smallFallbacks() {
   #expect(text.texts.isEmpty)
 }
 
-@Test("words never reach beyond the picture", arguments: [(48, 48), (48, 500), (900, 50), (1920, 1080)])
+@Test(
+  "fallback layers stay within the picture, even with a long reason",
+  arguments: [(48, 48), (48, 500), (900, 50), (1920, 1080)])
 func fallbackBounds(width: Int, height: Int) throws {
   let area = Size(width: width, height: height)
   let state = Outage(.lost, reason: String(repeating: "why? ", count: 100), since: 0)
@@ -144,7 +146,7 @@ func fallbackBounds(width: Int, height: Int) throws {
   }
 }
 
-@Test("in a scene, a tile's own fallback wins over the source's, and has the tile's dress")
+@Test("a tile's own fallback overrides the source's, with the tile's corners and border")
 func sceneFallbacks() throws {
   let avatar = try StillImage.pixel()
   let lost = SourceAppearance(
@@ -165,7 +167,7 @@ func sceneFallbacks() throws {
         border: .speaking))
 }
 
-@Test("a live source with no frame yet is being opened")
+@Test("a live source without a frame is shown as opening")
 func liveWithoutFrame() throws {
   let scene = Scene(size: size, tiles: [Tile("a")])
   let opening = SourceAppearance(hasFrame: false, outage: Outage(.opening, since: 0))
@@ -174,7 +176,7 @@ func liveWithoutFrame() throws {
       == scene.composed(["a": opening], at: .testing, text: nil))
 }
 
-@Test("a delayed instance of a dimmed last frame asks for the frame of then")
+@Test("a delayed instance of a dimmed last frame requests the delayed frame")
 func delayedFallback() throws {
   let tile = Tile("a", replicator: Replicator(instanceCount: 2, delay: .seconds(1)))
   let stalled = SourceAppearance(hasFrame: true, outage: Outage(.stalled, since: 0))

@@ -12,7 +12,9 @@ private func coverage(_ bitmap: Bitmap) -> Double {
   return Double(sum) / 255 / Double(bitmap.size.pixelCount)
 }
 
-@Test("an icon has its colour everywhere, and covers as much at any size", arguments: Fallback.Icon.allCases)
+@Test(
+  "an icon has its colour in every pixel, and the same coverage at any size",
+  arguments: Fallback.Icon.allCases)
 func iconSizes(icon: Fallback.Icon) {
   let large = coverage(icon.bitmap(side: 240))
   #expect((0.1...0.6).contains(large))
@@ -23,13 +25,13 @@ func iconSizes(icon: Fallback.Icon) {
     #expect(bitmap.size == Size(width: side, height: side))
     #expect(
       stride(from: 0, to: bitmap.bytes.count, by: 4).allSatisfy {
-        bitmap.bytes[$0] == 1 && bitmap.bytes[$0 + 2] == 3
+        bitmap.bytes[$0..<$0 + 3].elementsEqual([1, 2, 3])
       })
     #expect(abs(coverage(bitmap) - large) < 0.012)
   }
 }
 
-@Test("an icon's edges are soft, its inside and outside are not")
+@Test("an icon's edges are antialiased, and its inside and outside are fully opaque or clear")
 func iconEdges() {
   // The camera's body reaches from (2.5, 6) to (15.5, 18) of 24: in 240 pixels, its upper edge is at 60.
   let camera = Fallback.Icon.camera.bitmap(side: 240)
@@ -41,7 +43,7 @@ func iconEdges() {
   #expect(alpha(camera, 0, 0) == 0 && alpha(camera, 239, 239) == 0)
 }
 
-@Test("what is struck out has a line where it had none, and air where it had something")
+@Test("a struck-out icon has a line where the plain one is clear, and a gap where it is opaque")
 func struckOut() {
   for (icon, struck) in [(Fallback.Icon.camera, Fallback.Icon.cameraOff), (.microphone, .microphoneOff)] {
     let (whole, off) = (icon.bitmap(side: 120), struck.bitmap(side: 120))
@@ -51,7 +53,7 @@ func struckOut() {
   }
 }
 
-@Test("an icon that is asked for again is the identical bitmap, others are not")
+@Test("an icon requested again is the same bitmap object, and one with other properties is not")
 func iconIdentity() {
   let bitmap = Fallback.Icon.person.bitmap(side: 33, color: .black)
   #expect(Fallback.Icon.person.bitmap(side: 33, color: .black) == bitmap)
@@ -60,13 +62,13 @@ func iconIdentity() {
   #expect(Fallback.Icon.warning.bitmap(side: 33, color: .black) != bitmap)
 }
 
-@Test("sides of icons stay within their bounds")
+@Test("an icon's side is at least 1")
 func iconBounds() {
   #expect(Fallback.Icon.camera.bitmap(side: 0).size == Size(width: 1, height: 1))
   #expect(Fallback.Icon.camera.bitmap(side: -5).size == Size(width: 1, height: 1))
 }
 
-@Test("an icon on a colour is an opaque picture")
+@Test("a still image of an icon on a colour is opaque")
 func iconOnColor() {
   let background = RGBColor(red: 0x6a, green: 0x4c, blue: 0x93)
 

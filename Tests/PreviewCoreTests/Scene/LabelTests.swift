@@ -5,7 +5,7 @@ import Testing
 private let area = Rectangle(x: 100, y: 50, width: 201, height: 101)
 
 @Test(
-  "nine places, by hand",
+  "each of the nine label anchors gives the expected position",
   arguments: [
     (Label.Anchor.topLeft, "20x10+107+57"), (.top, "20x10+190+57"), (.topRight, "20x10+274+57"),
     (.left, "20x10+107+95"), (.center, "20x10+190+95"), (.right, "20x10+274+95"),
@@ -22,7 +22,7 @@ private func layers(_ label: Label, size: Size = Size(width: 320, height: 180), 
   return Array(try scene.composed(["a": .live], at: .testing, text: text).composition.layers.dropFirst())
 }
 
-@Test("a label without a background is its text, in its tile's opacity")
+@Test("a label without a background is a text bitmap with its tile's opacity")
 func bareLabel() throws {
   let text = BoxText()
   let drawn = try layers(Label(.text("Zoë"), font: Label.Font(size: 20), margin: 5), text: text)
@@ -31,7 +31,7 @@ func bareLabel() throws {
   #expect(drawn == [Layer(.bitmap(bitmap), in: Rectangle(x: 5, y: 155, width: 30, height: 20), opacity: 0.5)])
 }
 
-@Test("a pill has padding at the sides, half of it above and below")
+@Test("a label background adds padding at the sides, and half as much above and below")
 func pill() throws {
   let text = BoxText()
   let background = Label.Background(color: .white, opacity: 0.4, padding: 5, cornerRadius: 6)
@@ -50,7 +50,7 @@ func pill() throws {
     ])
 }
 
-@Test("a text has the room between its margins, or less where it is told")
+@Test("a label's text is limited to the width between its margins, or to a smaller maximum width")
 func labelRoom() throws {
   let long = String(repeating: "x", count: 100)
   let background = Label.Background(padding: 10)
@@ -61,7 +61,7 @@ func labelRoom() throws {
   }
 }
 
-@Test("a label in a tile that is too small for it, or without text, is left out")
+@Test("a label without enough space, text or a text renderer is omitted")
 func noRoom() throws {
   #expect(try layers(Label(name: "x"), size: Size(width: 30, height: 30), text: BoxText()).isEmpty)
   #expect(try layers(Label(name: ""), text: BoxText()).isEmpty)
@@ -69,7 +69,7 @@ func noRoom() throws {
   #expect(try scene.composed(["a": .live], at: .testing, text: nil).composition.layers.count == 1)
 }
 
-@Test("a tile's time is its frame's, a scene's is now")
+@Test("a tile's time label shows the capture time if known, and a scene's shows the current time")
 func times() throws {
   let text = BoxText()
   let scene = Scene(

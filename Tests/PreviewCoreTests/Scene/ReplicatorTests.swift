@@ -8,14 +8,14 @@ private func composed(_ tile: Tile) throws(ParameterError) -> ComposedScene {
   try Scene(size: size, tiles: [tile]).composed(["a": .live], at: .testing, text: nil)
 }
 
-@Test("one instance is the tile itself")
+@Test("a replicator with one instance equals the plain tile")
 func oneInstance() throws {
   let turned = Replicator(
     instanceCount: 1, transform: .scale(x: 2, y: 2), opacityOffset: -0.5, delay: .seconds(1))
   #expect(try composed(Tile("a", replicator: turned)) == composed(Tile("a")))
 }
 
-@Test("each instance goes a step further, in place, in colour, in opacity, and back in time")
+@Test("each instance adds one more step of transform, colour, opacity and delay")
 func steps() throws {
   let replicator = Replicator(
     instanceCount: 3, transform: .translation(x: 5, y: -3), colorOffset: [10, 0, -10],
@@ -39,7 +39,7 @@ func steps() throws {
     ])
 }
 
-@Test("an offset is scaled by the steps that follow it")
+@Test("an instance's colour offset is scaled by the steps that follow it")
 func offsetsAndScales() throws {
   let replicator = Replicator(instanceCount: 3, colorOffset: [8, 8, 8], colorScale: [0.5, 1, 2])
   // x/2 + 8, halved again + 8: x/4 + 12. x + 16. 2 (2x + 8) + 8: 4x + 24.
@@ -48,7 +48,7 @@ func offsetsAndScales() throws {
       == ColorAdjustment(scale: [0.25, 1, 4], offset: [12, 16, 24]))
 }
 
-@Test("instances that can't be seen are left out, and their frames are not asked for")
+@Test("invisible instances are omitted, with their frames, and opacity is at most 1")
 func unseenInstances() throws {
   let fading = Replicator(instanceCount: 5, opacityOffset: -0.5, delay: .seconds(1))
   let scene = try composed(Tile("a", replicator: fading))
@@ -62,7 +62,7 @@ func unseenInstances() throws {
     ])
 }
 
-@Test("all parts of a tile turn about its centre, not about their own")
+@Test("all layers of a replicated tile rotate about the tile's centre")
 func aboutTheTile() throws {
   // The avatar's circle does not lie in the middle where a caption stands below it.
   let avatar = Fallback(always: .avatar(try .pixel()))

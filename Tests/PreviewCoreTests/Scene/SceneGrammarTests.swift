@@ -2,7 +2,7 @@
 import PreviewCore
 import Testing
 
-@Test("a layout's name alone is a scene of 1280x720")
+@Test("a layout name alone is a 1280x720 scene with default settings")
 func bareScenes() throws {
   let size = Size(width: 1280, height: 720)
   #expect(try Scene(parsing: "grid") == Scene(size: size))
@@ -11,7 +11,7 @@ func bareScenes() throws {
   #expect(try Scene(parsing: "free") == Scene(size: size, layout: .free))
 }
 
-@Test("every key says one thing")
+@Test("every scene key sets its property")
 func sceneKeys() throws {
   #expect(
     try Scene(parsing: "grid:size=640x360,gap=8,radius=12,aspect=4:3,background=#101418")
@@ -32,7 +32,7 @@ func sceneKeys() throws {
 }
 
 @Test(
-  "what makes no sense is refused, with its key",
+  "an invalid scene string is rejected with the key at fault",
   arguments: [
     ("layout", ""), ("layout", "Grid"), ("layout", "grid "), ("scene", "grid:"), ("scene", "grid:gap"),
     ("scene", "grid:colour=red"), ("gap", "grid:gap=1,gap=1"), ("gap", "grid:gap=-1"), ("gap", "grid:gap="),

@@ -19,7 +19,7 @@ private func doTouch(_ one: Rectangle, _ other: Rectangle) -> Bool {
 }
 
 @Test(
-  "a grid has the columns that make 16:9 tiles largest, the fewest rows where several do",
+  "a grid has the columns that make 16:9 tiles largest, and the fewest rows on ties",
   arguments: [
     // tiles, picture, columns, rows
     (1, (1920, 1080), 1, 1),
@@ -43,7 +43,7 @@ func gridColumns(count: Int, picture: (Int, Int), columns: Int, rows: Int) throw
   #expect(grid.filter { $0.y == 0 }.count == columns)
 }
 
-@Test("grids in whole pixels, worked out by hand")
+@Test("grid tiles have the hand-computed pixel rectangles")
 func grids() throws {
   #expect(try rectangles(.grid, 1, 1920, 1080) == ["1920x1080+0+0"])
   #expect(try rectangles(.grid, 1, 100, 60, gap: 8) == ["84x44+8+8"])
@@ -66,7 +66,8 @@ func grids() throws {
     ])
 }
 
-@Test("tiles of a grid never overlap, keep their gap, and stay inside", arguments: 1...49)
+@Test(
+  "grid tiles never overlap, keep their gap, stay inside, and differ by at most one pixel", arguments: 1...49)
 func gridsAreApart(count: Int) throws {
   for (width, height, gap) in [
     (1920, 1080, 0), (1280, 720, 8), (641, 363, 3), (101, 997, 1), (997, 101, 2), (49, 49, 0),
@@ -92,7 +93,7 @@ func gridsAreApart(count: Int) throws {
   }
 }
 
-@Test("a grid in the least of pixels")
+@Test("a grid works at the smallest sizes, and is rejected if its tiles do not fit")
 func tinyGrids() throws {
   #expect(try rectangles(.grid, 1, 1, 1) == ["1x1+0+0"])
   #expect(try rectangles(.grid, 2, 2, 1) == ["1x1+0+0", "1x1+1+0"])
@@ -108,7 +109,7 @@ func tinyGrids() throws {
   }
 }
 
-@Test("a strip holds the others in their order, of their shape, in the middle")
+@Test("a spotlight strip holds the other tiles in order, at 16:9 and centred")
 func spotlights() throws {
   // A fifth of 720 is 144; 16:9 of that is 256; two of them leave 1280 - 512 = 768.
   #expect(
@@ -134,7 +135,7 @@ func spotlights() throws {
   #expect(try rectangles(.spotlight(main: 0), 1, 100, 50, gap: 5) == ["90x40+5+5"])
 }
 
-@Test("a full strip has narrower tiles")
+@Test("a full spotlight strip has narrower tiles, and is rejected if they do not fit")
 func fullStrip() throws {
   // 7 of 256 are more than 1280: edges at 182.86, 365.71, 548.57, 731.43, 914.29, 1097.14.
   let strip = try rectangles(.spotlight(main: 0), 8, 1280, 720)
@@ -146,7 +147,7 @@ func fullStrip() throws {
   #expect(throws: ParameterError.self) { try rectangles(.spotlight(main: 0), 49, 47, 47) }
 }
 
-@Test("insets stand in their corner, the next towards the middle")
+@Test("insets stack in their corner towards the middle, and are rejected if they do not fit")
 func insets() throws {
   #expect(try rectangles(.inset(), 1, 1280, 720) == ["1280x720+0+0"])
   // A quarter of 1280 is 320, and 9/16 of that 180.
@@ -170,7 +171,7 @@ func insets() throws {
   }
 }
 
-@Test("free tiles lie where they say, outside too, and must say it")
+@Test("a free tile may lie partly outside the picture, and needs a valid rectangle")
 func freeTiles() throws {
   let size = Size(width: 100, height: 100)
   let half = Rectangle(x: -10, y: 90, width: 20, height: 30)
@@ -191,7 +192,7 @@ func freeTiles() throws {
 }
 
 @Test(
-  "a layout without tiles, with too many, or without room is refused",
+  "a layout rejects 0 tiles, 50 tiles, and invalid sizes, gaps and aspect ratios",
   arguments: [Scene.Layout.grid, .spotlight(), .inset(), .free])
 func refusedLayouts(layout: Scene.Layout) {
   let size = Size(width: 1280, height: 720)
@@ -215,7 +216,7 @@ func refusedLayouts(layout: Scene.Layout) {
   isRefused("aspect", tiles(1), size, aspect: Size(width: 0, height: 9))
 }
 
-@Test("a main tile that is none, and shares that are none, are refused")
+@Test("an invalid main tile, share or margin is rejected")
 func refusedShares() {
   for layout in [
     Scene.Layout.spotlight(main: 2), .spotlight(main: -1), .spotlight(strip: Scene.Strip(share: 0)),

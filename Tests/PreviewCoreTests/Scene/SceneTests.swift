@@ -12,7 +12,7 @@ private func composed(
   try scene.composed(sources, at: .testing, text: text)
 }
 
-@Test("a grid of live sources is a view each, over black")
+@Test("a grid of live sources has one view layer per tile and one input per source")
 func plainGrid() throws {
   let scene = try composed(Scene(size: wide, tiles: [Tile("a"), Tile("b"), Tile("a")], gap: 8))
 
@@ -28,7 +28,7 @@ func plainGrid() throws {
         ]))
 }
 
-@Test("tiles of a higher zIndex lie above, those of one in their order")
+@Test("tiles are drawn in order of zIndex, and in list order at the same zIndex")
 func zOrder() throws {
   let all = Rectangle(x: 0, y: 0, width: 10, height: 10)
   let scene = try composed(
@@ -39,7 +39,7 @@ func zOrder() throws {
   #expect(scene.composition.layers.map(\.content) == (0..<3).map { .view(input: $0, plain) })
 }
 
-@Test("a fitted view stands on its background, its own blurred picture, or nothing")
+@Test("a tile's layer keeps its view's surround, and ignores the view's name and size")
 func surrounds() throws {
   var view = ViewConfiguration(
     name: "x", mirroring: .horizontal, width: 5, height: 5, contentMode: .fit, background: .white)
@@ -55,7 +55,7 @@ func surrounds() throws {
   }
 }
 
-@Test("corners, borders and opacity are the tile's; who speaks has the scene's border")
+@Test("a tile's layer has its corners, border and opacity, and the speaking border while speaking")
 func dress() throws {
   let border = Border(width: 2, color: .white)
   var tile = Tile("a", view: ViewConfiguration(contentMode: .fit), border: border, opacity: 0.5)
@@ -76,7 +76,7 @@ func dress() throws {
   #expect(try composed(scene) == ComposedScene(composition: Composition(size: wide), inputs: []))
 }
 
-@Test("insets are rounded by their layout, the first tile is not")
+@Test("insets have the layout's corner radius unless they set their own, and the first tile has none")
 func insetCorners() throws {
   let scene = Scene(
     size: wide, layout: .inset(Scene.Inset(cornerRadius: 9)),
@@ -84,7 +84,7 @@ func insetCorners() throws {
   #expect(try composed(scene).composition.layers.map(\.shape) == [.rectangle, .rounded(9), .rounded(3)])
 }
 
-@Test("what lies behind the tiles is a colour, a gradient, or a source out of focus")
+@Test("a scene background is a colour, gradient or blurred source, or none if off or without frames")
 func backgrounds() throws {
   let all = Rectangle(all: wide)
   func background(_ background: Scene.Background, _ appearance: SourceAppearance = .live) throws
@@ -114,7 +114,7 @@ func backgrounds() throws {
   #expect(throws: ParameterError("background", "no source 'z'")) { try background(.blur(source: "z")) }
 }
 
-@Test("a scene of a source that is not there is refused")
+@Test("a scene with an unknown source, 0 or 50 tiles, or no size is rejected")
 func unknownSources() {
   #expect(throws: ParameterError("tile 2 (z)", "no source 'z'")) {
     try composed(Scene(size: wide, tiles: [Tile("a"), Tile("z")]))
@@ -129,7 +129,7 @@ func unknownSources() {
 }
 
 @Test(
-  "what makes no sense is refused, with the tile that says it",
+  "an invalid tile is rejected with an error that names the tile and the property",
   arguments: [
     ("tile 1 (a) opacity", Tile("a", opacity: 1.5)), ("tile 1 (a) opacity", Tile("a", opacity: .nan)),
     ("tile 1 (a) radius", Tile("a", cornerRadius: -1)),

@@ -2,13 +2,13 @@
 import PreviewCore
 import Testing
 
-@Test("a tile's name alone is all of its source")
+@Test("a tile string with only a name has default settings")
 func bareTiles() throws {
   #expect(try Tile(parsing: "ann") == Tile("ann"))
   #expect(try Tile(parsing: "Ann-Marie 2") == Tile("Ann-Marie 2"))
 }
 
-@Test("a tile takes a view's words, and has some of its own")
+@Test("a tile string accepts the view's keys, and at, z, radius and opacity")
 func tileKeys() throws {
   var tile = Tile("ann", rectangle: Rectangle(x: 3, y: 4, width: 20, height: 10), zIndex: -1)
   (tile.cornerRadius, tile.opacity) = (7.5, 0.5)
@@ -22,7 +22,7 @@ func tileKeys() throws {
       == tile)
 }
 
-@Test("a blurred background is what surrounds a fitted tile, and the last word on it holds")
+@Test("background=blur gives a tile a blurred surround, and a colour gives a background")
 func tileBackgrounds() throws {
   let blurred = try Tile(parsing: "ann:mode=fit,background=blur")
   #expect(blurred.view.surround == .blur)
@@ -33,7 +33,7 @@ func tileBackgrounds() throws {
 }
 
 @Test(
-  "a tile that makes no sense is refused, with its key",
+  "an invalid tile string is rejected with the key at fault",
   arguments: [
     ("tile", ""), ("tile", ":mode=fit"), ("tile 'a'", "a:"), ("tile 'a'", "a:mode"), ("mode", "a:mode=zoom"),
     ("mode", "a:mode=fit,mode=fit"), ("tile", "a:size=4x4"), ("tile", "a:width=4"), ("tile", "a:shape=round"),

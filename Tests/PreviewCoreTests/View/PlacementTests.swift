@@ -17,7 +17,8 @@ private func isWhole(_ window: SourceWindow, _ length: Int) -> Bool {
   isWindow(window, start: (0, 1), length: (length, 1))
 }
 
-@Test("a size with both sides open is the crop's own, in every mode", arguments: ContentMode.allCases)
+@Test(
+  "without width and height the target has the crop's size, in every mode", arguments: ContentMode.allCases)
 func bothSidesOpen(mode: ContentMode) {
   for crop in [(1920, 1080), (7, 3), (1, 1), (1, 65535)] {
     let whole = placement(crop, nil, nil, mode)
@@ -28,7 +29,7 @@ func bothSidesOpen(mode: ContentMode) {
 }
 
 @Test(
-  "one side given keeps the aspect ratio: halves round up, and no side is below 1",
+  "one given side keeps the aspect ratio: halves round up, and no side is below 1",
   arguments: [
     // crop, width, height, target
     ((1920, 1080), 640, nil, (640, 360)),
@@ -49,7 +50,7 @@ func oneSideGiven(crop: (Int, Int), width: Int?, height: Int?, target: (Int, Int
   }
 }
 
-@Test("stretch sees all of the crop and fills all of the target")
+@Test("stretch shows the whole crop and fills the whole target")
 func stretchMode() {
   let stretched = placement((7, 3), 20, 100, .stretch)
   #expect(stretched.placed == Rectangle(x: 0, y: 0, width: 20, height: 100))
@@ -57,7 +58,7 @@ func stretchMode() {
 }
 
 @Test(
-  "fit places the whole picture, rounded to nearest, at least 1, at the floor of half the rest",
+  "fit centres the whole crop, its sides rounded to nearest, at least 1, and its offset down",
   arguments: [
     // crop, target, placed as x, y, width, height
     ((4, 3), (10, 10), (0, 1, 10, 8)),  // 7.5 -> 8; (10 - 8) / 2
@@ -77,7 +78,7 @@ func fitMode(crop: (Int, Int), target: (Int, Int), placed: (Int, Int, Int, Int))
   #expect(isWhole(fitted.windowX, crop.0) && isWhole(fitted.windowY, crop.1))
 }
 
-@Test("fill sees the centred window of the target's shape, to the fraction of a pixel")
+@Test("fill shows the centred window of the target's aspect ratio, as an exact fraction")
 func fillMode() {
   // A square of 9 out of 16 columns, from (16 - 9) / 2 on.
   let square = placement((16, 9), 5, 5, .fill)
@@ -98,7 +99,7 @@ func fillMode() {
   #expect(isWhole(same.windowX, 1920) && isWhole(same.windowY, 1080))
 }
 
-@Test("inside fits, never enlarges, and has no bars")
+@Test("inside fits without enlarging, and has no bars")
 func insideMode() {
   func size(_ crop: (Int, Int), _ width: Int?, _ height: Int?) -> Size {
     let placed = placement(crop, width, height, .inside)
@@ -118,7 +119,7 @@ func insideMode() {
   #expect(size((1000, 1), 10, 10) == Size(width: 10, height: 1))  // 0.01
 }
 
-@Test("for every small crop and target a fill's window is inside, centred and of the target's shape")
+@Test("for all crops and targets up to 7x7, fill's window is inside, centred and of the target's shape")
 func fillWindows() {
   for (cropWidth, cropHeight) in pairs(upTo: 7) {
     for (width, height) in pairs(upTo: 7) {
@@ -136,7 +137,7 @@ func fillWindows() {
 }
 
 @Test(
-  "for every small crop and target a fit is inside its target and off the true shape by half a pixel at most")
+  "for all crops and targets up to 7x7, fit is inside the target and within half a pixel")
 func fitRectangles() {
   for (cropWidth, cropHeight) in pairs(upTo: 7) {
     for (width, height) in pairs(upTo: 7) {
@@ -150,7 +151,7 @@ func fitRectangles() {
   }
 }
 
-@Test("the longest sides there are do not overflow", arguments: ContentMode.allCases)
+@Test("sides of 65535 pixels do not overflow", arguments: ContentMode.allCases)
 func longSides(mode: ContentMode) {
   let longest = 65535
   let sides = [1, 2, longest - 1, longest]
@@ -173,10 +174,10 @@ private func pairs(upTo side: Int) -> [(Int, Int)] {
   (1...side).flatMap { first in (1...side).map { (first, $0) } }
 }
 
-@Suite("Sources that change their size")
+@Suite("Sources that change size")
 struct RescalingTests {
   @Test(
-    "a crop shows what it showed, in whole pixels and within the picture",
+    "a crop is rescaled to the same part of the picture, in whole pixels and inside",
     arguments: [
       (Rectangle(x: 100, y: 50, width: 200, height: 100), Size(width: 320, height: 240), "50,25 100x50"),
       (Rectangle(x: 101, y: 51, width: 201, height: 101), Size(width: 320, height: 240), "51,26 100x50"),
@@ -192,7 +193,7 @@ struct RescalingTests {
     #expect(result.isInside(size))
   }
 
-  @Test("without a crop, or at the same size, nothing changes")
+  @Test("rescaling changes nothing without a crop or at the same size")
   func unchanged() {
     let size = Size(width: 640, height: 480)
     let crop = ViewConfiguration(crop: Rectangle(x: 1, y: 2, width: 3, height: 4))

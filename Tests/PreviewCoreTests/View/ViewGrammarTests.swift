@@ -3,7 +3,7 @@
 import PreviewCore
 import Testing
 
-@Test("a name alone is all of the source as it is")
+@Test("a view string with only a name has default settings")
 func nameAlone() throws {
   let view = try ViewConfiguration(parsing: "porch")
   #expect(view == ViewConfiguration(name: "porch"))
@@ -12,7 +12,7 @@ func nameAlone() throws {
   #expect(view.rotation == .none && view.mirroring == .none && view.background == .black)
 }
 
-@Test("every key can stand beside every other")
+@Test("view keys can be combined in one string")
 func everyKey() throws {
   let view = try ViewConfiguration(
     parsing:
@@ -27,7 +27,7 @@ func everyKey() throws {
         background: RGBColor(red: 0x10, green: 0x20, blue: 0x30), filter: .lanczos, light: .linear))
 }
 
-@Test("a crop is WxH+X+Y or X,Y,W,H, wherever it stands")
+@Test("a crop is parsed as WxH+X+Y or X,Y,W,H, at any place in the string")
 func cropForms() throws {
   let expected = Rectangle(x: 10, y: 20, width: 640, height: 480)
   for text in ["a:crop=640x480+10+20", "a:crop=10,20,640,480", "a:rotate=0,crop=10,20,640,480,mirror=none"] {
@@ -36,7 +36,7 @@ func cropForms() throws {
   #expect(try ViewConfiguration(parsing: "a:crop=1x1+0+0").crop == Rectangle(x: 0, y: 0, width: 1, height: 1))
 }
 
-@Test("a size has two sides, or one")
+@Test("a size is parsed with both sides or one, also as width, height, w and h")
 func sizeForms() throws {
   func sides(_ text: String) throws -> [Int?] {
     let view = try ViewConfiguration(parsing: "a:\(text)")
@@ -53,7 +53,7 @@ func sizeForms() throws {
 }
 
 @Test(
-  "a rotation is a quarter, clockwise; -90 is the one to the left",
+  "a rotation is a multiple of 90 degrees clockwise, from -270 to 360",
   arguments: [
     ("0", Rotation.none), ("90", .clockwise90), ("180", .half), ("270", .clockwise270),
     ("-90", .clockwise270),
@@ -63,7 +63,7 @@ func rotationForms(text: String, rotation: Rotation) throws {
   #expect(try ViewConfiguration(parsing: "a:rotate=\(text)").rotation == rotation)
 }
 
-@Test("words are those of the enumerations, letter by letter")
+@Test("mode, filter, mirror, linear and background accept each of their values")
 func wordForms() throws {
   func set(_ key: String, _ value: String) throws -> ViewConfiguration {
     var view = ViewConfiguration()
@@ -88,7 +88,7 @@ func wordForms() throws {
   }
 }
 
-@Test("every key that is listed can be set")
+@Test("every listed view key can be set")
 func listedKeys() {
   let values = [
     "crop": "1x1+0+0", "rotate": "0", "mirror": "none", "size": "1x1", "width": "1", "height": "1",
@@ -106,7 +106,7 @@ func listedKeys() {
 }
 
 @Test(
-  "what makes no sense is refused, and the key at fault is named",
+  "an invalid view string is rejected with the key at fault and a reason",
   arguments: [
     // Sizes: bounds, shapes, overflow.
     ("size=", "size"), ("size=x", "size"), ("size=100", "size"), ("size=1x2x3", "size"),
@@ -145,20 +145,20 @@ func refusals(words: String, key: String) {
 }
 
 @Test(
-  "a key and its short form are the same key, and can't both be given",
+  "a key and its short form cannot both be given",
   arguments: ["w=1,width=2", "height=3,h=4"])
 func shortFormsAreDuplicates(words: String) {
   #expect(throws: ParameterError.self) { try ViewConfiguration(parsing: "a:\(words)") }
 }
 
-@Test("a side that is out of bounds is refused with its bounds")
+@Test("an out-of-range side is rejected with its bounds")
 func boundsAreNamed() {
   let error = #expect(throws: ParameterError.self) { try ViewConfiguration(parsing: "a:width=70000") }
   #expect(error?.description == "width: '70000' is not a whole number from 1 to 65535 (view 'a')")
 }
 
 @Test(
-  "names are for files and URLs",
+  "a view name of up to 64 letters, digits, '.', '-' and '_' is accepted",
   arguments: ["a", "A-b_c.9", "front.door", "_x", "0", String(repeating: "n", count: 64)])
 func goodNames(name: String) throws {
   #expect(try ViewConfiguration(parsing: name).name == name)
@@ -166,7 +166,7 @@ func goodNames(name: String) throws {
 }
 
 @Test(
-  "names that could leave a folder or hide are refused",
+  "an empty, hidden, path-like, non-ASCII or too long view name is rejected",
   arguments: [
     "", ".", "..", ".hidden", "-o", "a/b", "a b", "a\u{0}", "Küche", "a\n", "%2e", "{view}",
     String(repeating: "n", count: 65), "а",
@@ -176,7 +176,7 @@ func badNames(name: String) {
   #expect(throws: ParameterError.self) { try ViewConfiguration(parsing: "\(name):mode=fit") }
 }
 
-@Test("a value that is refused changes nothing")
+@Test("a rejected value leaves the view unchanged")
 func refusedValueChangesNothing() {
   var view = ViewConfiguration(crop: Rectangle(x: 1, y: 2, width: 3, height: 4), width: 5, height: 6)
   let before = view
@@ -186,7 +186,7 @@ func refusedValueChangesNothing() {
   #expect(view == before)
 }
 
-@Test("a later size overrides an earlier one key by key, and an open side opens it again")
+@Test("setting width keeps the height, and setting size to x100 clears the width")
 func sizesOverride() throws {
   var view = try ViewConfiguration(parsing: "a:size=640x480")
   try view.set("width", to: "320")

@@ -10,7 +10,7 @@ private func view(_ words: String) throws -> ViewConfiguration {
   try ViewConfiguration(parsing: "a:\(words)")
 }
 
-@Test("a label stands at the bottom left, the time at the top right; each replaces only its own kind")
+@Test("label= is bottom left and time= top right, and each replaces or removes only its own label")
 func labelWords() throws {
   var both = try view("label=Front door, left,time=utc")
   #expect(both.labelText == "Front door, left")
@@ -29,14 +29,16 @@ func labelWords() throws {
   #expect(both == ViewConfiguration(name: "a"))
 }
 
-@Test("what a time is", arguments: [("yes", "local"), ("local", "local"), ("on", "local"), ("utc", "utc")])
+@Test(
+  "time= accepts yes, on, local and utc",
+  arguments: [("yes", "local"), ("local", "local"), ("on", "local"), ("utc", "utc")])
 func timeWords(word: String, meaning: String) throws { #expect(try view("time=\(word)").timeText == meaning) }
 
-@Test("and what is none", arguments: ["", "now", "%", "%Q", "UTC"])
+@Test("an invalid time= value is rejected", arguments: ["", "now", "%", "%Q", "UTC"])
 func wrongTimes(word: String) { #expect(throws: ParameterError.self) { try view("time=\(word)") } }
 
 @Test(
-  "labels are layers over the view in every format, as large as suits the picture",
+  "labels are layers over the view in RGBA and 4:2:0, sized to suit the picture",
   arguments: [Picture.Format.rgba, .ycbcr(.yuv420)])
 func labelLayers(output: Picture.Format) throws {
   let (text, planner) = (BoxText(), RenderPlanner())
@@ -57,7 +59,7 @@ func labelLayers(output: Picture.Format) throws {
   #expect(drawn.layers[3].placement == .aligned(x: 406, y: 8))
 }
 
-@Test("without a time there is no label that shows it; a picture too small for text has none")
+@Test("a label without a time, a text renderer or enough space is omitted")
 func omittedLabels() throws {
   let planner = RenderPlanner()
   let words = try view("label=door,time=local")
@@ -67,7 +69,7 @@ func omittedLabels() throws {
   #expect(try Lettering(at: .testing, BoxText()).layers(of: small, format, planner).isEmpty)
 }
 
-@Test("a label that can't be drawn is an error of the view")
+@Test("a label with an invalid font size is rejected")
 func wrongLabel() {
   let view = ViewConfiguration(labels: [Label(.text("a"), font: Label.Font(size: 3))])
   #expect(throws: ParameterError.self) {
@@ -75,7 +77,7 @@ func wrongLabel() {
   }
 }
 
-@Test("a camera that gives nothing has its label, and the time of its last frame or none")
+@Test("a camera that is off keeps its label, and shows the time of its last frame if there is one")
 func labelsOfOutages() throws {
   let words = try view("label=door,time=%F")
   func texts(capturedAt captured: WallClockTime?) -> Set<String> {
@@ -90,7 +92,7 @@ func labelsOfOutages() throws {
   #expect(texts(capturedAt: .testing) == ["door", "2026-11-21"])
 }
 
-@Test("a tile has the labels of its view")
+@Test("a tile draws the labels of its view")
 func tileLabels() throws {
   let text = BoxText()
   let scene = Scene(size: Size(width: 320, height: 180), tiles: [try Tile(parsing: "a:label=door,time=utc")])

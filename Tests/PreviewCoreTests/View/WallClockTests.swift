@@ -3,7 +3,7 @@ import PreviewCore
 import Testing
 
 @Test(
-  "seconds since 1970 are days of the calendar",
+  "seconds since 1970 are formatted as calendar dates, clamped to years 0000 to 9999",
   arguments: [
     (0.0, "1970-01-01 00:00:00"), (951_782_400, "2000-02-29 00:00:00"), (951_868_799, "2000-02-29 23:59:59"),
     (951_868_800, "2000-03-01 00:00:00"), (1_795_280_709.9, "2026-11-21 17:05:09"),
@@ -17,7 +17,7 @@ func calendar(seconds: Double, text: String) {
   #expect(Label.TimeFormat.standard.text(of: WallClockTime(secondsSince1970: seconds)) == text)
 }
 
-@Test("local time is the place's, UTC is Greenwich's")
+@Test("a time is shown in the local time zone by default, and in UTC if requested")
 func zones() throws {
   let east = WallClockTime(secondsSince1970: 1_795_280_709, secondsFromUTC: 19800)
   let west = WallClockTime(secondsSince1970: 0, secondsFromUTC: -12600)
@@ -27,7 +27,7 @@ func zones() throws {
   #expect(try Label.TimeFormat("%T", zone: .utc).text(of: east) == "17:05:09")
 }
 
-@Test("every directive, and what is none")
+@Test("every time directive is formatted, and unknown directives are rejected")
 func directives() throws {
   let time = WallClockTime(secondsSince1970: 1_795_280_709)
   #expect(try Label.TimeFormat("%d.%m.%Y %Hh%M:%S 100%% ä").text(of: time) == "21.11.2026 17h05:09 100% ä")

@@ -150,8 +150,7 @@ final class SnapshotProvider: Sendable {
     let moment: CapturedFrame
     do {
       moment = try await beforeShutdown { [self, request] in
-        guard case .at(let time) = request.mode, let sequence = target.preview.bufferedSequence(at: time)
-        else {
+        guard case .at(let time) = request.mode, let sequence = target.preview.sequence(at: time) else {
           return try await target.preview.moment(request)
         }
         let key = BufferedKey(
@@ -183,8 +182,7 @@ final class SnapshotProvider: Sendable {
   ) async throws -> Value {
     guard request.mode.isBuffered else { return try await work() }
     var key: PlaceKey?
-    if let query, case .at(let time) = request.mode, let sequence = target.preview.bufferedSequence(at: time)
-    {
+    if let query, case .at(let time) = request.mode, let sequence = target.preview.sequence(at: time) {
       let picture = SnapshotKey(
         query, of: target, sequence: sequence, timestamp: CaptureInstant(sinceStart: .zero))
       key = PlaceKey(picture: picture, client: .current)

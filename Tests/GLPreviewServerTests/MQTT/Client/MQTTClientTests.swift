@@ -10,7 +10,7 @@ import Testing
 @testable import MQTT
 @testable import ServiceFoundation
 
-@Suite("The client of MQTT servers", .timeLimit(.minutes(15)))
+@Suite("MQTT client", .timeLimit(.minutes(15)))
 struct MQTTClientTests {
   private static func client(of server: FakeMQTTServer, _ times: MQTTTimes, _ log: LogRecords) throws
     -> MQTTClient
@@ -41,7 +41,7 @@ struct MQTTClientTests {
   }
 
   @Test(
-    "a server that wants MQTT 5 is spoken to in MQTT 5",
+    "the client connects with MQTT 5 when the broker refuses an earlier version",
     arguments: [[0x20, 2, 0, 1], [0x20, 3, 0, 0x84, 0]] as [[UInt8]])
   func version(refusal: [UInt8]) async throws {
     try await withClient { _, bytes in
@@ -52,7 +52,7 @@ struct MQTTClientTests {
     }
   }
 
-  @Test("a server that never answers is given up, told once, and tried again")
+  @Test("the client keeps reconnecting to a broker that never answers, and logs the loss once")
   func silent() async throws {
     try await withClient(answer: .milliseconds(5)) { _, _ in
       []
@@ -62,7 +62,7 @@ struct MQTTClientTests {
     }
   }
 
-  @Test("a server that falls silent is given up")
+  @Test("the client reconnects when a connected broker falls silent")
   func dead() async throws {
     try await withClient(silence: .milliseconds(50)) { number, _ in
       number == 1 ? [0x20, 2, 0, 0] : nil
@@ -72,7 +72,7 @@ struct MQTTClientTests {
     }
   }
 
-  @Test("a server that speaks something else, or hangs up, is told once a reason")
+  @Test("the client logs once, and retries, when the broker speaks HTTP or closes the connection")
   func other() async throws {
     try await withClient { _, _ in
       Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)
@@ -88,7 +88,7 @@ struct MQTTClientTests {
     }
   }
 
-  @Test("a server that answers what was not asked is left, and said once")
+  @Test("repeated SUBACK refusals are logged at most once per connection, and the client reconnects")
   func answersTooOften() async throws {
     let refusal: [UInt8] = [0x90, 3, 0, 1, 0x80]
     try await withClient { _, _ in
@@ -100,7 +100,7 @@ struct MQTTClientTests {
   }
 
   @Test(
-    "mosquitto is spoken to in both versions, both ways",
+    "the client exchanges messages with mosquitto in MQTT 3.1.1 and 5, and ends without a will",
     .enabled(if: Mosquitto.isInstalled, Mosquitto.isMissing), arguments: [MQTTVersion.v3_1_1, .v5])
   func versions(version: MQTTVersion) async throws {
     let server = try await Mosquitto()
@@ -133,7 +133,7 @@ struct MQTTClientTests {
     #expect(heard.newest["will"] == nil)
   }
 
-  @Test("reasons say what to do")
+  @Test("MQTT errors name the password key, the duplicate client id or the unknown code")
   func reasons() {
     #expect("\(MQTTError.refused(5))".contains("mqtt.password"))
     #expect("\(MQTTError.refused(0x86))".contains("mqtt.password"))
@@ -141,7 +141,7 @@ struct MQTTClientTests {
     #expect("\(MQTTError.refused(99))".contains("99"))
   }
 
-  @Test("commands that nobody reads are dropped, and counted")
+  @Test("the client buffers 16 unread commands and drops the others")
   func flood() async throws {
     let commands = (0..<100).flatMap { _ in [0x30, 3, 0, 1, 0x61] as [UInt8] }
     try await withClient { number, _ in

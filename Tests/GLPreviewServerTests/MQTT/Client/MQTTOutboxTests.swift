@@ -3,7 +3,7 @@ import Testing
 
 @testable import MQTT
 
-@Suite("What is to be sent by MQTT")
+@Suite("MQTT outbox")
 struct MQTTOutboxTests {
   private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
@@ -28,7 +28,7 @@ struct MQTTOutboxTests {
   private static func isQuiet(_ outbox: inout MQTTOutbox) -> Bool { outbox.next() == nil }
 
   @Test(
-    "nothing is sent before there is a server, then what is retained, in order, and only the newest of it")
+    "the outbox sends nothing before a connection, then only the newest of each retained topic")
   func newest() {
     var outbox = MQTTOutbox()
     outbox.put("a", Self.bytes("1"))
@@ -44,7 +44,7 @@ struct MQTTOutboxTests {
     #expect(Self.sent(&outbox).map(\.text) == ["a=3"])
   }
 
-  @Test("after each connection everything retained is sent again, confirmed or not")
+  @Test("after each reconnect all retained messages are sent again, acknowledged or not")
   func again() {
     var outbox = MQTTOutbox()
     outbox.put("a", Self.bytes("1"))
@@ -62,7 +62,7 @@ struct MQTTOutboxTests {
   }
 
   @Test(
-    "a server that confirms nothing is sent a window's messages; what is retained is not lost, and no more than once there"
+    "one window of messages is sent until acknowledged, then the newest of each other topic"
   )
   func window() {
     var outbox = MQTTOutbox()
@@ -77,7 +77,7 @@ struct MQTTOutboxTests {
     #expect(rest == (MQTTOutbox.window..<20).map { "\($0)=999" })
   }
 
-  @Test("events wait in a bounded queue: the oldest are dropped, and all while there is no server")
+  @Test("the event queue drops its oldest events when full, and all events while disconnected")
   func events() {
     var outbox = MQTTOutbox()
     #expect(Self.add(MQTTMessage(topic: "e", payload: [1]), &outbox) == 1)
@@ -98,7 +98,7 @@ struct MQTTOutboxTests {
     #expect(counts == [0, 0, 1])
   }
 
-  @Test("a topic that is cleared is cleared at the server once, and after that forgotten")
+  @Test("a cleared topic is sent empty until the broker acknowledges that, then forgotten")
   func clearing() {
     var outbox = MQTTOutbox()
     outbox.clear("never there")
@@ -119,7 +119,7 @@ struct MQTTOutboxTests {
     #expect(Self.isQuiet(&outbox) && outbox.isEmpty)
   }
 
-  @Test("a topic that comes back while it is being cleared stays")
+  @Test("a topic that gets a new message while being cleared is kept")
   func comingBack() {
     var outbox = MQTTOutbox()
     outbox.put("a", Self.bytes("1"))
@@ -136,7 +136,7 @@ struct MQTTOutboxTests {
     #expect(text == "a=2" && outbox.topics == ["a"])
   }
 
-  @Test("a topic that is another node's now is neither sent nor cleared")
+  @Test("a topic released to another node is neither sent nor cleared")
   func releasing() {
     var outbox = MQTTOutbox()
     outbox.put("a", Self.bytes("1"))
@@ -146,7 +146,7 @@ struct MQTTOutboxTests {
     #expect(Self.sent(&outbox).map(\.text) == ["b=1"])
   }
 
-  @Test("ids are never 0, and never those of messages on their way")
+  @Test("packet ids are never 0 and never those of unacknowledged messages")
   func ids() {
     var outbox = MQTTOutbox()
     outbox.connected()

@@ -25,7 +25,7 @@ struct MQTTPacketTests {
     id: "me", user: "u", password: "p", will: MQTTMessage(topic: "w", payload: [7], isRetained: true),
     keepAlive: .seconds(60))
 
-  @Test("CONNECT has the will, retained at QoS 1, and the credentials; in MQTT 5 also properties")
+  @Test("CONNECT is encoded with a retained QoS 1 will, credentials and, in MQTT 5, properties")
   func connect() {
     let start: [UInt8] = [0, 4, 0x4D, 0x51, 0x54, 0x54]
     #expect(
@@ -39,7 +39,7 @@ struct MQTTPacketTests {
         + [5, 0xEE, 0, 60, 0, 0, 2, 0x6D, 0x65, 0, 0, 1, 0x77, 0, 1, 7, 0, 1, 0x75, 0, 1, 0x70])
   }
 
-  @Test("messages, subscriptions, pings and the end")
+  @Test("PUBLISH, SUBSCRIBE, PINGREQ and DISCONNECT are encoded as the MQTT standards specify")
   func commands() {
     let message = MQTTMessage(topic: "a/b", payload: [1, 2], isRetained: true)
     #expect(Self.bytes(.publish(message, id: 258)) == [0x33, 9, 0, 3, 0x61, 0x2F, 0x62, 1, 2, 1, 2])
@@ -49,13 +49,15 @@ struct MQTTPacketTests {
     #expect(Self.bytes(.ping) == [0xC0, 0] && Self.bytes(.disconnect) == [0xE0, 0])
   }
 
-  @Test("the length of a packet has 7 bits a byte", arguments: [(123, [0x7F]), (124, [0x80, 0x01])])
+  @Test(
+    "the length of a packet is encoded with 7 bits per byte",
+    arguments: [(123, [0x7F]), (124, [0x80, 0x01])])
   func length(count: Int, expected: [UInt8]) {
     let message = MQTTMessage(topic: "", payload: [UInt8](repeating: 0, count: count))
     #expect(Self.bytes(.publish(message, id: 1)).dropFirst().prefix(expected.count) == expected[...])
   }
 
-  @Test("a server's packets, whole and in pieces")
+  @Test("a broker's packets are parsed alike from one buffer and byte by byte")
   func packets() throws {
     let bytes: [UInt8] =
       [0x20, 2, 0, 0, 0x90, 3, 0, 1, 0x80, 0x40, 2, 1, 2, 0xD0, 0] + [
@@ -78,7 +80,7 @@ struct MQTTPacketTests {
     #expect(packets == expected)
   }
 
-  @Test("a server's packets of MQTT 5, with properties and reasons")
+  @Test("a broker's MQTT 5 packets are parsed with their properties and reason codes")
   func packetsOf5() throws {
     let bytes: [UInt8] = [
       0x20, 6, 0, 0x86, 3, 1, 2, 3, 0x90, 4, 0, 1, 0, 0, 0x40, 3, 0, 1, 0x87, 0x30, 6, 0, 1, 0x61, 1, 5, 9,
@@ -93,7 +95,7 @@ struct MQTTPacketTests {
   }
 
   @Test(
-    "random bytes are read, waited for or refused, whole and in pieces alike",
+    "random bytes are parsed alike at once and byte by byte, with at most 21 bytes buffered",
     arguments: [MQTTVersion.v3_1_1, .v5])
   func random(version: MQTTVersion) throws {
     let starts: [UInt8] = [0x20, 0x30, 0x31, 0x40, 0x90, 0xD0, 0xE0, 0, 1, 2, 3, 0x7F, 0x80, 0xFF]
@@ -128,7 +130,7 @@ struct MQTTPacketTests {
     }
   }
 
-  @Test("a message that is too large is left out, and what follows is read; nothing of it is kept")
+  @Test("a message over the size limit is skipped without buffering, and later packets are parsed")
   func large() throws {
     let large: [UInt8] = [0x30, 0xE8, 0x07] + [UInt8](repeating: 1, count: 1000)
     #expect(try Self.packets(large + [0xD0, 0], limit: 999) == [.answeredPing])
@@ -144,7 +146,7 @@ struct MQTTPacketTests {
   }
 
   @Test(
-    "what is no MQTT ends the connection",
+    "malformed MQTT packets throw MQTTError",
     arguments: [
       [0x48, 0x54, 0x54, 0x50, 0x2F], [0x20, 1, 0], [0x20, 0xFF, 0xFF, 0xFF, 0x7F],
       [0x30, 0x80, 0x80, 0x80, 0x80, 1],

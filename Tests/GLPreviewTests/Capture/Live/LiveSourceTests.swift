@@ -6,7 +6,7 @@ import Testing
 @testable import CaptureCore
 @testable import GLPreview
 
-@Suite("LiveSource")
+@Suite("LiveSource", .timeLimit(.minutes(15)))
 struct LiveSourceTests {
   private let lost = SourceError(.unavailable, path: "camera", reason: "was unplugged")
   private let everything = LiveOptions.Delivery.every(maximumBytes: 1 << 20)

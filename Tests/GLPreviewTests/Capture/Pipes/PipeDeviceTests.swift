@@ -6,7 +6,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("PipeDevice")
+@Suite("PipeDevice", .timeLimit(.minutes(15)))
 struct PipeDeviceTests {
   private static let y4m = Array("YUV4MPEG2 W2 H2 Cmono\nFRAME\n\u{1}\u{2}\u{3}\u{4}".utf8)
 
