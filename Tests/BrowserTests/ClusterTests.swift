@@ -13,7 +13,7 @@ extension DashboardTests {
     """
 
   @Test(
-    "cameras stand under the names of their nodes and move; those of a node that is away are shown as lost")
+    "a node groups its cameras, stops streaming when collapsed, and is shown as lost when it ends")
   func peers() async throws {
     let shed = try await Service.start(
       """
@@ -66,7 +66,7 @@ extension DashboardTests {
     }
   }
 
-  @Test("a node without others has no heading")
+  @Test("a node without peers shows its cameras without a node heading")
   func alone() async throws {
     try await withDashboard(Self.cameras) { browser, _ in
       try await browser.waitForTile("bars/main")

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension DashboardTests {
-  @Test("a lost camera shows what stands in for it, says why, and comes back")
+  @Test("a lost camera's tile shows the fallback picture and the reason, and recovers with the camera")
   func lostCamera() async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "glpreview-lost-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -40,7 +40,7 @@ extension DashboardTests {
     }
   }
 
-  @Test("a hidden tab gets no pictures, and gets them again when it is looked at")
+  @Test("a hidden tab stops streaming and resumes when it is visible again")
   func hiddenTab() async throws {
     try await withDashboard(Self.cameras) { browser, service in
       try await browser.waitForTile("door/main")
@@ -57,7 +57,7 @@ extension DashboardTests {
     }
   }
 
-  @Test("what is scrolled out of sight is not streamed")
+  @Test("a view scrolled out of sight is not streamed")
   func outOfSight() async throws {
     let views = (0..<12).map { "v\($0): {size: 640x360}" }.joined(separator: ", ")
     let configuration = "cameras: {wall: {source: 'pattern:counter,size=640x360,fps=10', views: {\(views)}}}"
@@ -75,7 +75,7 @@ extension DashboardTests {
     }
   }
 
-  @Test("a service that goes away is said to be away, and found again")
+  @Test("the page shows a notice while the service is down and streams again after it restarts")
   func outage() async throws {
     let first = try await Service.start(Self.cameras)
     let browser = try await WebDriver.start()
@@ -103,7 +103,7 @@ extension DashboardTests {
     await browser.end()
   }
 
-  @Test("who has to sign in does so once, with a cookie that no script sees")
+  @Test("a login survives a reload, sets no cookie that scripts can read, and ends with signing out")
   func signingIn() async throws {
     let configuration = "access: {tokens: [{token: look-and-change-things, role: control}]}\n\(Self.cameras)"
     // Signing out cuts off what the login watched.
@@ -131,7 +131,7 @@ extension DashboardTests {
     }
   }
 
-  @Test("who may only look is offered nothing else")
+  @Test("a token with the read role gets disabled view controls and no snapshot buttons")
   func readers() async throws {
     let configuration = "access: {tokens: [{token: look-at-all-of-it, role: read}]}\n\(Self.cameras)"
     try await withDashboard(configuration, expecting: ["401 (Unauthorized)"]) { browser, _ in

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension DashboardTests {
-  @Test("everything is reached by keyboard, and Escape leads back")
+  @Test("the keyboard opens tiles, steps through views and shows the help; Escape restores the focus")
   func keyboard() async throws {
     try await withDashboard(Self.cameras) { browser, _ in
       try await browser.waitForTile("door/main")
@@ -42,7 +42,7 @@ extension DashboardTests {
     }
   }
 
-  @Test("every control has a name")
+  @Test("every visible control has an accessible name")
   func names() async throws {
     try await withDashboard(Self.cameras) { browser, _ in
       try await browser.waitForTile("door/main")
@@ -60,7 +60,9 @@ extension DashboardTests {
     }
   }
 
-  @Test("a phone shows all of it without scrolling sideways", arguments: [WebDriver.Screen.phone])
+  @Test(
+    "the overview and an open view fit a 390 px wide phone without horizontal scrolling",
+    arguments: [WebDriver.Screen.phone])
   func phone(screen: WebDriver.Screen) async throws {
     try await withDashboard(Self.cameras, on: screen) { browser, _ in
       try await browser.waitForTile("door/main")
@@ -81,7 +83,7 @@ extension DashboardTests {
     }
   }
 
-  @Test("light and dark are the system's, unless somebody chose, which is remembered")
+  @Test("the theme follows the system until a key switches it, and the choice survives a reload")
   func theme() async throws {
     var screen = WebDriver.Screen.desktop
     screen.isDark = true
@@ -101,7 +103,7 @@ extension DashboardTests {
     }
   }
 
-  @Test("who wants no motion gets none")
+  @Test("no animation runs if the browser prefers reduced motion")
   func reducedMotion() async throws {
     try await withDashboard(Self.cameras) { browser, service in
       let features = [["name": "prefers-reduced-motion", "value": "reduce"]]
@@ -116,7 +118,7 @@ extension DashboardTests {
 
   /// `make screenshot` runs it for docs/dashboard.png.
   @Test(
-    "the picture of the docs is taken",
+    "the screenshot for the documentation is written and is smaller than 300 kB",
     .enabled(
       if: ProcessInfo.processInfo.environment["GLPREVIEW_SCREENSHOT"] != nil, "make screenshot takes it"))
   func screenshot() async throws {

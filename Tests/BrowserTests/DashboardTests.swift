@@ -22,7 +22,7 @@ struct DashboardTests {
         source: pattern:smpte,size=640x360,fps=10
     """
 
-  @Test("pictures of all views move, over one stream and one connection for events")
+  @Test("all views show pictures over one stream and one event connection")
   func motion() async throws {
     try await withDashboard(Self.cameras) { browser, service in
       for key in ["door/main", "door/face", "bars/main"] { try await browser.waitForTile(key) }
@@ -40,7 +40,7 @@ struct DashboardTests {
     }
   }
 
-  @Test("the measured rate is shown, and the software renderer is named")
+  @Test("a camera shows its measured frame rate, and a badge marks a software renderer")
   func facts() async throws {
     try await withDashboard(Self.cameras) { browser, service in
       try await browser.waitForTile("door/main")
@@ -55,7 +55,7 @@ struct DashboardTests {
     }
   }
 
-  @Test("a snapshot that somebody else takes arrives as a toast with a round picture")
+  @Test("another client's snapshot appears as a toast with a round thumbnail of at most 160 px")
   func othersSnapshot() async throws {
     try await withDashboard(Self.cameras) { browser, service in
       try await browser.waitForTile("door/main")
@@ -86,7 +86,7 @@ struct DashboardTests {
     }
   }
 
-  @Test("S takes a snapshot of the view that is open, and its whole picture can be saved")
+  @Test("the S key takes one snapshot of the open view, and its toast links the full-size picture")
   func ownSnapshot() async throws {
     try await withDashboard(Self.cameras) { browser, _ in
       try await browser.waitForTile("bars/main")
@@ -110,7 +110,7 @@ struct DashboardTests {
     }
   }
 
-  @Test("what is set of a view changes its picture")
+  @Test("the mirror and rotate controls change the picture and the view's settings")
   func controls() async throws {
     try await withDashboard(Self.cameras) { browser, service in
       let canvas = "#detail-canvas"
@@ -129,7 +129,7 @@ struct DashboardTests {
     }
   }
 
-  @Test("a rectangle that is dragged on the picture becomes what is seen")
+  @Test("dragging on the picture sets the crop only in selection mode, and a button resets the crop")
   func crop() async throws {
     try await withDashboard(Self.cameras) { browser, service in
       let canvas = "#detail-canvas"
@@ -156,7 +156,7 @@ struct DashboardTests {
     }
   }
 
-  @Test("what the service refuses is said beside the controls, and marked")
+  @Test("a rejected crop stays in its field, marked invalid, and the service's error is shown")
   func refusal() async throws {
     try await withDashboard(Self.cameras, expecting: ["400 (Bad Request)"]) { browser, _ in
       try await browser.waitForTile("bars/main")
@@ -175,7 +175,7 @@ struct DashboardTests {
     }
   }
 
-  @Test("a view that is switched off is not streamed, and says so")
+  @Test("disabling a view stops its stream and shows the view as off")
   func switchedOff() async throws {
     // The page may ask for the video before it hears that the view is off.
     try await withDashboard(Self.cameras, expecting: ["409 (Conflict)"]) { browser, service in

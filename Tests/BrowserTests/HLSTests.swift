@@ -3,7 +3,7 @@ import Testing
 
 extension DashboardTests {
   @Test(
-    "a browser plays the segments of a view one after another, in its colours, and the service forgets it")
+    "a browser plays HLS segments without gaps in the right colours, and its client then expires")
   func hls() async throws {
     try await withBrowser(Self.cameras) { browser, service in
       _ = try await browser.run(Self.hlsPlayer)

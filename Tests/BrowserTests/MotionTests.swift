@@ -10,7 +10,7 @@ extension DashboardTests {
         motion: {cool-down: 600s}
     """
 
-  @Test("events of motion are listed with their pictures; zones are drawn on the picture and can be copied")
+  @Test("motion events appear in the list and the timeline; sensitivity and zones can be edited live")
   func motionTuned() async throws {
     try await withDashboard(Self.watched) { browser, service in
       try await browser.waitForTile("door/main")

@@ -20,7 +20,7 @@ extension DashboardTests {
     try await body(folder)
   }
 
-  @Test("recordings of the camera that is open are listed, played in its place, and left again")
+  @Test("recordings of the open camera are listed and played, and the live view resumes")
   func recordings() async throws {
     try await Self.withFolder { folder in
       try await withDashboard(Self.recorded(in: folder, "when: always")) { browser, _ in
@@ -45,7 +45,7 @@ extension DashboardTests {
     }
   }
 
-  @Test("who may control has the camera recorded by a button")
+  @Test("the record button starts and stops a recording and shows its state")
   func record() async throws {
     try await Self.withFolder { folder in
       try await withDashboard(Self.recorded(in: folder, "when: trigger, before: 1s, after: 1s")) {

@@ -2,7 +2,7 @@
 import Testing
 
 extension DashboardTests {
-  @Test("the view that is open is played as H.264: it moves, has its colours, and ends with its being closed")
+  @Test("an open view is played as H.264 in the right size and colours, and closing it restores JPEGs")
   func video() async throws {
     try await withDashboard(Self.cameras) { browser, _ in
       try await browser.waitForTile("bars/main")
@@ -27,7 +27,7 @@ extension DashboardTests {
   }
 
   @Test(
-    "WebRTC takes over once it has connected, and what HTTP brings takes over where it ends",
+    "an open view switches to WebRTC once connected, and to HTTP when that connection closes",
     .enabled(if: hasWebRTC, "libssl3 or libsrtp2-1 is missing here: scripts/setup"))
   func videoByWebRTC() async throws {
     try await withDashboard(Self.cameras) { browser, _ in
@@ -59,7 +59,7 @@ extension DashboardTests {
     }
   }
 
-  @Test("a view with a key picture a minute plays on when the first seconds are let go")
+  @Test("a view with a keyframe every 60 s keeps playing beyond 14 s")
   func rareKeys() async throws {
     let cameras =
       """
@@ -75,7 +75,7 @@ extension DashboardTests {
     }
   }
 
-  @Test("where a browser can't play it, the view that is open comes as JPEGs")
+  @Test("an open view falls back to JPEGs if the browser can't play H.264")
   func videoThatFails() async throws {
     try await withDashboard(Self.cameras) { browser, _ in
       try await browser.waitForTile("door/main")

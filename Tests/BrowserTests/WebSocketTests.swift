@@ -3,7 +3,7 @@ import Testing
 
 extension DashboardTests {
   @Test(
-    "a browser plays a view by WebSocket for longer than it keeps, in its colours, and the service forgets it"
+    "a browser plays a view by WebSocket for 12 s with a 5 s buffer; closing removes the client"
   )
   func webSocket() async throws {
     try await withBrowser(Self.cameras) { browser, service in

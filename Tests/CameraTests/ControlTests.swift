@@ -11,7 +11,7 @@ extension CameraMachine {
       try camera.reset()
     }
 
-    @Test("are listed and set by name while the camera streams; what it does not have is refused")
+    @Test("controls are listed and set while the camera streams; unknown controls and bad values throw")
     func setting() async throws {
       let source = try await LiveSource.camera("\(camera.node),size=320x180")
       _ = try await source.frame()

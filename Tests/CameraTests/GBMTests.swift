@@ -12,14 +12,14 @@ extension CameraMachine {
       DeviceCandidate(
         index: 0, platform: .gbm(node: renderNode), drmNode: renderNode, isMarkedSoftware: false))
 
-    @Test("a render node works by GBM")
+    @Test("a vgem render node opens by GBM with the driver kms_swrast")
     func probe() throws {
       let driver = try #require(Self.device.driver, "\(Self.device)")
       #expect(driver.name == "kms_swrast")
       #expect(Self.device.kind == .gbm)
     }
 
-    @Test("devices lists the node once, with its driver, and says nothing but that")
+    @Test("`devices --json` lists the render node once, as working, with the driver kms_swrast")
     func devices() throws {
       struct Report: Decodable {
         struct Device: Decodable {
@@ -38,7 +38,7 @@ extension CameraMachine {
       #expect(nodes.map(\.works) == [true])
     }
 
-    @Test("the command draws the same on the node as without one")
+    @Test("`render` gives the same PNG bytes on the render node as on the software device")
     func sameBytes() throws {
       let folder = FileManager.default.temporaryDirectory.appending(path: "gbm-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -57,7 +57,7 @@ extension CameraMachine {
 
     /// The first case of each: every program takes the emulated machine seconds to compile. `glpreview verify` does all.
     @Test(
-      "GBM draws what the reference draws",
+      "pictures drawn by GBM match the reference renderer within the conformance bounds",
       arguments: ["exact copies", "format i420", "format nv12", "format yuyv", "orientation"])
     func conformance(group: String) async throws {
       try #require(Self.device.driver != nil, "\(Self.device)")

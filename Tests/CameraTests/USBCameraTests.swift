@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension CameraMachine {
-  @Suite("USB camera") final class USBCameraTests {
+  @Suite("Emulated USB camera") final class USBCameraTests {
     private let folder: URL
     private let pictures: [Data]
     private let camera: USBCamera
@@ -35,7 +35,9 @@ extension CameraMachine {
       return try Data(contentsOf: file)
     }
 
-    @Test("the kernel's own driver takes its format and its frames", .timeLimit(.minutes(15)))
+    @Test(
+      "the kernel's UVC driver reports 320x240 MJPG and delivers the pictures unchanged",
+      .timeLimit(.minutes(15)))
     func frames() async throws {
       let node = try await camera.waitForNode()
       let format = try VideoDevice(node).format()
@@ -43,7 +45,9 @@ extension CameraMachine {
       #expect(try frames(4, of: node) == pictures[0] + pictures[1] + pictures[0] + pictures[1])
     }
 
-    @Test("unplugged it is gone, and plugged in at another port it goes on", .timeLimit(.minutes(15)))
+    @Test(
+      "an unplugged camera's node disappears, and the camera streams again at another USB port",
+      .timeLimit(.minutes(15)))
     func replug() async throws {
       _ = try await camera.waitForNode()
       try camera.tell(.unplug)
@@ -56,7 +60,7 @@ extension CameraMachine {
     }
 
     @Test(
-      "a frame is cut short where it is told to, and what follows a damaged one is whole",
+      "a short-frame fault truncates one frame, and the frame after a damage fault is intact",
       .timeLimit(.minutes(15)))
     func faults() async throws {
       let node = try await camera.waitForNode()

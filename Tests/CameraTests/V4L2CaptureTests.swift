@@ -10,7 +10,7 @@ extension CameraMachine {
     init() throws { camera = try Vivid.camera() }
 
     @Test(
-      "no frame is lost that the kernel delivered",
+      "no frame is missed at rates that the driver sustains, and timestamps increase",
       // At rates that vivid keeps up with here: it leaves numbers out where it is late itself.
       arguments: [("YUYV", 640, 480, 10), ("NV12", 1280, 720, 5)])
     func complete(format: String, width: Int, height: Int, rate: Int) async throws {
@@ -36,7 +36,7 @@ extension CameraMachine {
       #expect(missed == 0)
     }
 
-    @Test("what the driver drops is counted as missed, and seen in the frames' numbers")
+    @Test("frames dropped by the driver appear as sequence gaps and in the missed counter")
     func gaps() async throws {
       try camera.set("percentage_of_dropped_buffers", 50)
       let source = try await LiveSource.camera(
@@ -52,7 +52,7 @@ extension CameraMachine {
       #expect(missed >= gaps)
     }
 
-    @Test("frames that nobody takes leave the driver its buffers")
+    @Test("a held frame does not block capture, and its bytes outlive the source")
     func held() async throws {
       let source = try await LiveSource.camera("\(camera.node),size=320x180")
       let held = try await source.frame()
@@ -63,7 +63,7 @@ extension CameraMachine {
       #expect(held.bytes.contains { $0 != held.bytes[0] })
     }
 
-    @Test("the cheapest format that serves is taken")
+    @Test("the cheapest format and size that meet the demand are chosen")
     func demand() async throws {
       let cases: [(SourceOptions.Demand, String, Size)] = [
         (
@@ -91,7 +91,7 @@ extension CameraMachine {
       }
     }
 
-    @Test("the rate is what was asked for")
+    @Test("the mode reports the requested 12.5 frames a second")
     func rate() async throws {
       let source = try await LiveSource.camera("\(camera.node),size=320x180,fps=12.5")
       _ = try await source.frame()
@@ -99,7 +99,7 @@ extension CameraMachine {
       await source.close()
     }
 
-    @Test("what the camera does not have is told with what it has")
+    @Test("an unsupported format, size or frame rate is rejected with a specific reason")
     func refusals() async throws {
       let cases = [
         (",format=BA81", "'BA81' is not supported: there are YUYV"), (",format=nope", "no format 'nope'"),
@@ -114,7 +114,7 @@ extension CameraMachine {
       }
     }
 
-    @Test("controls are set before the first frame, by numbers and words")
+    @Test("controls are set by number, name or menu item before the first frame")
     func controls() async throws {
       let source = try await LiveSource.camera(
         camera.node + ",size=320x180",
@@ -137,7 +137,7 @@ extension CameraMachine {
       await source.close()
     }
 
-    @Test("a control that can't be set so is told with what can")
+    @Test("an unknown control or an invalid value is rejected with a specific reason")
     func badControls() async throws {
       let cases = [
         ("brightness", "256", "it takes 0...255"), ("menu", "2", "1 (Menu Item 1), 3 (Menu Item 3)"),
@@ -154,7 +154,7 @@ extension CameraMachine {
       }
     }
 
-    @Test("cameras are listed with what they can do")
+    @Test("cameras are listed with their formats, sizes, frame intervals and controls")
     func list() async throws {
       let cameras = await V4L2Camera.all()
       let found = try #require(cameras.first { $0.node == camera.node })

@@ -11,7 +11,7 @@ extension CameraMachine {
     init() throws { camera = try Vivid.camera() }
 
     @Test(
-      "bars are drawn in their colours, whatever matrix and range the driver names",
+      "colour bars are drawn correctly for every colour setting but BT.2020 constant luminance",
       arguments: [("YUYV", 640, 480), ("NV12", 1280, 720)])
     func settings(format: String, width: Int, height: Int) async throws {
       let renderer = try await GLRenderer.open(.software)
@@ -30,15 +30,15 @@ extension CameraMachine {
       await renderer.close()
     }
 
-    @Test("every format that is read gives the same bars")
+    @Test("every readable format of the single-planar API gives the right colour bars")
     func formats() async throws { try await check(camera, atLeast: 17) }
 
-    @Test("so does every format of the multi-planar API", arguments: [1, 2])
+    @Test("every readable format of the multi-planar API gives the right colour bars", arguments: [1, 2])
     func multiplanar(planes: Int) async throws {
       try await Vivid.with(multiplanar: planes) { try await check($0, atLeast: planes == 2 ? 21 : 17) }
     }
 
-    @Test("R'G'B' of limited range is drawn as that")
+    @Test("limited-range RGB formats are drawn in the right colours")
     func limitedRGB() async throws {
       try VividColour(quantization: .limited).set(on: camera)
       for format in ["RGB3", "XR24"] {

@@ -12,7 +12,7 @@ extension CameraMachine {
 
     init() throws { camera = try Vivid.camera() }
 
-    @Test("a camera that is unplugged is lost, and live again when it is plugged in")
+    @Test("an unplugged camera is lost, and reconnects when it is plugged in again")
     func unplugged() async throws {
       let source = try await LiveSource.camera(name)
       _ = try await source.frame()
@@ -30,7 +30,7 @@ extension CameraMachine {
       try await Holdings.areGone()
     }
 
-    @Test("a camera that comes back under another number is found again")
+    @Test("a camera that returns under another device number is found and reconnected")
     func renumbered() async throws {
       let source = try await LiveSource.camera(name)
       _ = try await source.frame()
@@ -57,7 +57,7 @@ extension CameraMachine {
       try await Holdings.areGone()
     }
 
-    @Test("a camera that takes no more calls is opened anew")
+    @Test("a camera whose calls fail with ENODEV is lost and then reopened")
     func disconnected() async throws {
       let source = try await LiveSource.camera(name)
       _ = try await source.frame()
@@ -69,7 +69,7 @@ extension CameraMachine {
       try await Holdings.areGone()
     }
 
-    @Test("a buffer with an error is counted as damaged, and the stream goes on")
+    @Test("a buffer with an error counts as a damaged frame, and the stream continues")
     func damaged() async throws {
       let source = try await LiveSource.camera(name, delivery: .every(maximumBytes: 64 << 20))
       _ = try await source.frame()
@@ -84,7 +84,7 @@ extension CameraMachine {
       await source.close()
     }
 
-    @Test("a stream that fails for good is made anew")
+    @Test("a source reconnects after a fatal stream error")
     func fatal() async throws {
       let source = try await LiveSource.camera(name)
       _ = try await source.frame()
@@ -96,7 +96,7 @@ extension CameraMachine {
     }
 
     @Test(
-      "a camera whose driver refuses once is tried again",
+      "a source goes live although the driver fails one REQBUFS, QBUF or STREAMON call",
       arguments: [Vivid.Fault.failingRequestOfBuffers, .failingQueue, .failingStart])
     func refused(fault: Vivid.Fault) async throws {
       try camera.inject(fault)
@@ -107,7 +107,7 @@ extension CameraMachine {
       try await Holdings.areGone()
     }
 
-    @Test("a change of the source's colours is taken on without losing the connection")
+    @Test("a matrix or range change in mid-stream applies to the frames without a reconnect")
     func recoloured() async throws {
       let source = try await LiveSource.camera(name + ",format=YUYV")
       #expect(try await source.frame().format.color.matrix == .bt601)
@@ -119,7 +119,7 @@ extension CameraMachine {
       await source.close()
     }
 
-    @Test("a camera that is in use says by whom, and is taken when it is free")
+    @Test("a busy camera's error names the process that uses it, and a source connects once it is free")
     func busy() async throws {
       // To a file: nobody has to read it.
       let log = FileManager.default.temporaryDirectory.appending(
@@ -149,7 +149,7 @@ extension CameraMachine {
       try await Holdings.areGone()
     }
 
-    @Test("without permission the group that has it is named")
+    @Test("a camera without read permission is unreadable, and the error names the group 'video'")
     func permission() async throws {
       try runProgram("chmod", "600", camera.node)
       try #require(seteuid(65534) == 0)
@@ -159,7 +159,7 @@ extension CameraMachine {
       #expect(error?.reason.contains("'video'") == true, "\(String(describing: error))")
     }
 
-    @Test("a camera that is not there is told with those that are, and taken when it comes")
+    @Test("a missing camera's error lists the present ones, and a source connects once it appears")
     func missing() async throws {
       let error = try await refusal(of: "/dev/video77")
       #expect(error.kind == .notFound)
@@ -175,7 +175,7 @@ extension CameraMachine {
       await source.close()
     }
 
-    @Test("what is no camera is told, and not listed")
+    @Test("video nodes that are not cameras are rejected with a reason and are not listed")
     func noCamera() async throws {
       // A capture node, one that shows pictures, one that gives metadata (vivid.rst, "node_types").
       try await Vivid.with(nodes: 0x20101) { camera in
@@ -191,7 +191,7 @@ extension CameraMachine {
       }
     }
 
-    @Test("another signal on the cable is another size, without losing the connection")
+    @Test("new HDMI timings resize frames without a reconnect; a camera without a signal is lost")
     func otherSignal() async throws {
       // One HDMI input.
       try await Vivid.with(inputs: 3) { camera in
@@ -216,7 +216,7 @@ extension CameraMachine {
       }
     }
 
-    @Test("a source is closed from any state, and everything is given back")
+    @Test("closing a source in any state releases all descriptors and mappings")
     func closing() async throws {
       let descriptors = try Holdings.descriptors
 
@@ -253,7 +253,7 @@ extension CameraMachine {
       #expect(try Holdings.descriptors <= descriptors)
     }
 
-    @Test("a source that is dropped is closed")
+    @Test("a deallocated LiveSource ends its status stream and releases the camera")
     func dropped() async throws {
       var source: LiveSource? = try await LiveSource.camera(name)
       let statuses = try #require(source?.statuses)
@@ -276,7 +276,7 @@ extension CameraMachine {
     private static let rounds =
       ProcessInfo.processInfo.environment["GLPREVIEW_REPLUG_ROUNDS"].flatMap { Int($0) } ?? 12
 
-    @Test("memory, descriptors and threads are flat, however often a camera is plugged in")
+    @Test("memory, descriptors and threads do not grow when a camera is replugged repeatedly")
     func replugged() async throws {
       let camera = try Vivid.camera()
       let source = try await LiveSource.camera(camera.node + ",size=320x180")

@@ -54,7 +54,7 @@ extension CameraMachine {
       frame.bytes.prefix(Self.size.pixelCount).reduce(0) { $0 + Int($1) } / Self.size.pixelCount
     }
 
-    @Test("its JPEGs are frames, with Huffman tables and without")
+    @Test("MJPEG frames decode with and without Huffman tables")
     func frames() async throws {
       let source = try await LiveSource.camera(
         try await camera.waitForNode(), delivery: .every(maximumBytes: 64 << 20))
@@ -72,7 +72,7 @@ extension CameraMachine {
       try await Holdings.areGone()
     }
 
-    @Test("asked for by name, libv4lconvert's formats are had, and said to be its")
+    @Test("a requested RGB3 format is converted by libv4lconvert, and the mode says so")
     func emulated() async throws {
       let source = try await LiveSource.camera(
         try await camera.waitForNode() + ",format=RGB3", delivery: .every(maximumBytes: 64 << 20))
@@ -88,7 +88,7 @@ extension CameraMachine {
       try await Holdings.areGone()
     }
 
-    @Test("a JPEG that is cut short is damaged, and the next one is not")
+    @Test("a truncated JPEG counts as damaged, and the source stays live")
     func short() async throws {
       let source = try await LiveSource.camera(
         try await camera.waitForNode(), delivery: .every(maximumBytes: 64 << 20))
@@ -99,7 +99,7 @@ extension CameraMachine {
       await source.close()
     }
 
-    @Test("a camera that gives nothing is stalled, and live when it goes on")
+    @Test("a camera that stops sending is stalled, then live again without a reconnect")
     func stalled() async throws {
       let source = try await LiveSource.camera(try await camera.waitForNode(), stallsAfter: .seconds(2))
       _ = try await source.frame()
@@ -111,7 +111,7 @@ extension CameraMachine {
       await source.close()
     }
 
-    @Test("plugged in at another port it is found again")
+    @Test("a camera replugged at another USB port is found and reconnected")
     func otherPort() async throws {
       let source = try await LiveSource.camera(try await camera.waitForNode())
       _ = try await source.frame()

@@ -9,7 +9,9 @@ extension CameraMachine {
 
     init() throws { camera = try Vivid.camera() }
 
-    @Test("the driver reports what its controls are turned to", arguments: VividColour.all)
+    @Test(
+      "the driver reports the colour space, encoding, quantization and transfer that were set",
+      arguments: VividColour.all)
     func report(colour: VividColour) throws {
       try camera.setFormat("YUYV", width: 320, height: 180)
       try colour.set(on: camera)
@@ -20,7 +22,9 @@ extension CameraMachine {
       #expect(format.transfer == UInt32(colour.transfer))
     }
 
-    @Test("decoded as reported, the bars are 75 % R'G'B', whatever the setting", arguments: VividColour.all)
+    @Test(
+      "colour bars decoded as the driver reports are 75 % R'G'B' for every colour setting",
+      arguments: VividColour.all)
     func bars(colour: VividColour) throws {
       try camera.setFormat("YUYV", width: 320, height: 180)
       try colour.set(on: camera)
@@ -39,7 +43,7 @@ extension CameraMachine {
       #expect(VividBars.distance(of: converted) <= VividBars.tolerance, "\(codes) is \(converted)")
     }
 
-    @Test("R'G'B' bars are 191 in full range, and squeezed where limited range is asked for")
+    @Test("R'G'B' bars have the codes 0 and 191 in full range, and 16 and 180 in limited range")
     func rgb() throws {
       for (quantization, on, off) in [
         (VividColour.Quantization.standard, 191, 0), (.full, 191, 0), (.limited, 180, 16),

@@ -3,15 +3,15 @@ import Foundation
 import Testing
 
 extension CameraMachine {
-  @Suite("Vivid") struct VividTests {
+  @Suite("Vivid test camera") struct VividTests {
     private let camera: Vivid
 
     init() throws { camera = try Vivid.camera() }
 
-    @Test("there is one camera, with a number")
+    @Test("Vivid lists exactly one camera, /dev/video0")
     func one() throws { #expect(try Vivid.all.map(\.node) == ["/dev/video0"]) }
 
-    @Test("a control is what it was turned to, until it is reset")
+    @Test("a control keeps its value until a reset, and an unknown control throws")
     func controls() throws {
       let before = try camera.value("brightness")
       try camera.set("brightness", before + 20)
@@ -22,14 +22,15 @@ extension CameraMachine {
     }
 
     @Test(
-      "a format is what was asked for, and a frame fills it", arguments: ["YUYV", "NV12", "RGB3", "GREY"])
+      "a format is set as requested, and a raw frame has that format's image size",
+      arguments: ["YUYV", "NV12", "RGB3", "GREY"])
     func format(fourCC: String) throws {
       let format = try camera.setFormat(fourCC, width: 640, height: 480)
       #expect((format.fourCC, format.width, format.height) == (fourCC, 640, 480))
       #expect(try camera.rawFrame().bytes.count == format.imageSize)
     }
 
-    @Test("an unplugged camera is gone, and comes back")
+    @Test("an unplugged camera's node disappears, and returns when the camera is plugged in")
     func unplug() throws {
       try Vivid.unplug()
       #expect(try Vivid.all.isEmpty)
@@ -38,7 +39,7 @@ extension CameraMachine {
       #expect(try Vivid.all.map(\.node) == [camera.node])
     }
 
-    @Test("it can come back under another number")
+    @Test("a camera can be replugged under another device number, and later returns to its own")
     func otherNumber() throws {
       let holder = try Vivid.replugUnderOtherNumber()
       let moved = try Vivid.all.map(\.node)
@@ -48,7 +49,7 @@ extension CameraMachine {
       #expect(try Vivid.camera().node == camera.node)
     }
 
-    @Test("disconnected, it fails; when nobody has it open any more, it is back")
+    @Test("a disconnected camera's calls fail until its last descriptor is closed")
     func disconnect() throws {
       let device = try VideoDevice(camera.node)
       try device.setControl(device.control("disconnect").id, 1)

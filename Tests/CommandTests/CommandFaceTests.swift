@@ -5,7 +5,7 @@ import Testing
 
 @testable import GLPreviewServer
 
-@Suite("The command's face", .timeLimit(.minutes(15)))
+@Suite("Recorded command-line interface", .timeLimit(.minutes(15)))
 struct CommandFaceTests {
   private static let file = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "Recorded/command.txt")
@@ -20,7 +20,7 @@ struct CommandFaceTests {
     try folder.write(SourceBytes.y4m(0..<3), to: "video.y4m")
   }
 
-  @Test("command.txt lists the options of all subcommands, and what runs come to")
+  @Test("the options of all subcommands and the results of sample runs match command.txt")
   func face() async throws {
     let help = try await folder.run("--experimental-dump-help")
     let command = try JSONDecoder().decode(Help.self, from: Data(help.output)).command

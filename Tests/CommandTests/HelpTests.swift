@@ -15,7 +15,7 @@ struct HelpTests {
       separator: " ")
   }
 
-  @Test("the command's help names its subcommands and every exit status")
+  @Test("`glpreview --help` names the subcommands and every exit status")
   func command() async throws {
     let text = try await help()
     for word in ["render", "serve", "devices", "verify", "bench", "work", "submit"] {
@@ -26,7 +26,7 @@ struct HelpTests {
     }
   }
 
-  @Test("render's help names every option and the words that they take")
+  @Test("`render --help` names its options and their accepted values")
   func render() async throws {
     let text = try await help("render")
 
@@ -55,7 +55,7 @@ struct HelpTests {
     for word in words { #expect(text.contains(word), "\(word)") }
   }
 
-  @Test("render's help names every raw format that it takes")
+  @Test("`render --help` names every raw format that --input-format accepts")
   func rawFormats() async throws {
     let errors = try await folder.run("render", "pattern:smpte", "--input-format", "?").errors
     let names = errors.trimmingSuffix("\n").split(separator: "not one of ").last?.split(separator: ", ") ?? []
@@ -64,7 +64,7 @@ struct HelpTests {
     for name in names { #expect(words.contains(name), "\(name)") }
   }
 
-  @Test("work and submit name their options, those of render among them")
+  @Test("`work --help` and `submit --help` name their options, including those of `render`")
   func jobs() async throws {
     let nats = [
       "--nats", "--token-file", "--user", "--password-file", "--nkey-file", "--ca-file", "--prefix",
@@ -82,7 +82,7 @@ struct HelpTests {
   }
 
   @Test(
-    "defaults are words that can be typed",
+    "defaults in help texts are values that can be typed, not Swift descriptions",
     arguments: ["render", "bench", "devices", "verify", "serve", "work", "submit"])
   func defaults(subcommand: String) async throws {
     let text = try await help(subcommand)
@@ -96,14 +96,14 @@ struct HelpTests {
     }
   }
 
-  @Test("devices and verify tell their exit statuses")
+  @Test("the help of `devices` and `verify` names their exit statuses")
   func others() async throws {
     #expect(try await help("devices").contains("69"))
     let text = try await help("verify")
     for status in ["0", "1", "69"] { #expect(text.contains(status)) }
   }
 
-  @Test("--version is a version")
+  @Test("`--version` prints a version with three numbers")
   func version() async throws {
     let result = try await folder.run("--version")
     #expect(result.status == 0)

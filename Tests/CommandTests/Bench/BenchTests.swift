@@ -53,7 +53,7 @@ struct BenchTests {
   }
 
   /// Frames are generated and drawn at full size: one run for all that is asked of it.
-  @Test("bench --json is one object with the machine, the device and every stage of every work")
+  @Test("`bench --json` prints one object with the machine, the device and each workload's stages")
   func json() async throws {
     let result = try await folder.run("bench", "--frames", "2", "--json")
 
@@ -112,7 +112,7 @@ struct BenchTests {
     #expect(try folder.names == [])
   }
 
-  @Test("bench tells a person the same as a table")
+  @Test("`bench` prints a table with the stages, limits and rate of the chosen workload")
   func table() async throws {
     let result = try await folder.run("bench", "--frames", "1", "--work", "w2")
 
@@ -129,13 +129,16 @@ struct BenchTests {
     #expect(!software || !text.contains("GPU's clock"))
   }
 
-  @Test("a work that is not known is 64, and says which there are", arguments: ["W4", "", "W1,", "W1,fast"])
+  @Test(
+    "an unknown workload exits with 64, and the error lists the known ones",
+    arguments: ["W4", "", "W1,", "W1,fast"])
   func unknown(work: String) async throws {
     expectFailure(try await folder.run("bench", "--work", work), 64, naming: "--work", "W1, W2, W3")
   }
 
   @Test(
-    "bench without a device is 69", arguments: [["--gpu", "4711"], ["--json", "--gpu", "/nonexistent"]])
+    "`bench` with an unknown device exits with 69",
+    arguments: [["--gpu", "4711"], ["--json", "--gpu", "/nonexistent"]])
   func noDevice(arguments: [String]) async throws {
     let result = try await folder.run(["bench"] + arguments)
     #expect(result.status == 69)
@@ -143,7 +146,7 @@ struct BenchTests {
     #expect(result.errors.hasPrefix("glpreview: "))
   }
 
-  @Test("bench's help tells its works, its limits and its exit statuses")
+  @Test("`bench --help` names its options, workloads, limits and exit statuses")
   func help() async throws {
     let result = try await folder.run("bench", "--help")
     #expect(result.status == 0)
@@ -155,7 +158,7 @@ struct BenchTests {
     for word in words { #expect(text.contains(word), "\(word)") }
   }
 
-  @Test("the frames can be had as files, which render takes")
+  @Test("`bench --write-frames` writes distinct JPEGs and an MJPEG file that `render` reads")
   func frames() async throws {
     let result = try await folder.run("bench", "--work", "W1", "--write-frames", "frames")
 
@@ -171,7 +174,7 @@ struct BenchTests {
     #expect(try render.reports.map(\.width) == [16])
   }
 
-  @Test("frames that can't be written are 74, a folder that can't be made is 64")
+  @Test("`bench --write-frames` exits with 74 for a failed file and with 64 for a failed folder")
   func frameFailures() async throws {
     try folder.write([], to: "file")
     expectFailure(try await folder.run("bench", "--write-frames", "file/frames"), 64, naming: "file/frames")

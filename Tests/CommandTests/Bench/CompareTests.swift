@@ -29,7 +29,7 @@ struct CompareTests {
     return (await ChildProcess.status(of: process.id), await output, await errors)
   }
 
-  @Test("--list names every work, and each peer as here or missing")
+  @Test("`--list` prints every workload, and each other program as here or missing")
   func list() async throws {
     let (status, output, errors) = try await compare("--list")
     #expect(status == 0, "\(errors)")
@@ -39,7 +39,7 @@ struct CompareTests {
     #expect(lines.dropFirst(4).allSatisfy { ["here", "missing"].contains($0.last) })
   }
 
-  @Test("--dry-run tells glpreview's command for every work and class, and mixes no classes")
+  @Test("`--dry-run` prints a glpreview command for each workload, and never mixes filter classes")
   func dryRun() async throws {
     let (status, output, errors) = try await compare("--dry-run")
 
@@ -59,7 +59,7 @@ struct CompareTests {
     }
   }
 
-  @Test("a work that is not known is 64, a glpreview that is not there is 69")
+  @Test("an unknown workload exits with 64, and a missing glpreview with 69")
   func failures() async throws {
     let unknown = try await compare("--work", "W9")
     #expect(unknown.status == 64)

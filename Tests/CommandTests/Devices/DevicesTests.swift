@@ -32,7 +32,7 @@ struct DevicesTests {
     try JSONDecoder().decode(Report.self, from: Data(result.output))
   }
 
-  @Test("devices lists what there is, and marks what would be picked")
+  @Test("`devices` prints tables of devices and encoders, and marks exactly one device")
   func list() async throws {
     let result = try await folder.run("devices")
     #expect(result.status == 0)
@@ -44,7 +44,7 @@ struct DevicesTests {
     #expect(lines[encoders...].filter { $0.hasPrefix("*") }.count <= 1)
   }
 
-  @Test("devices --json says the same on one line")
+  @Test("`devices --json` prints one line with the picked device and every encoder")
   func json() async throws {
     let result = try await folder.run("devices", "--json")
     #expect(result.status == 0)
@@ -58,7 +58,7 @@ struct DevicesTests {
     #expect(report.encoders.allSatisfy { $0.works == ($0.reason == nil) })
   }
 
-  @Test("a device that was listed can be asked for by its number, and says who drew")
+  @Test("`render --gpu` accepts a listed device's index, and the report names its renderer")
   func number() async throws {
     let listed = try report(try await folder.run("devices", "--json"))
     let device = try #require(listed.devices.first { $0.works })
@@ -69,7 +69,7 @@ struct DevicesTests {
   }
 
   @Test(
-    "a device that is not there is 69, and says what there is",
+    "an unknown device exits with 69, and the error names it and gives advice",
     arguments: ["4711", "/dev/null", "/nonexistent"])
   func missing(device: String) async throws {
     for arguments in [["render", "pattern:smpte,size=16x8", "-o", "x.png"], ["devices"], ["verify"]] {
@@ -82,7 +82,7 @@ struct DevicesTests {
     #expect(try folder.names == [])
   }
 
-  @Test("where nothing can draw, the status is 69, and the advice is what to do")
+  @Test("without a usable GPU, commands exit with 69 and print advice")
   func noDriver() async throws {
     for arguments in [["render", "pattern:smpte,size=16x8", "-o", "x.png"], ["devices"], ["verify"]] {
       let result = try await folder.run(arguments, environment: nothing)
@@ -93,7 +93,7 @@ struct DevicesTests {
     #expect(try folder.names == [])
   }
 
-  @Test("where nothing can draw, devices --json still tells what was tried")
+  @Test("without a usable GPU, `devices --json` gives a reason for each device that was tried")
   func noDriverAsJSON() async throws {
     let report = try report(try await folder.run(["devices", "--json"], environment: nothing))
     #expect(report.picked == nil)
@@ -101,7 +101,7 @@ struct DevicesTests {
     #expect(report.devices.allSatisfy { $0.reason?.isEmpty == false })
   }
 
-  @Test("the reference renderer needs no device")
+  @Test("the reference renderer works without a GPU")
   func reference() async throws {
     let result = try await folder.run(
       ["render", "pattern:smpte,size=16x8", "--renderer", "reference", "-o", "x.png"], environment: nothing)
@@ -109,7 +109,7 @@ struct DevicesTests {
     #expect(try folder.names == ["x.png"])
   }
 
-  @Test("a source that is not there is told before any device is looked for")
+  @Test("a missing source exits with 66 even without a usable GPU")
   func sourceFirst() async throws {
     expectFailure(
       try await folder.run(["render", "missing.jpg"], environment: nothing), 66, naming: "missing.jpg")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import glpreview_cli
 
-@Suite("The face of jobs", .enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(15)))
+@Suite("Recorded job interface in NATS", .enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(15)))
 struct JobFaceTests {
   private static let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .appending(path: "Recorded/jobs.txt")
@@ -19,7 +19,7 @@ struct JobFaceTests {
     "bad.jpg --json --quiet", "pattern:smpte,size=8x8 --detach",
   ]
 
-  @Test("jobs.txt lists a job, its result, its reply and its burial as they are in NATS")
+  @Test("job messages, results, replies, dead letters and stream settings match jobs.txt")
   func face() async throws {
     let folder = try TestFolder()
     for name in ["in", "out"] { try folder.makeFolder(name) }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import glpreview_cli
 
-@Suite("A job's memory", .timeLimit(.minutes(15)))
+@Suite("Memory use of jobs", .timeLimit(.minutes(15)))
 struct JobMemoryTests {
   private static func permissions(mostOfJob: Int = .max) -> JobPermissions {
     JobPermissions(
@@ -37,7 +37,7 @@ struct JobMemoryTests {
     (0..<count).flatMap { ["--view", "v\($0):size=\(size),mode=stretch"] }
   }
 
-  @Test("many large views take what one takes, and nothing is left of them")
+  @Test("a job with five 9-megapixel views reserves less than 60 MB and is never refused memory")
   func manyViews() async throws {
     // Samples and file of one: 2 * 4 * 9 megapixels, beside the device's own of 4 * 9.
     let budget = MemoryBudget(capacity: 130_000_000)
@@ -50,7 +50,7 @@ struct JobMemoryTests {
     #expect(reserved.allSatisfy { $0 < 60_000_000 }, "\(reserved)")
   }
 
-  @Test("a job that needs more than all memory fails once, and the reason names the option")
+  @Test("a job larger than the whole memory budget fails permanently, and the error names --memory")
   func tooLarge() async throws {
     let error = await #expect(throws: JobFailure.self) {
       try await Self.render(Self.views(2, "3000x3000"), within: MemoryBudget(capacity: 40_000_000))
@@ -60,7 +60,7 @@ struct JobMemoryTests {
     #expect(error?.description.contains("--memory") == true)
   }
 
-  @Test("a job whose pictures have more pixels in sum than permitted fails before one is drawn")
+  @Test("a job above the total pixel limit fails permanently before a picture is delivered")
   func tooMany() async throws {
     let error = await #expect(throws: JobFailure.self) {
       try await Self.render(
@@ -72,7 +72,7 @@ struct JobMemoryTests {
     #expect(error?.description.contains("--max-job-megapixels") == true)
   }
 
-  @Test("no view is drawn after a job is cancelled")
+  @Test("a cancelled job throws CancellationError and delivers no further picture")
   func cancelled() async throws {
     let delivered = Mutex(0)
     let task = Task {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import glpreview_cli
 
-@Suite("Jobs as they lie in the queue")
+@Suite("Jobs in the queue")
 struct JobTests {
   private func job(_ text: String) throws -> Job { try Job(parsing: Array(text.utf8)) }
 
@@ -16,7 +16,7 @@ struct JobTests {
     return try JobDestination(job, options, views: options.viewOptions.views(), prefix: "glp")
   }
 
-  @Test("a job is read back as it was written, and keys that are not known are ignored")
+  @Test("a job survives encoding and parsing, and unknown keys are ignored")
   func roundTrip() throws {
     let job = Job(
       id: "i", batch: "b", source: "a.jpg", index: 3, words: ["--size=8x"], to: "{name}.jpg", attempts: 2)
@@ -39,13 +39,13 @@ struct JobTests {
     text("i", #","attempts":0"#), text("i", #","index":-1"#),
   ]
 
-  @Test("what is no job is refused", arguments: noJobs)
+  @Test("malformed or invalid job JSON is rejected", arguments: noJobs)
   func refused(text: String) { #expect(throws: JobFailure.self) { try job(text) } }
 
-  @Test("a text like theirs is a job")
+  @Test("minimal valid job JSON is accepted")
   func accepted() throws { #expect(try job(Self.text()).id == "i") }
 
-  @Test("damaged descriptions are refused or read, and nothing else")
+  @Test("damaged job JSON is rejected, or parsed with a valid id and batch")
   func damaged() throws {
     let whole = try Job.like(id: "i").json
     for place in whole.indices {
@@ -58,7 +58,7 @@ struct JobTests {
     }
   }
 
-  @Test("options are the same after they were words of a job")
+  @Test("job options survive conversion to arguments and parsing")
   func words() throws {
     let given = [
       "--view", "a:size=8x,crop=4x4+0+0", "--view", "b:size=4x", "--quality", "70", "--subsampling", "444",
@@ -80,7 +80,7 @@ struct JobTests {
   }
 
   @Test(
-    "words that render does not take make a job fail, in a line",
+    "an argument that jobs do not accept is rejected with a one-line error",
     arguments: [
       "--help", "--fps=3", "a.jpg", "--gpu=1", "--help-hidden", "--generate-completion-script=bash",
       "--experimental-dump-help", "--size=" + String(repeating: "9", count: 50_000),
@@ -91,7 +91,7 @@ struct JobTests {
     #expect((1...1000).contains(description.unicodeScalars.count) && !description.contains("\n"))
   }
 
-  @Test("names of pictures are made as render makes them")
+  @Test("destination placeholders are replaced, and percent-encoded in URLs")
   func names() throws {
     let views = [ViewConfiguration()]
     #expect(try destination("x/{name}-{index:03}.jpg").names(views) == ["x/street-007.jpg"])
@@ -102,7 +102,7 @@ struct JobTests {
   }
 
   @Test(
-    "destinations that leave the folder, are no pictures or belong to others are refused",
+    "a destination outside the folder, in an unknown format or on a reserved subject is rejected",
     arguments: [
       "../a.jpg", "/etc/a.jpg", "a/../../b.jpg", "a//b.jpg", "./a.jpg", "-", "null:", "null:jpg", "a.mp4",
       "a.txt",
@@ -112,7 +112,7 @@ struct JobTests {
     ])
   func refusedDestinations(to: String) { #expect(throws: (any Error).self) { try destination(to) } }
 
-  @Test("files are at most 32 folders deep, and sources give no control characters to their names")
+  @Test("a destination more than 32 folders deep or with a control character is rejected")
   func depth() throws {
     let folders = String(repeating: "a/", count: 32)
     #expect(try destination(folders + "b.jpg").names([ViewConfiguration()]) == [folders + "b.jpg"])
@@ -120,7 +120,7 @@ struct JobTests {
     #expect(throws: UsageError.self) { try destination("{name}.jpg", source: "a\nb.jpg") }
   }
 
-  @Test("hosts are compared as a whole, with their port where one is named")
+  @Test("a host list matches whole host names, and the port where one is given")
   func hosts() {
     let hosts = HostList(["one", "two:8080", "[::1]:9"])
     for address in ["http://one/a", "https://ONE:9/a", "http://two:8080/", "http://[::1]:9/"] {
@@ -133,7 +133,7 @@ struct JobTests {
     #expect(HostList(["any"]).allows("http://x/"))
   }
 
-  @Test("pauses grow to half a minute")
+  @Test("retry delays double from 1 s up to 30 s")
   func pauses() {
     #expect([1, 2, 3, 99].map { Worker.pause(after: $0, jitter: 1) } == [1, 2, 4, 30].map { .seconds($0) })
   }

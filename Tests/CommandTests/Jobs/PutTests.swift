@@ -10,7 +10,7 @@ import Testing
 
 /// One after another with the others that have a worker run: so many processes are not had at a time.
 extension WorkTests {
-  @Suite("Pictures by PUT", .enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(15)))
+  @Suite("Delivery by HTTP PUT", .enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(15)))
   struct PutTests {
     private let folder: TestFolder
 
@@ -69,7 +69,7 @@ extension WorkTests {
       try folder.write(folder.bytes(of: "a.jpg"), to: "in/\(name)")
     }
 
-    @Test("names are encoded, words of the address stay, and the bytes are the picture's")
+    @Test("a PUT percent-encodes names and keeps the URL's query, which the job's result hides")
     func names() async throws {
       let name = "Straße & #1?+%41;x=y.jpg"
       try await writePicture(name)
@@ -93,7 +93,7 @@ extension WorkTests {
       }
     }
 
-    @Test("a server with errors is asked again, at most as often as the job says")
+    @Test("a PUT answered with 5xx or 429 is retried up to the job's number of attempts")
     func errors() async throws {
       try await writePicture("a.jpg")
       let objects = Objects()
@@ -113,7 +113,7 @@ extension WorkTests {
     }
 
     @Test(
-      "a redirect is not followed, and like other refusals not asked for again",
+      "a PUT answered with 307 or 403 fails at once, and the redirect is not followed",
       arguments: ["307 Go", "403 No"])
     func redirects(status: String) async throws {
       try await writePicture("a.jpg")
@@ -129,7 +129,7 @@ extension WorkTests {
     }
 
     @Test(
-      "a server that takes nothing, or never ends its answer, holds a job up for the worker's time limit",
+      "a PUT without a complete response fails after the worker's time limit",
       arguments: ["", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n12"])
     func hangs(answer: String) async throws {
       try await writePicture("a.jpg")

@@ -10,7 +10,7 @@ import Testing
 
 /// One after another with the others that have a worker run: so many processes are not had at a time.
 extension WorkTests {
-  @Suite("The worker's user", .enabled(if: NATSServer.isInstalled))
+  @Suite("NATS permissions and certificates of workers", .enabled(if: NATSServer.isInstalled))
   struct WorkRolesTests {
     private let folder: TestFolder
 
@@ -43,7 +43,7 @@ extension WorkTests {
       return try await NATSClient.connect(configuration, logger: .silent)
     }
 
-    @Test("does jobs, sends replies, buries what fails; and neither queues, deletes nor overhears anything")
+    @Test("a worker with the documented NATS permissions can do jobs, but not publish or read more")
     func permissions() async throws {
       let server = try await NATSServer(
         #"""
@@ -98,7 +98,7 @@ extension WorkTests {
     }
 
     @Test(
-      "worker and submit show their certificates to servers that ask for them",
+      "workers and `submit` use client certificates, and `submit` without one exits with 69",
       .enabled(if: Certificates.openssl != nil, "needs openssl"))
     func certificates() async throws {
       let files = try await Certificates(in: NATSServer.makeFolder())

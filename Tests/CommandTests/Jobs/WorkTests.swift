@@ -7,7 +7,8 @@ import Testing
 
 @testable import glpreview_cli
 
-@Suite("Work and submit", .serialized, .enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(15)))
+@Suite(
+  "The commands work and submit", .serialized, .enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(15)))
 struct WorkTests {
   private let folder: TestFolder
 
@@ -68,7 +69,7 @@ struct WorkTests {
     }
   }
 
-  @Test("a job's pictures are what render makes of the same words, to the byte")
+  @Test("a job's pictures are identical to those of `render` with the same options")
   func samePictures() async throws {
     try await writePicture("a.jpg")
     try await writePicture("b.png", "zoneplate,size=33x77")
@@ -91,7 +92,7 @@ struct WorkTests {
     try await stop(worker)
   }
 
-  @Test("bad jobs go to the dead letters with a reason, the others are done, and the status says so")
+  @Test("failed jobs go to the dead-letter stream, the others finish, and `submit` exits with 65")
   func badJobs() async throws {
     try await writePicture("a.jpg")
     try folder.write(Array("no picture".utf8), to: "in/bad.jpg")
@@ -119,7 +120,7 @@ struct WorkTests {
     try await stop(worker)
   }
 
-  @Test("no job reads or writes outside of the worker's folders, or talks to hosts that are not permitted")
+  @Test("jobs that read, write or connect outside the worker's permissions fail and write nothing")
   func escapes() async throws {
     try await writePicture("a.jpg")
     #expect(try await folder.render("pattern:smpte,size=8x8", "-o", "secret.jpg").status == 0)
@@ -154,7 +155,7 @@ struct WorkTests {
     try await stop(worker)
   }
 
-  @Test("the same batch submitted again is not done again, and can be followed again")
+  @Test("a resubmitted batch is not done again, and its results can be read again")
   func duplicates() async throws {
     try await writePicture("a.jpg")
     try await writePicture("b.jpg")
@@ -178,7 +179,7 @@ struct WorkTests {
     try await stop(worker)
   }
 
-  @Test("a worker that is killed amid jobs leaves them to another: all are done, none is recorded twice")
+  @Test("a killed worker's jobs are done by another worker, and each result is recorded once")
   func killed() async throws {
     let server = try await NATSServer(Self.storage)
     let names = (0..<40).map { "p\($0).jpg" }
@@ -205,7 +206,7 @@ struct WorkTests {
     try await stop(second)
   }
 
-  @Test("jobs go on after nats-server was killed and started again")
+  @Test("jobs continue after nats-server is killed and restarted, and each result is recorded once")
   func restartedServer() async throws {
     let first = try await NATSServer(Self.storage)
     try await writePicture("a.jpg")
@@ -228,7 +229,7 @@ struct WorkTests {
     try await stop(worker)
   }
 
-  @Test("a reply has the picture's bytes")
+  @Test("a reply message contains a JPEG and has the headers View and Content-Type")
   func reply() async throws {
     try await writePicture("a.jpg")
     let server = try await NATSServer(Self.storage)
@@ -248,7 +249,7 @@ struct WorkTests {
     try await stop(worker)
   }
 
-  @Test("a worker without a server waits for it, and ends well when it is stopped")
+  @Test("a worker exits with 0 on SIGTERM while nats-server is down, and `submit` exits with 69")
   func noServer() async throws {
     let server = try await NATSServer(Self.storage)
     let worker = try await worker(server)
@@ -259,7 +260,7 @@ struct WorkTests {
     expectFailure(try await submit(server, "a.jpg"), 69)
   }
 
-  @Test("submit says what is wrong before it queues anything")
+  @Test("`submit` and `work` exit with 64 for invalid arguments before they connect")
   func usage() async throws {
     let server = ["--nats", "127.0.0.1:1"]
     let cases: [([String], String)] = [

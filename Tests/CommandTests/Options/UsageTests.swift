@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Wrong usage")
+@Suite("Usage errors")
 struct UsageTests {
   private let folder: TestFolder
   private let pattern = "pattern:smpte,size=64x48"
@@ -8,7 +8,7 @@ struct UsageTests {
   init() throws { folder = try TestFolder() }
 
   @Test(
-    "a value that makes no sense is told with its key, on one line",
+    "an invalid option value exits with 64 and a one-line error that names the cause",
     arguments: [
       (["--crop", "65x48+0+0"], "64x48"), (["--crop", "10x10+55+0"], "10x10+55+0"),
       (["--crop", "10x10"], "crop"),
@@ -34,7 +34,7 @@ struct UsageTests {
   }
 
   @Test(
-    "a view that makes no sense is told by name, on one line",
+    "an invalid --view exits with 64 and a one-line error that names the cause",
     arguments: [
       (["a:size=0x0"], "a"), (["left:size=4x4", "right:mode=zoom"], "right"), (["right:bogus=1"], "bogus"),
       (["a:size"], "KEY=VALUE"), (["a:"], "a"), (["a:size=4x4,size=5x5"], "twice"),
@@ -49,14 +49,14 @@ struct UsageTests {
     #expect(try folder.names == [])
   }
 
-  @Test("of several views the one with the bad value is named")
+  @Test("an invalid value in one of several views is reported with that view's name and the key")
   func culprit() async throws {
     let views = ["--view", "entrance:size=4x4", "--view", "courtyard:size=0x4"]
     let result = try await folder.run(["render", pattern, "-o", "{view}.png"] + views)
     expectFailure(result, 64, naming: "courtyard", "size")
   }
 
-  @Test("an option for one view does not go with --view")
+  @Test("combining --view with an option for a single view exits with 64")
   func mixed() async throws {
     let result = try await folder.run("render", pattern, "--view", "a:size=4x4", "--size", "8x8")
     expectFailure(result, 64, naming: "--size", "--view")
@@ -64,7 +64,7 @@ struct UsageTests {
   }
 
   @Test(
-    "what the command line's grammar does not allow is told with the way to the help",
+    "arguments that can't be parsed exit with 64, and the error refers to --help",
     arguments: [
       ["render"],
       ["render", "pattern:smpte", "--sise", "4x4"],
@@ -88,7 +88,7 @@ struct UsageTests {
   }
 
   @Test(
-    "an unknown command is named, with the nearest one and the way to the help",
+    "an unknown command exits with 64; the error suggests the nearest one and hides secrets",
     arguments: [
       (["rendre"], "unknown command 'rendre'; did you mean 'render'?"),
       (["rendre", "pattern:smpte", "--size", "4x4"], "unknown command 'rendre'; did you mean 'render'?"),
@@ -105,7 +105,7 @@ struct UsageTests {
   }
 
   @Test(
-    "a pattern that makes no sense is told",
+    "an invalid pattern source exits with 64, and the error names it",
     arguments: [
       ("pattern:", "zoneplate"), ("pattern:bars", "zoneplate"), ("pattern:smpte,size=0x9", "0x9"),
       ("pattern:smpte,size=99999x99999", "99999x99999"), ("pattern:smpte,size=9", "size"),
@@ -116,7 +116,7 @@ struct UsageTests {
     #expect(try folder.names == [])
   }
 
-  @Test("raw frames without a size are wrong usage")
+  @Test("raw frames without --input-size exit with 64")
   func rawWithoutSize() async throws {
     try folder.write(SourceBytes.nv12(0..<1), to: "video.nv12")
     expectFailure(
@@ -124,7 +124,7 @@ struct UsageTests {
       "--input-size")
   }
 
-  @Test("an error is one line, whatever its words are made of")
+  @Test("an error is one line without escape characters, even if the arguments contain them")
   func oneLine() async throws {
     try folder.write(SourceBytes.y4m(0..<1), to: "video.y4m")
 

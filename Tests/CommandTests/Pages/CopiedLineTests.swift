@@ -4,13 +4,13 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Lines to copy", .timeLimit(.minutes(15)))
+@Suite("Commands and configurations in the documentation", .timeLimit(.minutes(15)))
 struct CopiedLineTests {
   private let folder: TestFolder
 
   init() throws { folder = try TestFolder() }
 
-  @Test("each line with `glpreview render` draws, or reports that its camera is absent")
+  @Test("each documented `glpreview render` line succeeds, or exits with a source error without a camera")
   func render() async throws {
     try await CopiedFiles.make(in: folder)
     let blocks = try CopiedLine.blocks().map {
@@ -29,7 +29,7 @@ struct CopiedLineTests {
     }
   }
 
-  @Test("a line with `glpreview serve` serves")
+  @Test("each documented `glpreview serve` line starts a service or passes --check-config")
   func serve() async throws {
     let lines = try CopiedLine.all().filter { $0.runs("glpreview serve") }
     try #require(lines.count > 6)
@@ -47,7 +47,7 @@ struct CopiedLineTests {
     }
   }
 
-  @Test("a configuration has no mistake")
+  @Test("each documented configuration passes --check-config")
   func configurations() async throws {
     let blocks = try CopiedLine.blocks().filter(\.isConfiguration)
     try #require(blocks.count > 8)
@@ -67,7 +67,7 @@ struct CopiedLineTests {
   }
 
   @Test(
-    "a line with curl gets what it asks the service for",
+    "each documented curl line gets a 2xx response, or 409 for camera controls",
     .enabled(if: OtherProgram("curl") != nil, "needs curl"))
   func curl() async throws {
     let lines = try CopiedLine.all().filter { $0.text.hasPrefix("curl ") && !$0.text.contains("glpreview") }

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Children of the command")
+@Suite("Child processes and secrets")
 struct ChildTests {
   private let folder: TestFolder
 
@@ -20,7 +20,7 @@ struct ChildTests {
   }
 
   @Test(
-    "a run that is killed takes its command along, and all that this has started", .timeLimit(.minutes(15)))
+    "killing a run also ends its exec: command and that command's child processes", .timeLimit(.minutes(15)))
   func killed() async throws {
     try folder.write(SourceBytes.y4m(0..<1), to: "a.y4m")
     let script = """
@@ -43,7 +43,7 @@ struct ChildTests {
     await until { !ids.contains(where: Self.runs) }
   }
 
-  @Test("a command is ended politely first", .timeLimit(.minutes(15)))
+  @Test("an exec: command receives SIGTERM and can clean up before it is killed", .timeLimit(.minutes(15)))
   func polite() async throws {
     try folder.write(SourceBytes.y4m(0..<1), to: "a.y4m")
     // A shell may tell of the signal that its own child got.
@@ -58,7 +58,7 @@ struct ChildTests {
     #expect(try text("bye") == "bye\n")
   }
 
-  @Test("a command gets no variable with a secret, and no descriptor but its streams")
+  @Test("an exec: command inherits no secret variables and no descriptors but its three streams")
   func inheritance() async throws {
     try folder.write(SourceBytes.y4m(0..<1), to: "a.y4m")
     let secrets = [
@@ -84,7 +84,7 @@ struct ChildTests {
     #expect(Set(descriptors).subtracting(["10"]) == ["0", "1", "2"], "\(descriptors)")
   }
 
-  @Test("what `ps` shows of the arguments has no secret in it", .timeLimit(.minutes(15)))
+  @Test("a secret header is masked in the process's arguments", .timeLimit(.minutes(15)))
   func arguments() async throws {
     let run = try await RunningCommand(
       [
@@ -104,7 +104,7 @@ struct ChildTests {
   }
 
   @Test(
-    "streams that were closed before the start are not taken for files that are opened later",
+    "a run started with closed standard streams writes an intact picture",
     .timeLimit(.minutes(15)))
   func closedStreams() async throws {
     let command = try ChildProcess(
@@ -122,7 +122,7 @@ struct ChildTests {
     #expect(try folder.names == ["a.png", "status"])
   }
 
-  @Test("wrong usage is told without the secrets in it")
+  @Test("usage errors do not contain passwords from URLs or headers")
   func usage() async throws {
     for arguments in [
       ["render", "rtsp://u:SECRET@h/", "http://u:SECRET@h/", "--nonsense"],

@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-@Suite("Interruptions")
+@Suite("Termination by signals")
 struct InterruptionTests {
   private let folder: TestFolder
 
   init() throws { folder = try TestFolder() }
 
   @Test(
-    "a signal ends a run between two pictures: finished files stay, no other file does",
+    "a signal ends a run between pictures with 130 or 143 and leaves only complete files",
     arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)], ["gpu", "reference"])
   func files(signal: (number: Int32, status: Int32), renderer: String) async throws {
     let command = try await RunningCommand(
@@ -29,7 +29,7 @@ struct InterruptionTests {
     for name in names { #expect(PictureFacts(try folder.bytes(of: name))?.format == .png, "\(name)") }
   }
 
-  @Test("a signal ends a run that waits for standard input")
+  @Test("SIGINT ends a run that waits for more standard input and leaves only complete files")
   func standardInput() async throws {
     let command = try await RunningCommand(
       ["render", "-", "--renderer", "reference", "-o", "{frame}.png", "--json"], in: folder)
@@ -45,7 +45,7 @@ struct InterruptionTests {
     for name in names { #expect(PictureFacts(try folder.bytes(of: name)) != nil, "\(name)") }
   }
 
-  @Test("a signal ends a run that waits for its first byte")
+  @Test("SIGTERM ends a run that waits for the first byte of standard input")
   func firstByte() async throws {
     let command = try await RunningCommand(
       ["render", "-", "--renderer", "reference", "-o", "x.png"], in: folder)
@@ -55,7 +55,7 @@ struct InterruptionTests {
     #expect(try folder.names == [])
   }
 
-  @Test("a signal ends a run that waits for who writes into its FIFO")
+  @Test("SIGINT ends a run that waits for a writer of its source FIFO")
   func sourceFIFO() async throws {
     try folder.makeFIFO("pipe")
     let command = try await RunningCommand(
@@ -66,7 +66,7 @@ struct InterruptionTests {
     #expect(try folder.names == ["pipe"])
   }
 
-  @Test("a signal ends a run whose pictures nobody takes")
+  @Test("SIGINT ends a run that waits for a reader of its output FIFO")
   func outputFIFO() async throws {
     try folder.makeFIFO("pipe.png")
     let command = try await RunningCommand(

@@ -7,7 +7,7 @@ struct BadInputTests {
 
   init() throws { folder = try TestFolder() }
 
-  @Test("what is not there, or is a folder, is 66")
+  @Test("a missing file or a folder as the source exits with 66")
   func notThere() async throws {
     try folder.makeFolder("folder.jpg")
     try folder.write([], to: "file")
@@ -46,7 +46,8 @@ struct BadInputTests {
   ]
 
   @Test(
-    "what is in no known format, cut short or lies about itself is 65, and says so", arguments: liars.indices)
+    "a file that is unknown, truncated or has a false header exits with 65 and a reason",
+    arguments: liars.indices)
   func lies(index: Int) async throws {
     let (name, bytes, word) = Self.liars[index]
     try folder.write(bytes, to: name)
@@ -54,7 +55,7 @@ struct BadInputTests {
     #expect(try folder.names == [name])
   }
 
-  @Test("lies through a pipe are no better", arguments: liars.indices)
+  @Test("unknown, truncated or false data on standard input exits with 65", arguments: liars.indices)
   func pipedLies(index: Int) async throws {
     let (name, bytes, _) = Self.liars[index]
     guard name != "text.mjpeg" else { return }
@@ -62,12 +63,12 @@ struct BadInputTests {
     #expect(try folder.names == [])
   }
 
-  @Test("nothing on standard input is 65")
+  @Test("empty standard input exits with 65")
   func nothing() async throws {
     expectFailure(try await folder.render("-", "-o", "x.png"), 65, naming: "empty")
   }
 
-  @Test("a picture cut short anywhere is no picture, and nothing is written", arguments: ["jpg", "png"])
+  @Test("a truncated JPEG or PNG exits with 65, and nothing is written", arguments: ["jpg", "png"])
   func cuts(ending: String) async throws {
     let format = ending == "jpg" ? "jpeg" : "png"
     let whole = try await folder.render("pattern:smpte,size=32x16", "-o", "-", "--format", format).output
@@ -80,14 +81,14 @@ struct BadInputTests {
     }
   }
 
-  @Test("what follows a picture does no harm", arguments: ["jpeg", "png"])
+  @Test("bytes after the end of a JPEG or PNG are ignored", arguments: ["jpeg", "png"])
   func trailer(format: String) async throws {
     let picture = try await folder.render("pattern:smpte,size=32x16", "-o", "-", "--format", format).output
     try folder.write(picture + [1, 2, 3, 0xFF], to: "picture")
     #expect(try await folder.render("picture", "-o", "x.png").status == 0)
   }
 
-  @Test("a PNG with a wrong checksum is 65")
+  @Test("a PNG with a wrong checksum exits with 65")
   func checksum() async throws {
     var picture = try await folder.render("pattern:smpte,size=32x16", "-o", "-", "--format", "png").output
     picture[picture.count - 20] ^= 0xFF
@@ -95,7 +96,7 @@ struct BadInputTests {
     expectFailure(try await folder.render("wrong.png", "-o", "x.png"), 65, naming: "wrong.png")
   }
 
-  @Test("a raw file that is no whole number of frames is 65 at once")
+  @Test("a raw file with an incomplete frame exits with 65 before anything is written")
   func rawRemainder() async throws {
     try folder.write(SourceBytes.nv12(0..<2) + [0], to: "video.nv12")
     let result = try await folder.render(
@@ -104,7 +105,7 @@ struct BadInputTests {
     #expect(try folder.names == ["video.nv12"])
   }
 
-  @Test("--max-megapixels refuses what is larger and takes what is not")
+  @Test("--max-megapixels limits the size of sources and of output pictures")
   func limit() async throws {
     try folder.write(SourceBytes.y4m(0..<1), to: "video.y4m")
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import glpreview_cli
 
-@Suite("Several picture files")
+@Suite("Several picture files in one run")
 struct BatchTests {
   private let folder: TestFolder
 
@@ -29,7 +29,7 @@ struct BatchTests {
   }
 
   @Test(
-    "each picture is what a run of its own gives, to the byte", arguments: ["exact", "fast"],
+    "each picture of a batch is identical to that of a run of its own", arguments: ["exact", "fast"],
     ["gpu", "reference"])
   func alone(decode: String, renderer: String) async throws {
     let names = try await writeAlbum()
@@ -53,7 +53,7 @@ struct BatchTests {
     }
   }
 
-  @Test("--json tells of each file in the order given; JPEGs are decoded fast unless --decode exact is given")
+  @Test("--json reports files in the given order, and a batch decodes JPEGs fast by default")
   func reports() async throws {
     try await write(("smpte,size=320x240", "b.jpg"), ("smpte,size=64x48", "a.png"))
     let arguments = [
@@ -75,7 +75,7 @@ struct BatchTests {
     #expect(try exact.reports.map(\.decodedEighths) == [8, 8, 8, 8])
   }
 
-  @Test("without -o pictures are named after their files; standard output gets them in the order given")
+  @Test("default names come from the files, and standard output gets pictures in the given order")
   func outputs() async throws {
     try await write(("smpte,size=16x8", "b.png"), ("gradient,size=8x16", "a.png"))
     #expect(try await folder.render("b.png", "a.png").status == 0)
@@ -86,7 +86,7 @@ struct BatchTests {
     #expect(result.output == (try folder.bytes(of: "b-main.jpg") + folder.bytes(of: "a-main.jpg")))
   }
 
-  @Test("a file that can't be read is told on a line of its own, and the others are rendered")
+  @Test("each unreadable file of a batch gets an error line, and the other files are rendered")
   func broken() async throws {
     try await write(("smpte,size=64x48", "a.jpg"), ("smpte,size=16x8", "b.png"))
     try folder.write(Array(folder.bytes(of: "a.jpg").prefix(400)), to: "broken.jpg")
@@ -105,7 +105,7 @@ struct BatchTests {
     #expect(try folder.names.filter { $0.hasPrefix("out") } == ["out-a.png", "out-b.png"])
   }
 
-  @Test("files of which none is there are 66")
+  @Test("a batch whose files are all missing exits with 66")
   func missing() async throws {
     let result = try await folder.render("a.jpg", "b.jpg", "-o", "{name}.png")
     #expect(result.status == 66)
@@ -113,7 +113,7 @@ struct BatchTests {
     #expect(try folder.names == [])
   }
 
-  @Test("a view that one of the files is too small for is told with its name")
+  @Test("a file too small for the crop is named in the error, and the other files are rendered")
   func misfit() async throws {
     try await write(("smpte,size=64x48", "large.png"), ("smpte,size=16x8", "small.png"))
     let result = try await folder.render(
@@ -123,14 +123,14 @@ struct BatchTests {
     #expect(try folder.names == ["large.png", "out-large.png", "small.png"])
   }
 
-  @Test("a place where nothing can be written ends the run with 74")
+  @Test("a batch ends with 74 if the output folder does not exist")
   func unwritable() async throws {
     try await write(("smpte,size=16x8", "a.png"), ("smpte,size=16x8", "b.png"))
     expectFailure(
       try await folder.render("a.png", "b.png", "-o", "missing/{name}.png"), 74, naming: "missing/a.png")
   }
 
-  @Test("a file of several frames is refused, unless --frames 1 asks for the first")
+  @Test("a file with several frames is rejected in a batch unless --frames 1 is given")
   func frames() async throws {
     try folder.write(SourceBytes.y4m(0..<3), to: "video.y4m")
     try await write(("smpte,size=16x8", "a.png"))
@@ -146,7 +146,7 @@ struct BatchTests {
   }
 
   @Test(
-    "what does not go together is refused, and nothing is written",
+    "sources and options that a batch does not support exit with 64, and nothing is written",
     arguments: [
       (["-o", "x.png"], "x.png; put {name}"), (["-o", "{frame}.png"], "0.png"),
       (["album/a.png", "-o", "new-{name}.png"], "a.png and album/a.png"), (["a.png"], "a-main.jpg"),
@@ -170,7 +170,7 @@ struct BatchTests {
     #expect(try folder.names == ["a.png", "album", "b.png", "pipe"])
   }
 
-  @Test("a file may be replaced by its own picture, but not by another's")
+  @Test("a batch may replace a file with its own picture, but not with another file's")
   func inPlace() async throws {
     try await write(("smpte,size=16x8", "1.png"), ("smpte,size=32x8", "2.png"))
     let bytes = try folder.bytes(of: "1.png")
@@ -184,7 +184,7 @@ struct BatchTests {
     #expect(PictureFacts(try folder.bytes(of: "2.png")) == PictureFacts(format: .png, width: 4, height: 1))
   }
 
-  @Test("--from-file names more files, one a line; - is standard input", arguments: ["list", "-"])
+  @Test("--from-file reads file names, one a line, from a file or standard input", arguments: ["list", "-"])
   func list(name: String) async throws {
     try await write(("smpte,size=8x8", "a.png"), ("smpte,size=16x8", "b b.png"), ("smpte,size=24x8", "c.png"))
     // With a byte order mark, as editors on Windows write it, and a file URL.
@@ -202,7 +202,7 @@ struct BatchTests {
     #expect(widths == [8, 16, 24, 16])
   }
 
-  @Test("file URLs are files, alone, among others and in scenes")
+  @Test("file URLs work alone, in a batch and in a scene, and a URL with a host exits with 64")
   func fileURLs() async throws {
     try await write(("smpte,size=8x8", "a b.png"), ("smpte,size=16x8", "c.png"))
     let url = "file://\(folder["a b.png"].path.replacing(" ", with: "%20"))"
@@ -221,7 +221,7 @@ struct BatchTests {
       try await folder.run("render", "file://host/a.png", "-o", "x.png"), 64, naming: "file:///PATH")
   }
 
-  @Test("a list of one file is a list")
+  @Test("--from-file with a single file runs as a batch")
   func listOfOne() async throws {
     try folder.write(Array("missing.png\n".utf8), to: "list")
     let result = try await folder.render("--from-file", "list", "-o", "x.png")
@@ -229,7 +229,7 @@ struct BatchTests {
     #expect(result.errors.hasSuffix("1 of 1 SOURCEs could not be rendered\n"), "\(result.errors)")
   }
 
-  @Test("a list that is missing, empty or a folder is 66")
+  @Test("--from-file with a missing file, an empty file or a folder exits with 66")
   func badList() async throws {
     try folder.write([], to: "empty")
     try folder.write(Array("\n\n".utf8), to: "blank")
@@ -241,7 +241,7 @@ struct BatchTests {
     }
   }
 
-  @Test("a signal ends a run between two files: finished files stay, no other file does")
+  @Test("SIGINT ends a batch between files with 130 and leaves only complete files")
   func interruption() async throws {
     try await write(("smpte,size=64x48", "a.png"))
     let list = [String](repeating: "a.png", count: 30_000).joined(separator: "\n")

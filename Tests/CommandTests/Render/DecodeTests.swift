@@ -2,7 +2,7 @@ import Foundation
 import GLPreview
 import Testing
 
-@Suite("How large JPEGs are decoded")
+@Suite("Scaled decoding of JPEGs")
 struct DecodeTests {
   private let folder: TestFolder
 
@@ -57,7 +57,7 @@ struct DecodeTests {
   }
 
   @Test(
-    "--decode fast gives a picture of the right size that is near the exact one, and says what it decoded",
+    "--decode fast gives the same size at 40 dB PSNR or more, and reports the decoded scale",
     arguments: [
       (["--size", "160x90"], 4), (["--size", "160x90", "--filter", "lanczos"], 4), (["--size", "48x27"], 2),
       (["--size", "20x11"], 1), (["--crop", "480x264+0+0", "--size", "60x"], 1),
@@ -79,7 +79,7 @@ struct DecodeTests {
     #expect(nearness < 99, "nothing was decoded otherwise")
   }
 
-  @Test("views that need the whole picture get it, and all others of that frame too")
+  @Test("one view that needs the full size makes all views of the frame decode at 8/8")
   func whole() async throws {
     try await writePhoto("photo.jpg")
     let views = ["--view", "a:size=160x90", "--view", "b:crop=32x32+9+9"]
@@ -91,7 +91,7 @@ struct DecodeTests {
     #expect(try folder.bytes(of: "exact-a.png") == folder.bytes(of: "fast-a.png"))
   }
 
-  @Test("exact is the default, and other words are refused")
+  @Test("--decode exact is the default for a single source, and an unknown value exits with 64")
   func words() async throws {
     let result = try await folder.run("render", "pattern:smpte", "--size", "16x", "-o", "null:", "--json")
     #expect(try result.reports.map(\.decodedEighths) == [8])
@@ -100,7 +100,7 @@ struct DecodeTests {
     for word in ["quick", "exact", "fast"] { #expect(refused.errors.contains(word)) }
   }
 
-  @Test("a stream whose pictures change their size is decoded as each wants")
+  @Test("--decode fast chooses the scale for each picture of a stream by its size")
   func changingSizes() async throws {
     var stream: [UInt8] = []
     for size in ["96x64", "24x16", "12x8"] {

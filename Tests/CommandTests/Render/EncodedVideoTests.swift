@@ -19,7 +19,7 @@ struct EncodedVideoTests {
     return (frames.map(\.format.size), frames.map { ($0.timestamp - start) / .seconds(1) })
   }
 
-  @Test("pictures keep the times of their source")
+  @Test("an MP4 file keeps the source's timestamps and size")
   func times() async throws {
     let result = try await folder.render(
       "pattern:counter,size=64x48,fps=10", "--frames", "4", "-o", "a.mp4", "--json")
@@ -32,7 +32,7 @@ struct EncodedVideoTests {
   }
 
   @Test(
-    "every Nth picture at another rate is a time-lapse",
+    "--every or --interval with --fps 20 writes a time-lapse with 1/20 s between frames",
     arguments: [["--every", "10"], ["--interval", "1"]])
   func timeLapse(words: [String]) async throws {
     let arguments = [
@@ -44,7 +44,7 @@ struct EncodedVideoTests {
     for (index, time) in times.enumerated() { #expect(abs(time - Double(index) / 20) < 0.001) }
   }
 
-  @Test("standard output gets fragments, or the bare stream", arguments: ["mp4", "h264"])
+  @Test("standard output gets fragmented MP4 or a raw H.264 stream", arguments: ["mp4", "h264"])
   func standardOutput(format: String) async throws {
     let result = try await folder.render(
       "pattern:counter,size=64x48", "--frames", "3", "-o", "-", "--format", format)
@@ -56,14 +56,14 @@ struct EncodedVideoTests {
     }
   }
 
-  @Test("an odd size has one column and row more in the stream")
+  @Test("a 33x21 view is encoded as 34x22")
   func odd() async throws {
     let result = try await folder.render("pattern:smpte,size=33x21", "--frames", "2", "-o", "a.mp4")
     #expect(result.status == 0, "\(result.errors)")
     #expect(try await frames("a.mp4").sizes == [Size](repeating: Size(width: 34, height: 22), count: 2))
   }
 
-  @Test("a scene is written too")
+  @Test("a scene is encoded as video")
   func scene() async throws {
     let arguments = [
       "render", "--scene", "grid:size=64x48", "a=pattern:counter,size=32x24", "b=pattern:smpte,size=32x24",
@@ -75,7 +75,7 @@ struct EncodedVideoTests {
   }
 
   @Test(
-    "values that make no sense are refused",
+    "invalid --fps, --bitrate or --encoder values exit with 64, and nothing is written",
     arguments: [["--fps", "0"], ["--bitrate", "1"], ["--encoder", "foo"]])
   func refusals(words: [String]) async throws {
     let result = try await folder.run(["render", "pattern:smpte", "--frames", "1", "-o", "a.mp4"] + words)

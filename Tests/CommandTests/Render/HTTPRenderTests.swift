@@ -4,7 +4,7 @@
   import TestSupport
   import Testing
 
-  @Suite("Rendering what comes by HTTP")
+  @Suite("Rendering from HTTP sources")
   struct HTTPRenderTests {
     private let folder: TestFolder
 
@@ -17,7 +17,7 @@
       return result.output
     }
 
-    @Test("as many pictures of a stream are rendered as are asked for")
+    @Test("--frames limits the pictures of an MJPEG stream, and the URL's password is not printed")
     func stream() async throws {
       let jpeg = try await jpeg()
       let server = try HTTPTestServer { peer in
@@ -37,7 +37,7 @@
           && !result.errors.contains("secret"))
     }
 
-    @Test("a URL that makes no sense is wrong usage, and its password is not shown")
+    @Test("a malformed URL exits with 64, and the error hides its password")
     func malformed() async throws {
       let result = try await folder.render("http://me:sec/ret@camera/", "-o", "a.png")
       #expect(result.status == 64)
@@ -48,7 +48,7 @@
     private static let interpreter = OtherProgram("python3")
 
     @Test(
-      "a JPEG that Python's server has is rendered, and again for each frame that is asked for",
+      "a JPEG URL of Python's http.server gives as many frames as --frames requests",
       .enabled(if: interpreter != nil, "needs python3"))
     func python() async throws {
       try folder.write(await jpeg(), to: "shot.jpg")
@@ -82,7 +82,7 @@
       """
 
     @Test(
-      "a camera's own certificate is shown where it is refused, and accepted where it is given",
+      "an untrusted certificate exits with 69; --certificate accepts the fingerprint in the error",
       .enabled(if: interpreter != nil, "needs python3"))
     func certificates() async throws {
       try folder.write(await jpeg(), to: "shot.jpg")

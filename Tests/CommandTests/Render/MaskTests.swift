@@ -95,7 +95,7 @@ struct MaskTests {
   }
 
   @Test(
-    "two pictures that differ in what is hidden alone give the same bytes, in every view",
+    "the output bytes of every view do not depend on the masked pixels",
     arguments: [
       ("jpg", "png", []), ("jpg", "jpg", ["--decode", "fast"]), ("jpg", "png", ["--renderer", "reference"]),
       ("png", "png", []), ("y4m", "jpg", []), ("mjpeg", "jpg", []),
@@ -123,7 +123,7 @@ struct MaskTests {
     for name in outside { #expect((open[0][name] == masked[0][name]) == true, "\(name)") }
   }
 
-  @Test("views that decode a JPEG at an eighth see no more of it", arguments: ["20x", "40x", "80x"])
+  @Test("scaled JPEG decoding does not leak masked pixels into the output", arguments: ["20x", "40x", "80x"])
   func eighths(size: String) async throws {
     var pictures: [[String: [UInt8]]] = []
     for secret in Secret.allCases {
@@ -137,7 +137,7 @@ struct MaskTests {
     #expect(differences(pictures[0], pictures[1]).isEmpty && pictures[0].count == 1)
   }
 
-  @Test("masks are upright where EXIF turns the picture")
+  @Test("masks apply to the upright picture after EXIF rotation")
   func turned() async throws {
     var pictures: [[String: [UInt8]]] = []
     for secret in Secret.allCases {
@@ -151,7 +151,7 @@ struct MaskTests {
     #expect(differences(pictures[0], pictures[1]).isEmpty && pictures[0].count == 1)
   }
 
-  @Test("what comes through a pipe is masked, every frame of it", arguments: ["--lossless", "--every=1"])
+  @Test("every frame from a pipe is masked", arguments: ["--lossless", "--every=1"])
   func pipe(way: String) async throws {
     var outputs: [[UInt8]] = []
     for secret in Secret.allCases {
@@ -167,7 +167,7 @@ struct MaskTests {
     #expect((outputs[0] == outputs[1]) == true)
   }
 
-  @Test("what a command writes is masked")
+  @Test("pictures from an exec: command are masked")
   func command() async throws {
     var pictures: [[String: [UInt8]]] = []
     for secret in Secret.allCases {
@@ -181,7 +181,7 @@ struct MaskTests {
     #expect(differences(pictures[0], pictures[1]).isEmpty && pictures[0].count == 1)
   }
 
-  @Test("masks are drawn on one another, in order")
+  @Test("overlapping masks are drawn in the given order")
   func order() async throws {
     let result = try await folder.run(
       "render", "pattern:smpte,size=32x16", "--mask", "32x16+0+0:blur=9", "--mask",
@@ -191,7 +191,7 @@ struct MaskTests {
   }
 
   @Test(
-    "a mask that hides nothing, or makes no sense, ends the run before anything is written",
+    "a mask outside the picture or with invalid syntax exits with 64, and nothing is written",
     arguments: [
       ("10x10+160+0", "10x10+160+0"), ("200,0 300,0 200,90", "200,0 300,0 200,90"), ("10x10", "10x10"),
       ("10x10+0+0:smear", "smear"), ("1,1 2,2", "polygon"),
@@ -206,7 +206,7 @@ struct MaskTests {
     expectFailure(piped, 64, naming: "mask", word)
   }
 
-  @Test("a stream that takes another shape than its masks are for ends")
+  @Test("a stream whose aspect ratio changes under a mask exits with 64 after the earlier pictures")
   func otherShape() async throws {
     let other = try PictureEncoder(.jpeg).encode(
       Picture(

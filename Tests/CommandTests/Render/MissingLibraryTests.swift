@@ -4,7 +4,7 @@
   import GLPreview
   import Testing
 
-  @Suite("Missing libraries")
+  @Suite("Missing FFmpeg libraries")
   struct MissingLibraryTests {
     private let folder: TestFolder
 
@@ -25,7 +25,7 @@
       for major in 50..<80 { try folder.write([0], to: "libraries/libavutil.so.\(major)") }
     }
 
-    @Test("packages are named by the version that this was built for, and the system by its name")
+    @Test("without FFmpeg, the error names the missing library and the packages to install")
     func missing() async throws {
       try hideLibraries()
 
@@ -35,7 +35,7 @@
       #expect(text.contains(/apt-get install libavformat\d+ libavcodec\d+/), "\(text)")
     }
 
-    @Test("libraries of another version are not loaded, and both versions are named")
+    @Test("another major version of FFmpeg is rejected, and the error names the installed version")
     func otherVersion() async throws {
       try hideLibraries()
       let file = try #require(FileHandle(forReadingAtPath: "/proc/self/maps"))

@@ -3,13 +3,13 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Pipes")
+@Suite("Pipes and commands as sources")
 struct PipeTests {
   private let folder: TestFolder
 
   init() throws { folder = try TestFolder() }
 
-  @Test("a pipe into one name gives its first picture")
+  @Test("a pipe rendered to a fixed file name gives one picture")
   func single() async throws {
     let result = try await folder.render("-", "-o", "now.png", "--json", input: SourceBytes.y4m(0..<3))
     #expect(result.status == 0)
@@ -17,7 +17,7 @@ struct PipeTests {
     #expect(try result.reports.map(\.transport) == ["pipe"])
   }
 
-  @Test("--frames N gives N frames that follow one another, however slow they are taken")
+  @Test("--frames 40 renders the first 40 consecutive frames of a pipe")
   func row() async throws {
     let result = try await folder.render(
       "-", "--frames", "40", "-o", "null:", "--json", input: SourceBytes.y4m(0..<50))
@@ -25,7 +25,7 @@ struct PipeTests {
   }
 
   @Test(
-    "a slow reader gets the newest frames in order, the last one included, and the report counts those dropped"
+    "a slow run renders frames in order, including the last, and reports the number dropped"
   )
   func newest() async throws {
     let result = try await folder.render("-", "-o", "null:png", "--json", input: SourceBytes.y4m(0..<500))
@@ -37,7 +37,7 @@ struct PipeTests {
     #expect(result.errors == (dropped == 0 ? "" : "glpreview: -: of 500 frames, \(dropped) dropped\n"))
   }
 
-  @Test("--lossless renders every frame")
+  @Test("--lossless renders every frame of a pipe")
   func lossless() async throws {
     let result = try await folder.render(
       "-", "--lossless", "-o", "null:", "--json", input: SourceBytes.y4m(0..<200))
@@ -45,7 +45,9 @@ struct PipeTests {
     #expect(result.errors == "")
   }
 
-  @Test("--warmup passes over frames, or seconds", arguments: [["--warmup", "2"], ["--warmup", "0.06s"]])
+  @Test(
+    "--warmup skips the given number of frames or seconds",
+    arguments: [["--warmup", "2"], ["--warmup", "0.06s"]])
   func warmup(words: [String]) async throws {
     try folder.write(SourceBytes.y4m(0..<5), to: "a.y4m")
     let result = try await folder.run(
@@ -53,7 +55,7 @@ struct PipeTests {
     #expect(try result.reports.map(\.frame) == [2, 3])
   }
 
-  @Test("--interval and --duration go by the frames' time")
+  @Test("--interval and --duration are measured by frame timestamps")
   func interval() async throws {
     try folder.write(SourceBytes.y4m(0..<100), to: "a.y4m")
     let result = try await folder.render(
@@ -63,7 +65,7 @@ struct PipeTests {
     #expect(zip(times, [0, 0.5, 1, 1.5]).allSatisfy { abs($0 - $1) < 0.04 })
   }
 
-  @Test("--duration ends a source from which nothing comes any more")
+  @Test("--duration ends a run whose source sends no more frames")
   func silence() async throws {
     let command = try await RunningCommand(
       ["render", "-", "--renderer", "reference", "--duration", "0.1", "-o", "{frame}.png"], in: folder)
@@ -72,7 +74,7 @@ struct PipeTests {
     #expect(try folder.names == ["0.png"])
   }
 
-  @Test("exec: reads what a command writes")
+  @Test("an exec: source renders the frames that its command writes")
   func command() async throws {
     try folder.write(SourceBytes.y4m(0..<3), to: "a.y4m")
     let result = try await folder.render("exec:cat a.y4m", "--lossless", "-o", "{frame}.png", "--json")
@@ -81,7 +83,7 @@ struct PipeTests {
     #expect(try folder.names == ["0.png", "1.png", "2.png", "a.y4m"])
   }
 
-  @Test("a command that fails is 69 and says how, one that writes nothing is 65")
+  @Test("a failed exec: command makes the run exit with 69, and one without output with 65")
   func failures() async throws {
     for (command, status, words) in [
       ("exec:exit 3", Int32(65), "is empty"), ("exec:cat a.y4m; exit 3", 69, "ended with status 3"),
@@ -94,7 +96,7 @@ struct PipeTests {
     }
   }
 
-  @Test("a command does not outlive the run, nor does what it started", .timeLimit(.minutes(15)))
+  @Test("child processes of an exec: command end with the run", .timeLimit(.minutes(15)))
   func orphans() async throws {
     try folder.write(SourceBytes.y4m(0..<1), to: "a.y4m")
     let command = "exec:sleep 1000 & echo $! > pid; cat a.y4m; wait"
@@ -110,7 +112,7 @@ struct PipeTests {
     }
   }
 
-  @Test("--reconnect runs a command again")
+  @Test("--reconnect runs an exec: command again after it ends")
   func again() async throws {
     try folder.write(SourceBytes.y4m(0..<1), to: "a.y4m")
     let result = try await folder.render(
@@ -119,7 +121,7 @@ struct PipeTests {
   }
 
   @Test(
-    "what makes no sense is wrong usage",
+    "invalid values of live source options exit with 64",
     arguments: [
       ["--interval", "-1"], ["--timeout", "0"], ["--warmup", "x"], ["--warmup", "-1"], ["--duration", "nan"],
       ["--header", "nothing"], ["--control", "=3"],

@@ -24,7 +24,7 @@
     }
 
     @Test(
-      "pictures come as they were sent from a camera whose certificate is accepted",
+      "frames over TLS have the right colours for each accepted certificate option",
       arguments: [
         ("own", own, ""), ("own", certificateFile("own"), "basic"), ("own", "any", "digest"),
         ("signed", certificateFile("authority"), "digest"), ("own", nil, "basic"),
@@ -50,7 +50,7 @@
       try await until { try socketCount(connectedTo: server.port) == 0 }
     }
 
-    @Test("an answer of the camera is told as without TLS")
+    @Test("RTSP errors over TLS have the same reasons as without TLS, and no password")
     func answers() async throws {
       let server = try await RTSPServer("--tls", certificateFile("own"), "--auth", "digest")
       for (path, user, reason) in [
@@ -64,7 +64,7 @@
       try await until { try socketCount(connectedTo: server.port) == 0 }
     }
 
-    @Test("the command refuses another certificate and shows it; without --certificate it warns")
+    @Test("`render` rejects a wrong certificate and prints its fingerprint; without --certificate it warns")
     func command() async throws {
       let server = try await RTSPServer("--tls", certificateFile("own"))
       let folder = try TestFolder()

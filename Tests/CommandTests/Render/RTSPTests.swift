@@ -48,7 +48,7 @@
     "RTSP", .enabled(if: RTSPServer.absence == nil, "\(RTSPServer.absence ?? "")"), .timeLimit(.minutes(15)))
   struct RTSPTests {
     @Test(
-      "pictures come as they were sent, whatever they travel by",
+      "frames have the right size and colours over TCP and UDP, and the status names the transport",
       arguments: [
         ("bars", "h264", "rtsp over tcp"), ("bars#transport=udp", "h264", "rtsp over udp"),
         ("bars#transport=tcp", "h264", "rtsp over tcp"), ("tcp", "h264", "rtsp over tcp"),
@@ -83,7 +83,7 @@
       try await until { try socketCount(connectedTo: server.port) == 0 }
     }
 
-    @Test("pictures of a stream with B pictures have times of their own, in a session too")
+    @Test("a PreviewSession gives frames of a stream with B-frames mostly distinct timestamps")
     func reordered() async throws {
       let server = try await RTSPServer()
       let session = try PreviewSession([SessionSource(server.url("bframes"))])
@@ -98,7 +98,7 @@
       await session.close()
     }
 
-    @Test("a size that changes in mid-stream is the frames'")
+    @Test("frames have the new size after a size change in mid-stream")
     func sizes() async throws {
       let server = try await RTSPServer()
       let (frames, source, error) = try await frames(server.url("sizes"), count: 30)
@@ -109,7 +109,7 @@
     }
 
     @Test(
-      "what a server refuses is said in one line, without the password",
+      "an RTSP server's refusal is reported with a specific reason, without the password",
       arguments: [
         ("bars", "", "requires a user and a password"),
         ("bars", "user:wrong-secret@", "requires a user and a password"),
@@ -127,7 +127,7 @@
       try await until { try socketCount(connectedTo: server.port) == 0 }
     }
 
-    @Test("the right password is taken")
+    @Test("the correct password is accepted, and the source's name hides it")
     func password() async throws {
       let server = try await RTSPServer(wantsPassword: true)
       let (frames, source, error) = try await frames(server.url("bars", user: "user:secret@"), count: 2)
@@ -137,7 +137,7 @@
       await source.close()
     }
 
-    @Test("the end of a stream is told, after all its pictures")
+    @Test("a stream that ends delivers its frames and then reports the end")
     func end() async throws {
       let server = try await RTSPServer()
       let (frames, _, error) = try await frames(server.url("short"), count: 1000)
@@ -147,7 +147,7 @@
       #expect(error?.reason == "the stream has ended")
     }
 
-    @Test("a connection that is dropped is made again")
+    @Test("a source whose connection is dropped is lost and then reconnects")
     func drop() async throws {
       let server = try await RTSPServer()
       let source = try #require(try await SourceLocator(server.url("bars")).open() as? LiveSource)
@@ -164,7 +164,7 @@
       try await until { try socketCount(connectedTo: server.port) == 0 }
     }
 
-    @Test("opened and closed again and again, nothing is left open")
+    @Test("repeated opening and closing leaves no connection open")
     func rounds() async throws {
       let server = try await RTSPServer()
       for round in 0..<8 {
@@ -176,7 +176,7 @@
       }
     }
 
-    @Test("the command renders streams, and says why it can't")
+    @Test("`render` writes as many pictures of an RTSP stream as --frames requests")
     func command() async throws {
       let server = try await RTSPServer()
       let folder = try TestFolder()
@@ -189,7 +189,7 @@
     }
   }
 
-  @Suite("Servers that are none", .timeLimit(.minutes(15)))
+  @Suite("Invalid RTSP servers", .timeLimit(.minutes(15)))
   struct LyingServerTests {
     static let servers: [(String, [UInt8])] = [
       ("rubbish", (0..<3000).map { UInt8(truncatingIfNeeded: $0 &* 167 &+ $0 / 7) }),
@@ -208,7 +208,9 @@
       ("a way round", Array("RTSP/1.0 302 Found\r\nCSeq: 1\r\nLocation: file:///etc/passwd\r\n\r\n".utf8)),
     ]
 
-    @Test("are given up in good order, and left", arguments: servers.indices, [false, true])
+    @Test(
+      "an invalid or missing response makes the source unavailable and closes the connection",
+      arguments: servers.indices, [false, true])
     func lies(index: Int, leaving: Bool) async throws {
       let server = try LyingServer(answering: Self.servers[index].1, leaving: leaving)
       let (frames, _, error) = try await frames(
@@ -220,7 +222,7 @@
       await server.waitForClosing()
     }
 
-    @Test("are left when nobody waits any longer, in whatever state")
+    @Test("closing a source disconnects from a server that never answers")
     func closing() async throws {
       let server = try LyingServer()
       let source = try await SourceLocator("rtsp://127.0.0.1:\(server.port)/x").open()
@@ -232,7 +234,7 @@
       try await until { try socketCount(connectedTo: server.port) == 0 }
     }
 
-    @Test("and ports where nobody listens, are unavailable")
+    @Test("a closed port or an unknown host makes the source unavailable")
     func refused() async throws {
       let port = try LyingServer().port
       let (_, _, error) = try await frames("rtsp://127.0.0.1:\(port)/x", count: 1)
@@ -243,13 +245,14 @@
     }
   }
 
-  @Suite("Redirections of RTSP servers")
+  @Suite("RTSP redirects")
   struct RTSPRedirectTests {
     private func redirect(to url: String) -> [UInt8] {
       Array("RTSP/1.0 302 Found\r\nCSeq: 1\r\nLocation: \(url)\r\n\r\n".utf8)
     }
 
-    @Test("another host is not even connected to, unless that is allowed", .timeLimit(.minutes(15)))
+    @Test(
+      "a redirect to another host is followed only with the redirect policy `any`", .timeLimit(.minutes(15)))
     func otherHost() async throws {
       let target = try LyingServer(answering: Array("RTSP/1.0 404 Not Found\r\nCSeq: 1\r\n\r\n".utf8))
       let server = try LyingServer(answering: redirect(to: "rtsp://localhost:\(target.port)/?token=secret"))
@@ -271,7 +274,7 @@
       }
     }
 
-    @Test("the same host is followed to another port", .timeLimit(.minutes(15)))
+    @Test("a redirect to another port of the same host is followed", .timeLimit(.minutes(15)))
     func sameHost() async throws {
       let target = try LyingServer(answering: Array("RTSP/1.0 404 Not Found\r\nCSeq: 1\r\n\r\n".utf8))
       let server = try LyingServer(answering: redirect(to: "rtsp://127.0.0.1:\(target.port)/"))

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("How pictures are encoded")
+@Suite("Picture encoding options")
 struct RenderEncodingTests {
   private let folder: TestFolder
   private let pattern = "pattern:zoneplate,size=64x48"
@@ -13,7 +13,7 @@ struct RenderEncodingTests {
     return result.output.count
   }
 
-  @Test("a higher quality takes more bytes, and 80 is the default")
+  @Test("a higher --quality gives a larger file, and the default is 80")
   func quality() async throws {
     let sizes = [
       try await size("--quality", "1"), try await size("--quality", "40"), try await size("--quality", "80"),
@@ -25,7 +25,7 @@ struct RenderEncodingTests {
   }
 
   @Test(
-    "--subsampling is JPEG's chroma, 4:2:0 unless told",
+    "--subsampling sets a JPEG's chroma subsampling, and the default is 4:2:0",
     arguments: [
       ([], "2x2"), (["--subsampling", "420"], "2x2"), (["--subsampling", "422"], "2x1"),
       (["--subsampling", "444"], "1x1"),
@@ -36,7 +36,7 @@ struct RenderEncodingTests {
   }
 
   @Test(
-    "--max-bytes takes a lower quality, and a smaller size where none from 30 fits",
+    "--max-bytes lowers the quality to 30 at least, and then reduces the picture's size",
     arguments: [(2000, true), (700, false)])
   func budget(bytes: Int, keepsSize: Bool) async throws {
     let result = try await folder.render(
@@ -50,13 +50,13 @@ struct RenderEncodingTests {
     #expect(keepsSize ? (30..<90).contains(report.quality ?? 0) : report.quality == 50)
   }
 
-  @Test("--max-bytes that is no limit changes nothing")
+  @Test("--max-bytes above the file's size does not change that size")
   func wideBudget() async throws {
     #expect(try await size("--max-bytes", "1000000") == size())
   }
 
   @Test(
-    "a budget that no quality fits is an error that says which picture, and how far it is off",
+    "--max-bytes that can't be met exits with 65, names the picture and keeps the old file",
     arguments: ["jpg", "png"])
   func impossibleBudget(ending: String) async throws {
     try folder.write([1, 2, 3], to: "x.\(ending)")
@@ -66,7 +66,7 @@ struct RenderEncodingTests {
     #expect(try folder.bytes(of: "x.\(ending)") == [1, 2, 3])
   }
 
-  @Test("a JPEG of a live source or a scene has its time of capture as EXIF if --exif asks for it")
+  @Test("--exif adds EXIF data to JPEGs of live sources and scenes, but not of files")
   func exif() async throws {
     func hasEXIF(_ source: [String], _ options: String...) async throws -> Bool {
       let result = try await folder.run(["render"] + source + options + ["-o", "-"])

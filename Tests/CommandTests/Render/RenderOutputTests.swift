@@ -3,7 +3,7 @@ import Testing
 
 @testable import glpreview_cli
 
-@Suite("Where pictures go")
+@Suite("Output names and formats")
 struct RenderOutputTests {
   private let folder: TestFolder
   private let pattern = "pattern:smpte,size=16x8"
@@ -11,7 +11,7 @@ struct RenderOutputTests {
 
   init() throws { folder = try TestFolder() }
 
-  @Test("without -o a picture is a JPEG, called after source and view, in the folder where the command runs")
+  @Test("the default output is a JPEG in the current folder, named after the source and the view")
   func defaultName() async throws {
     try folder.makeFolder("album")
     #expect(try await folder.render(pattern, "-o", "album/photo.of.me.png").status == 0)
@@ -27,14 +27,14 @@ struct RenderOutputTests {
         == PictureFacts(format: .jpeg, width: 16, height: 8, chroma: "2x2"))
   }
 
-  @Test("without -o every view has a name of its own")
+  @Test("the default output names of several views contain the view names")
   func defaultNames() async throws {
     let result = try await folder.render(pattern, "--view", "left:crop=8x8+0+0", "--view", "small:size=4x")
     #expect(result.status == 0)
     #expect(try folder.names == ["smpte-left.jpg", "smpte-small.jpg"])
   }
 
-  @Test("without -o --format says what the file is, and the name says so too")
+  @Test("--format sets the format and the extension of the default output name")
   func defaultNameOfFormat() async throws {
     #expect(try await folder.render(pattern, "--format", "png").status == 0)
     #expect(try folder.names == ["smpte-main.png"])
@@ -42,7 +42,7 @@ struct RenderOutputTests {
     #expect(PictureFacts(try folder.bytes(of: name))?.format == .png)
   }
 
-  @Test("what comes through standard input has a name too")
+  @Test("the default output name for standard input ends in -main.jpg")
   func defaultNameOfStandardInput() async throws {
     let result = try await folder.render("-", input: SourceBytes.y4m(0..<1))
     #expect(result.status == 0)
@@ -53,7 +53,7 @@ struct RenderOutputTests {
   }
 
   @Test(
-    "a live source's pictures are named after it, never after a password",
+    "a live source's default output name comes from its address, without credentials",
     arguments: [
       ("/dev/video0,size=640x480", "video0"), ("exec:cat a/b.y4m", "exec"),
       ("rtsp://me:secret@camera", "stream"),
@@ -65,7 +65,7 @@ struct RenderOutputTests {
   }
 
   @Test(
-    "the name's ending picks the format, in whichever case",
+    "the extension of the output name selects the format, in upper or lower case",
     arguments: [
       ("a.jpg", PictureFacts.Format.jpeg), ("a.jpeg", .jpeg), ("a.JPG", .jpeg), ("a.png", .png),
       ("a.Png", .png),
@@ -75,7 +75,7 @@ struct RenderOutputTests {
     #expect(PictureFacts(try folder.bytes(of: name))?.format == format)
   }
 
-  @Test("a name that does not tell needs --format")
+  @Test("an unknown extension exits with 64 unless --format is given")
   func format() async throws {
     expectFailure(try await folder.render(pattern, "-o", "a.gif"), 64, naming: "a.gif", ".png", "--format")
     #expect(try folder.names == [])
@@ -83,7 +83,7 @@ struct RenderOutputTests {
     #expect(PictureFacts(try folder.bytes(of: "a.thumbnail"))?.format == .png)
   }
 
-  @Test("{view}, {frame} and {frame:05} are replaced wherever they stand")
+  @Test("{view}, {frame} and {frame:05} are replaced at every occurrence")
   func places() async throws {
     let result = try await folder.render(
       counter, "--frames", "2", "--view", "a", "--view", "b:size=4x4", "-o",
@@ -93,7 +93,7 @@ struct RenderOutputTests {
       try folder.names == ["0-a-a-00000.png", "0-b-b-00000.png", "1-a-a-00001.png", "1-b-b-00001.png"])
   }
 
-  @Test("{name} is the source's name without folder and ending, {index} counts sources from 1")
+  @Test("{name} is the source's file name without folder and extension, and {index} starts at 1")
   func sourcePlaces() async throws {
     try folder.makeFolder("album")
     #expect(try await folder.render(pattern, "-o", "album/a.b.png").status == 0)
@@ -102,7 +102,7 @@ struct RenderOutputTests {
     #expect(try folder.names == ["1-001-a.b-main.png", "album"])
   }
 
-  @Test("{view} may be a folder")
+  @Test("{view} can be a folder in the output name")
   func folders() async throws {
     try folder.makeFolder("main")
     #expect(try await folder.render(pattern, "-o", "{view}/{frame}.png").status == 0)
@@ -110,7 +110,7 @@ struct RenderOutputTests {
   }
 
   @Test(
-    "a name with something else in braces, or with half of them, is wrong usage",
+    "an unknown or unbalanced placeholder in the output name exits with 64",
     arguments: [
       "{camera}.jpg", "{frame:x}.jpg", "{frame:}.jpg", "{}.jpg", "{view.jpg", "view}.jpg", "{frame:+5}.jpg",
       "{name:5}.jpg", "{index:-1}.jpg", "{index:1:2}.jpg", "a}{view}.jpg",
@@ -120,7 +120,7 @@ struct RenderOutputTests {
     #expect(try folder.names == [])
   }
 
-  @Test("braces, spaces and letters of any language in a source's name are nothing special")
+  @Test("braces, spaces and non-ASCII letters of a source's name are kept in the output name")
   func oddSourceNames() async throws {
     for stem in ["br{a}ce{view}", "two words", "Größe 写真", "line\nbreak"] {
       #expect(try await folder.render(pattern, "-o", "picture.png").status == 0)
@@ -130,7 +130,7 @@ struct RenderOutputTests {
     }
   }
 
-  @Test("the longest name that a folder takes is a name")
+  @Test("an output name of 255 bytes is accepted")
   func longName() async throws {
     let name = String(repeating: "x", count: 251) + ".jpg"
     let result = try await folder.render(pattern, "-o", name)
@@ -138,7 +138,7 @@ struct RenderOutputTests {
     #expect(try folder.names == [name])
   }
 
-  @Test("several views into one file are refused, and nothing is written")
+  @Test("rendering several views into one file exits with 64, and nothing is written")
   func manyViews() async throws {
     let views = ["--view", "a", "--view", "b"]
     for (output, word) in [("x.png", "{view}"), ("{frame}.png", "{view}"), ("-", "standard output")] {
@@ -148,7 +148,7 @@ struct RenderOutputTests {
     }
   }
 
-  @Test("several frames into one file are refused, and nothing is written")
+  @Test("rendering several frames into one file exits with 64, and nothing is written")
   func manyFrames() async throws {
     try folder.write(SourceBytes.y4m(0..<3), to: "video.y4m")
     expectFailure(
@@ -160,7 +160,7 @@ struct RenderOutputTests {
     #expect(try folder.names == ["video.y4m", "x.png"])
   }
 
-  @Test("standard output gets the bytes that a file would, and nothing else", arguments: ["jpeg", "png"])
+  @Test("standard output gets exactly the bytes that a file would contain", arguments: ["jpeg", "png"])
   func standardOutput(format: String) async throws {
     #expect(try await folder.render(pattern, "-o", "file", "--format", format).status == 0)
     let result = try await folder.render(pattern, "-o", "-", "--format", format)
@@ -170,7 +170,7 @@ struct RenderOutputTests {
     #expect(try folder.names == ["file"])
   }
 
-  @Test("standard output gets JPEGs where nothing is said, one frame after the other")
+  @Test("several frames on standard output are concatenated JPEGs by default")
   func standardOutputOfManyFrames() async throws {
     #expect(try await folder.render(counter, "--frames", "3", "-o", "{frame}.jpg").status == 0)
     let result = try await folder.render(counter, "--frames", "3", "-o", "-")
@@ -197,7 +197,7 @@ struct RenderOutputTests {
     expectFailure(try await folder.render(pattern, "-o", "null:gif"), 64, naming: "null:gif", "null:png")
   }
 
-  @Test("--json tells of each picture on a line of its own")
+  @Test("--json prints one line a picture with its view, frame, timestamp, size and file")
   func reports() async throws {
     let result = try await folder.render(
       "pattern:counter,size=32x16,fps=4", "--frames", "2", "--view", "a", "--view", "b:size=8x", "-o",
@@ -216,7 +216,7 @@ struct RenderOutputTests {
     for report in reports { #expect(report.bytes == (try folder.bytes(of: report.file ?? "").count)) }
   }
 
-  @Test("--json goes to standard error where the pictures go to standard output")
+  @Test("--json prints to standard error if the pictures go to standard output")
   func reportsBesidePictures() async throws {
     let plain = try await folder.render(pattern, "-o", "-")
     let result = try await folder.render(pattern, "-o", "-", "--json")
@@ -227,7 +227,7 @@ struct RenderOutputTests {
     #expect(reports.map(\.view) == ["main"])
   }
 
-  @Test("there is no progress where standard error is no terminal")
+  @Test("no progress is printed if standard error is not a terminal")
   func progress() async throws {
     let result = try await folder.render(counter, "--frames", "30", "-o", "null:")
     #expect(result.status == 0)
@@ -235,7 +235,7 @@ struct RenderOutputTests {
     #expect(result.output.isEmpty)
   }
 
-  @Test("a hundred views come from one frame")
+  @Test("one frame is rendered into 100 views")
   func hundredViews() async throws {
     let views = (1...100).flatMap { ["--view", "v\($0):size=\($0)x1"] }
     let result = try await folder.run(["render", pattern, "-o", "{view}.png"] + views)

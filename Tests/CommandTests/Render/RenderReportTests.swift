@@ -3,9 +3,9 @@ import Testing
 
 @testable import glpreview_cli
 
-@Suite("Reports of pictures")
+@Suite("JSON report of a picture")
 struct RenderReportTests {
-  @Test("a picture's report has the GPU's time where it is known, and no word of it where it is not")
+  @Test("a picture's JSON report contains the GPU time only if it is known")
   func report() throws {
     func line(_ time: Double?) throws -> String {
       try glpreview_cli.PictureReport(

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Where pictures come from")
+@Suite("Input sources")
 struct RenderSourceTests {
   private let folder: TestFolder
   private let raw = ["--input-format", "nv12", "--input-size", "16x8"]
@@ -36,7 +36,7 @@ struct RenderSourceTests {
     try await expectPictures(frames.map { ($0, $0) }, sourceLocation: sourceLocation)
   }
 
-  @Test("every frame of a Y4M is rendered, counted from 0")
+  @Test("every frame of a Y4M file is rendered, numbered from 0")
   func y4m() async throws {
     try folder.write(SourceBytes.y4m(0..<5), to: "video.y4m")
     let result = try await folder.render("video.y4m", "-o", "{frame}.png", "--json")
@@ -45,7 +45,7 @@ struct RenderSourceTests {
     try await expectPictures([0, 1, 2, 3, 4])
   }
 
-  @Test("every frame of a raw file is rendered, counted from 0")
+  @Test("every frame of a raw video file is rendered, numbered from 0")
   func rawVideo() async throws {
     try folder.write(SourceBytes.nv12(0..<3), to: "video.nv12")
     let result = try await folder.run(["render", "video.nv12", "-o", "{frame}.png"] + raw)
@@ -53,14 +53,14 @@ struct RenderSourceTests {
     try await expectPictures([0, 1, 2])
   }
 
-  @Test("--every skips frames, and names still count the source's")
+  @Test("--every skips frames, and output names have the source's frame numbers")
   func every() async throws {
     try folder.write(SourceBytes.y4m(0..<8), to: "video.y4m")
     #expect(try await folder.render("video.y4m", "--every", "3", "-o", "{frame}.png").status == 0)
     try await expectPictures([0, 3, 6])
   }
 
-  @Test("--frames counts the frames that are rendered")
+  @Test("--frames counts rendered frames, not those that --every skips")
   func frames() async throws {
     try folder.write(SourceBytes.nv12(0..<8), to: "video.nv12")
     let options = ["--every", "3", "--frames", "2", "-o", "{frame}.png", "--renderer", "reference"]
@@ -68,14 +68,14 @@ struct RenderSourceTests {
     try await expectPictures([0, 3])
   }
 
-  @Test("more frames than there are is all of them")
+  @Test("--frames above the source's length renders all frames")
   func moreFrames() async throws {
     try folder.write(SourceBytes.y4m(0..<2), to: "video.y4m")
     #expect(try await folder.render("video.y4m", "--frames", "99", "-o", "{frame}.png").status == 0)
     try await expectPictures([0, 1])
   }
 
-  @Test("--loop plays a file again, and names go on counting")
+  @Test("--loop repeats a file, and frame numbers continue")
   func loop() async throws {
     try folder.write(SourceBytes.y4m(0..<3), to: "video.y4m")
     #expect(
@@ -83,14 +83,14 @@ struct RenderSourceTests {
     try await expectPictures([(0, 0), (2, 2), (4, 1), (6, 0), (8, 2)])
   }
 
-  @Test("a still can be played again too")
+  @Test("--loop repeats a still picture")
   func loopStill() async throws {
     try folder.write(try await picture(of: 4), to: "still.image")
     #expect(try await folder.render("still.image", "--loop", "2", "-o", "{frame}.png").status == 0)
     try await expectPictures([(0, 4), (1, 4)])
   }
 
-  @Test("a stream can't be played again: that is wrong usage, and nothing is written")
+  @Test("--loop with standard input exits with 64, and nothing is written")
   func loopStream() async throws {
     let result = try await folder.render(
       "-", "--loop", "2", "-o", "{frame}.png", input: SourceBytes.y4m(0..<3))
@@ -98,7 +98,7 @@ struct RenderSourceTests {
     #expect(try folder.names == [])
   }
 
-  @Test("a crop shows the same where the source changes its size")
+  @Test("a crop is scaled with the picture if the source changes its size")
   func changingSize() async throws {
     var stream: [UInt8] = []
     for size in ["640x480", "320x240", "1280x960"] {
@@ -113,7 +113,7 @@ struct RenderSourceTests {
     #expect(sizes.map(\.height) == [240, 120, 480])
   }
 
-  @Test("standard input is known by its first bytes: Y4M")
+  @Test("standard input is recognised as Y4M by its first bytes")
   func y4mStream() async throws {
     #expect(
       try await folder.render("-", "--lossless", "-o", "{frame}.png", input: SourceBytes.y4m(0..<3)).status
@@ -121,14 +121,14 @@ struct RenderSourceTests {
     try await expectPictures([0, 1, 2])
   }
 
-  @Test("standard input is known by its first bytes: PNG")
+  @Test("standard input is recognised as PNG by its first bytes")
   func pngStream() async throws {
     let png = try await picture(of: 2)
     #expect(try await folder.render("-", "-o", "{frame}.png", input: png).status == 0)
     try await expectPictures([(0, 2)])
   }
 
-  @Test("standard input is known by its first bytes: JPEG, one or one after another")
+  @Test("standard input is recognised as one or several JPEGs by its first bytes")
   func jpegStream() async throws {
     let jpeg = try await folder.render("-", "-o", "-", "--quality", "100", input: SourceBytes.y4m(3..<4))
       .output
@@ -139,7 +139,7 @@ struct RenderSourceTests {
     #expect(try folder.bytes(of: "2.png") == folder.bytes(of: "single.png"))
   }
 
-  @Test("standard input can be raw frames")
+  @Test("standard input is read as raw frames with --input-format and --input-size")
   func rawStream() async throws {
     let options = ["--lossless", "-o", "{frame}.png", "--renderer", "reference"]
     let result = try await folder.run(["render", "-"] + raw + options, input: SourceBytes.nv12(0..<3))
@@ -147,7 +147,7 @@ struct RenderSourceTests {
     try await expectPictures([0, 1, 2])
   }
 
-  @Test("a file of concatenated JPEGs is a video")
+  @Test("a file of concatenated JPEGs is read as a video")
   func mjpeg() async throws {
     let jpeg = try await folder.render("-", "-o", "-", input: SourceBytes.y4m(0..<1)).output
     for name in ["video.mjpeg", "video.mjpg"] {
@@ -157,7 +157,7 @@ struct RenderSourceTests {
     }
   }
 
-  @Test("a FIFO is a source like any other")
+  @Test("a FIFO can be a source")
   func fifo() async throws {
     try folder.makeFIFO("pipe")
     DispatchQueue(label: "writer").async { [folder] in
@@ -171,7 +171,7 @@ struct RenderSourceTests {
     try await expectPictures([0, 1])
   }
 
-  @Test("a frame of a stream is delivered when it is there, not when the next one comes")
+  @Test("a frame on standard input is rendered before the next one arrives")
   func liveStream() async throws {
     let command = try await RunningCommand(
       ["render", "-", "--renderer", "reference", "-o", "{frame}.png", "--json"], in: folder)
@@ -187,7 +187,7 @@ struct RenderSourceTests {
     try await expectPictures([0, 1])
   }
 
-  @Test("when enough frames are there, a stream is not waited for")
+  @Test("a run ends after --frames frames although standard input stays open")
   func limitedStream() async throws {
     let command = try await RunningCommand(
       ["render", "-", "--renderer", "reference", "-o", "{frame}.png", "--frames", "2"], in: folder)
@@ -197,7 +197,7 @@ struct RenderSourceTests {
     try await expectPictures([0, 1])
   }
 
-  @Test("of a Y4M that is cut short, the frames before the cut are kept")
+  @Test("a truncated Y4M file exits with 65, and its complete frames are rendered")
   func cutY4M() async throws {
     try folder.write(SourceBytes.y4m(0..<3).dropLast(5), to: "cut.y4m")
     let result = try await folder.render("cut.y4m", "-o", "{frame}.png")
@@ -205,7 +205,7 @@ struct RenderSourceTests {
     try await expectPictures([0, 1])
   }
 
-  @Test("of JPEGs of which the last is cut short, those before it are kept")
+  @Test("a file of JPEGs with a truncated last one exits with 65, and the others are rendered")
   func cutMJPEG() async throws {
     let jpeg = try await folder.render("-", "-o", "-", input: SourceBytes.y4m(0..<1)).output
     try folder.write(jpeg + jpeg + jpeg.dropLast(40), to: "cut.mjpeg")
@@ -214,7 +214,7 @@ struct RenderSourceTests {
     #expect(try folder.names == ["0.png", "1.png", "cut.mjpeg"])
   }
 
-  @Test("of raw frames from a pipe that are cut short, those before the cut are kept")
+  @Test("truncated raw frames on standard input exit with 65, and the complete frames are rendered")
   func cutRaw() async throws {
     let options = ["--lossless", "-o", "{frame}.png", "--renderer", "reference"]
     let result = try await folder.run(
@@ -224,7 +224,7 @@ struct RenderSourceTests {
   }
 
   @Test(
-    "EXIF's orientation comes first: each of the eight is a turn and a mirroring of the picture as stored",
+    "each of the eight EXIF orientations is applied to a picture before it is cropped",
     arguments: [
       (1, []), (2, ["--mirror", "horizontal"]), (3, ["--rotate", "180"]), (4, ["--mirror", "vertical"]),
       (5, ["--rotate", "90", "--mirror", "horizontal"]), (6, ["--rotate", "90"]),
@@ -248,7 +248,7 @@ struct RenderSourceTests {
     #expect(try folder.bytes(of: "upright-crop.png") == folder.bytes(of: "turned-crop.png"))
   }
 
-  @Test("a picture of one pixel is a picture", arguments: ["jpg", "png"])
+  @Test("a picture of one pixel can be copied, rotated and enlarged", arguments: ["jpg", "png"])
   func onePixel(ending: String) async throws {
     #expect(try await folder.run("render", "pattern:smpte,size=1x1", "-o", "one.\(ending)").status == 0)
     let result = try await folder.run(
@@ -258,7 +258,7 @@ struct RenderSourceTests {
     #expect(try result.reports.map(\.width) == [1, 1, 3])
   }
 
-  @Test("a picture wider than the GPU's textures can be cropped and shrunk")
+  @Test("a picture of 20000 pixels in width, wider than GPU textures, is cropped and shrunk")
   func wide() async throws {
     let views = ["--view", "end:crop=40x4+19960+2", "--view", "all:size=100x10"]
     let source = ["render", "pattern:gradient,size=20000x10", "-o", "{view}.png"]
@@ -274,7 +274,7 @@ struct RenderSourceTests {
     #expect(try folder.bytes(of: "end.png") == byGPU)
   }
 
-  @Test("the user knows the colours better than the source")
+  @Test("--range full overrides the source's limited range")
   func color() async throws {
     func picture(_ options: String...) async throws -> [UInt8] {
       let source = ["render", "-", "--renderer", "reference", "-o", "-", "--format", "png"]

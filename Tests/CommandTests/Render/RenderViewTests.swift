@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("What views show")
+@Suite("View options")
 struct RenderViewTests {
   private let folder: TestFolder
   private let pattern = "pattern:smpte,size=64x48"
@@ -16,7 +16,7 @@ struct RenderViewTests {
   }
 
   @Test(
-    "a side that is not given keeps the aspect ratio, halves are rounded up",
+    "a missing width or height follows the aspect ratio, and halves are rounded up",
     arguments: [
       ([], [64, 48]), (["--size", "32x"], [32, 24]), (["--size", "x12"], [16, 12]),
       (["--size", "10x"], [10, 8]),
@@ -33,7 +33,7 @@ struct RenderViewTests {
   }
 
   @Test(
-    "fill, fit and stretch have the size that is asked for; inside fits and never enlarges",
+    "fill, fit and stretch give the requested size, and inside fits without enlarging",
     arguments: [
       ("fill", "30x30", [30, 30]), ("fit", "30x30", [30, 30]), ("stretch", "30x30", [30, 30]),
       ("inside", "32x32", [32, 24]), ("inside", "100x100", [64, 48]), ("inside", "10x40", [10, 8]),
@@ -42,7 +42,7 @@ struct RenderViewTests {
     #expect(try await size(["--mode", mode, "--size", asked]) == expected)
   }
 
-  @Test("options for one view are the keys of --view")
+  @Test("options for a single view give the same picture as the keys of --view")
   func options() async throws {
     let words = [
       "crop=40x30+8+4", "rotate=270", "mirror=horizontal", "size=20x20", "mode=fit", "background=#204060",
@@ -60,7 +60,7 @@ struct RenderViewTests {
     #expect(try folder.bytes(of: "options.png") == folder.bytes(of: "view.png"))
   }
 
-  @Test("--linear stands alone, or says what it is")
+  @Test("--linear is accepted as a flag and with the value true or false")
   func linear() async throws {
     func picture(_ options: [String]) async throws -> [UInt8] {
       let result = try await folder.run(
@@ -76,12 +76,12 @@ struct RenderViewTests {
     #expect(try await picture(["--linear", "false"]) == picture([]))
   }
 
-  @Test("the last of an option that is repeated counts")
+  @Test("the last value of a repeated option is used")
   func repeated() async throws {
     #expect(try await size(["--size", "10x10", "--size", "20x"]) == [20, 15])
   }
 
-  @Test("a view among others is what it is alone")
+  @Test("a view rendered with others is identical to the same view rendered alone")
   func manyViews() async throws {
     let views = ["small:size=16x", "turned:rotate=90,size=20x20", "corner:crop=8x8+56+40,size=24x24"]
     let options = views.flatMap { ["--view", $0] }
@@ -94,7 +94,7 @@ struct RenderViewTests {
   }
 
   @Test(
-    "the GPU copies as exactly as the reference does",
+    "exact copies by the GPU are identical to those of the reference renderer",
     arguments: [
       [], ["--rotate", "90"], ["--rotate", "180", "--mirror", "horizontal"], ["--mirror", "both"],
       ["--crop", "13x7+50+41"], ["--crop", "1x1+63+47"], ["--size", "128x96", "--filter", "nearest"],

@@ -37,7 +37,7 @@ struct SceneCommandTests {
     return [16, 48].map { frame.bytes[row + $0 * bytesPerPixel] }
   }
 
-  @Test("two sources stand side by side, in the order in which they were named")
+  @Test("a grid places two sources side by side in the given order")
   func sideBySide() async throws {
     let result = try await scene(
       "grid:size=64x32,aspect=1:1", "dark.y4m", "light.y4m", "-o", "call.png", "--json")
@@ -48,13 +48,13 @@ struct SceneCommandTests {
     #expect(try await halves("call.png") == [40, 200])
   }
 
-  @Test("without -o the picture is called after the layout")
+  @Test("the default output name of a scene contains the layout's name")
   func defaultName() async throws {
     #expect(try await scene("inset:size=64x32", "dark.y4m", "light.y4m").status == 0)
     #expect(try folder.names.contains("scene-inset.jpg"))
   }
 
-  @Test("a tile's words, a name and a source that is off are each said of one source")
+  @Test("--tile, --off and --avatar each apply to the source that they name")
   func tiles() async throws {
     let result = try await scene(
       "grid:size=64x32,aspect=1:1", "left=dark.y4m", "light.y4m", "--tile", "left:opacity=0", "--off",
@@ -68,7 +68,7 @@ struct SceneCommandTests {
     #expect(codes[1] == 40)
   }
 
-  @Test("a mask holds in the scene for the source that it was said of")
+  @Test("a mask in a scene applies to the source that it names, and exits with 64 without a name")
   func masks() async throws {
     let mask = "light=16x16+0+0:fill=#000000"
     let result = try await scene(
@@ -80,7 +80,7 @@ struct SceneCommandTests {
     )
   }
 
-  @Test("one picture of a file that is missing or damaged is an error, though the other source is there")
+  @Test("a single picture of a scene with a missing or damaged file fails and is not written")
   func missingFile() async throws {
     expectFailure(
       try await scene("grid", "dark.y4m", "nothing.png", "-o", "x.png"), 66, naming: "nothing.png")
@@ -89,7 +89,7 @@ struct SceneCommandTests {
     #expect(try !folder.names.contains("x.png"))
   }
 
-  @Test("a live source that can't be had is shown as lost; where all are, that is an error")
+  @Test("a scene is rendered without an unavailable camera, and exits with 66 if no source is left")
   func lostCamera() async throws {
     let result = try await scene("grid:size=64x32", "dark.y4m", "/dev/video999", "-o", "call.png")
     #expect(result.status == 0, "\(result.errors)")
@@ -99,7 +99,7 @@ struct SceneCommandTests {
     #expect(try !folder.names.contains("x.png"))
   }
 
-  @Test("a running scene gives so many pictures, numbered from 0, and shows a missing file as lost")
+  @Test("a scene with --frames 3 writes pictures 0 to 2 despite a missing file")
   func running() async throws {
     let result = try await scene(
       "grid:size=64x32", "pattern:counter,size=16x16", "nothing.png", "--frames", "3", "-o",
@@ -110,7 +110,7 @@ struct SceneCommandTests {
     #expect(names == ["grid-0.png", "grid-1.png", "grid-2.png"])
   }
 
-  @Test("a scene of stills ends by itself, after the one picture that there is, with all of them in it")
+  @Test("a scene of still pictures ends after one picture that contains all of them")
   func ends() async throws {
     let result = try await scene(
       "grid:size=64x32,aspect=1:1", "dark.y4m", "light.y4m", "--frames", "9", "-o", "{frame}.png")
@@ -120,7 +120,7 @@ struct SceneCommandTests {
   }
 
   @Test(
-    "what makes no sense is told before anything is opened, on one line",
+    "invalid scene options exit with 64 before a source is opened",
     arguments: [
       (["--scene", "row"], "grid"), (["--scene", "free"], "rectangle"),
       (["--scene", "grid", "--crop", "1x1+0+0"], "--tile"),
@@ -139,7 +139,7 @@ struct SceneCommandTests {
       try await folder.run(["render", "a=nothing.png", "-o", "x.png"] + arguments), 64, naming: word)
   }
 
-  @Test("sources are called as they are told, or as their files; the second of a name gets a number")
+  @Test("scene sources are named as given or after their files, and duplicates get a number")
   func names() throws {
     let words = [
       "photos/ann.jpg", "Bo=/dev/video0", "/dev/video0,size=640x480", "other/ann.png",

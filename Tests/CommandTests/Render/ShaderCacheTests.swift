@@ -33,7 +33,7 @@ struct ShaderCacheTests {
     return names.map { folder.appending(path: $0) }
   }
 
-  @Test("a picture is the same with what was kept, without it, and with any damage to it")
+  @Test("a picture is identical with an empty, filled, damaged or disabled shader cache")
   func samePicture() async throws {
     try await makeSource()
     let variables = ["XDG_CACHE_HOME": folder["cache"].path]
@@ -53,7 +53,7 @@ struct ShaderCacheTests {
     #expect(try await render(["GLPREVIEW_SHADER_CACHE": "off"]) == first)
   }
 
-  @Test("two runs at once that begin with an empty cache draw the same")
+  @Test("two concurrent runs with an empty shader cache give the same picture")
   func twoAtOnce() async throws {
     try await makeSource()
     let variables = ["XDG_CACHE_HOME": folder["cache"].path]
@@ -63,7 +63,7 @@ struct ShaderCacheTests {
     #expect(try await render(variables) == one)
   }
 
-  @Test("switched off, or with nowhere to go, nothing is kept and nothing is said")
+  @Test("a disabled or unusable shader cache prints nothing and does not change the picture")
   func nowhere() async throws {
     try await makeSource()
     let cache = folder["cache"].path
@@ -83,7 +83,7 @@ struct ShaderCacheTests {
     #expect(try folder.bytes(of: "cache/glpreview") == [1])
   }
 
-  @Test("a service without a home keeps its programs, and Mesa its own, in the folder that systemd gives it")
+  @Test("without a home folder, Mesa's shader cache is stored in systemd's CACHE_DIRECTORY")
   func service() async throws {
     try await makeSource()
     let cache = folder["cache"].path
@@ -98,7 +98,7 @@ struct ShaderCacheTests {
     #expect(try await render(variables) == first)
   }
 
-  @Test("a running service compiles what other views of a camera would need before they are asked for")
+  @Test("a running service compiles the shaders for all filters before they are requested")
   func primed() async throws {
     let service = try await ServedCommand(
       "pattern:smpte,size=192x108", in: folder, preparing: "export XDG_CACHE_HOME=\"$PWD/cache\"")
@@ -126,7 +126,7 @@ struct ShaderCacheTests {
     #expect(Set(programs(in: "cache")) == compiled)
   }
 
-  @Test("help, wrong words and names that lead nowhere load no driver")
+  @Test("help, usage errors and missing sources do not load a GPU driver")
   func help() async throws {
     #expect(try await loadsDriver("devices"))
     #expect(try await !loadsDriver("--help"))

@@ -8,7 +8,7 @@ struct VideoOutputTests {
 
   init() throws { folder = try TestFolder() }
 
-  @Test("Y4M comes out as it went in, frame by frame, with its rate")
+  @Test("a Y4M file rendered to Y4M keeps its frames and frame rate")
   func y4m() async throws {
     try folder.write(
       SourceBytes.y4m(0..<3, header: "YUV4MPEG2 W16 H8 F30000:1001 Ip C420jpeg XCOLORRANGE=FULL"), to: "a.y4m"
@@ -20,7 +20,7 @@ struct VideoOutputTests {
   }
 
   @Test(
-    "raw planes and R, G, B, A have nothing around them, in files and through pipes",
+    "raw YUV and RGBA output contains only samples, in files and on standard output",
     arguments: ["yuv", "rgba"])
   func raw(format: String) async throws {
     try folder.write(
@@ -37,7 +37,7 @@ struct VideoOutputTests {
     #expect(try PictureReport.lines(of: result.errors).map(\.format) == [format, format])
   }
 
-  @Test("each view has its own file, of its own size")
+  @Test("each view is written to its own Y4M file in its own size")
   func views() async throws {
     let result = try await folder.render(
       "pattern:smpte,size=64x48", "--frames", "2", "-o", "{view}.y4m", "--subsampling", "444",
@@ -52,7 +52,7 @@ struct VideoOutputTests {
   }
 
   @Test(
-    "every Nth frame, or one an interval, come at their own pace",
+    "--every and --interval set the frame rate in the Y4M header",
     arguments: [
       (["--every", "2"], "F15:1"), (["--interval", "0.5"], "F2:1"), (["--interval", "0.001"], "F30:1"),
     ])
@@ -64,7 +64,7 @@ struct VideoOutputTests {
     #expect(String(decoding: try folder.bytes(of: "a.y4m").prefix(60), as: UTF8.self).contains(" \(rate) "))
   }
 
-  @Test("a video whose pictures change their size is refused, and what is there stays whole")
+  @Test("a source that changes size in a raw video exits with 74, and earlier pictures are kept")
   func sizes() async throws {
     var stream: [UInt8] = []
     for size in ["16x8", "8x8"] {
@@ -81,7 +81,7 @@ struct VideoOutputTests {
     #expect(try await folder.render("a.mjpeg", "--size", "8x8", "-o", "b.yuv").status == 0)
   }
 
-  @Test("a source is never written over while it is read")
+  @Test("writing a video over its own source, directly or by a link, exits with 64")
   func itself() async throws {
     let bytes = SourceBytes.y4m(0..<3)
     try folder.write(bytes, to: "a.y4m")
@@ -93,7 +93,7 @@ struct VideoOutputTests {
   }
 
   @Test(
-    "what makes no sense is wrong usage, and nothing is written",
+    "invalid video output options exit with 64, and nothing is written",
     arguments: [
       ["-o", "{frame}.y4m"], ["--format", "y4m"], ["-o", "a.y4m", "--format", "rgba"],
       ["-o", "a.y4m", "--view", "a:size=8x6", "--view", "b:size=4x4"],

@@ -8,7 +8,7 @@ struct WriteTests {
 
   init() throws { folder = try TestFolder() }
 
-  @Test("a place where nothing can be written is 74, and nothing is left there")
+  @Test("an output that can't be written exits with 74, and no file is left")
   func unwritable() async throws {
     try folder.write([1], to: "file")
     try folder.makeFolder("folder.png")
@@ -23,7 +23,7 @@ struct WriteTests {
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder["full.png"].path) == "/dev/full")
   }
 
-  @Test("pictures before the one that fails stay")
+  @Test("pictures written before a failed one are kept")
   func partial() async throws {
     try folder.makeFolder("2.png")
     let result = try await folder.render("pattern:counter,size=16x8", "--frames", "4", "-o", "{frame}.png")
@@ -32,7 +32,7 @@ struct WriteTests {
     #expect(PictureFacts(try folder.bytes(of: "1.png")) != nil)
   }
 
-  @Test("standard output that takes nothing is 74")
+  @Test("a full device on standard output exits with 74")
   func fullOutput() async throws {
     for arguments in [
       ["render", pattern, "-o", "-"], ["render", pattern, "-o", "null:", "--json"], ["devices"],
@@ -43,7 +43,7 @@ struct WriteTests {
     }
   }
 
-  @Test("a pipe that nobody reads any more is 74, and no crash")
+  @Test("a closed output pipe exits with 74 and a Broken pipe error")
   func closedPipe() async throws {
     let command = try await RunningCommand(
       ["render", "pattern:counter,size=64x48", "--frames", "1000000", "-o", "-"], in: folder, outputLimit: 10)
@@ -53,7 +53,7 @@ struct WriteTests {
     #expect(result.errors == "glpreview: standard output: Broken pipe\n")
   }
 
-  @Test("a file is replaced by a whole one")
+  @Test("an existing file is replaced by the complete picture")
   func replace() async throws {
     try folder.write(Array(repeating: 1, count: 100_000), to: "x.png")
     #expect(try await folder.render(pattern, "-o", "x.png").status == 0)
@@ -61,14 +61,14 @@ struct WriteTests {
     #expect(try folder.names == ["x.png"])
   }
 
-  @Test("a source can be replaced by its own picture")
+  @Test("a picture can replace its own source")
   func inPlace() async throws {
     #expect(try await folder.render(pattern, "-o", "x.png").status == 0)
     #expect(try await folder.render("x.png", "--size", "4x2", "-o", "x.png").status == 0)
     #expect(PictureFacts(try folder.bytes(of: "x.png")) == PictureFacts(format: .png, width: 4, height: 2))
   }
 
-  @Test("a file that is replaced keeps its permissions")
+  @Test("a replaced file keeps its permissions")
   func permissions() async throws {
     try folder.write([1], to: "private.png")
     try FileManager.default.setAttributes(
@@ -78,7 +78,7 @@ struct WriteTests {
     #expect(attributes[.posixPermissions] as? Int == 0o600)
   }
 
-  @Test("a link stays a link, whether or not there is a file where it leads")
+  @Test("writing to a symbolic link writes its target and keeps the link, also if the target is new")
   func links() async throws {
     try folder.makeFolder("far")
     try folder.write([1], to: "far/old.png")
@@ -98,7 +98,7 @@ struct WriteTests {
       ])
   }
 
-  @Test("of two that write the same files, each file is whole and of one of them")
+  @Test("two runs that write the same files leave each file complete and from one of them")
   func rivals() async throws {
     let count = 60
     func render(_ name: String) async throws -> CommandResult {

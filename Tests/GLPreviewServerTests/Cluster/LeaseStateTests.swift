@@ -209,6 +209,37 @@ import Testing
     #expect(world.ownerless == 0)
   }
 
+  @Test("a node whose writes are accepted but not reported reads all keys again until its own is reported")
+  func copyThatStandsStill() throws {
+    var world = LeaseWorld(["n1", "n2"], cameras: 8)
+    world.pass(.seconds(10))
+    var leases = try #require(world.nodes["n1"]?.leases)
+    var revision = try #require(leases.nodes["n1"]?.revision)
+    let held = leases.served
+    func pass(_ beats: Int) {
+      for _ in 0..<beats {
+        guard let write = leases.nodeWrite() else { return }
+        revision += 1
+        leases.wroteNode(write.record, revision: revision)
+        for _ in 0..<4 { leases.step(leases.times.beat / 4) }
+      }
+    }
+
+    pass(3)
+    #expect(!leases.isCurrent && leases.readings == 0)
+    pass(3)
+    #expect(leases.readings == 1)
+    // What is read again is old, too.
+    leases.readAll()
+    #expect(!leases.isCurrent)
+    pass(6)
+    #expect(leases.readings > 2)
+
+    let own = try #require(leases.nodes["n1"]?.record)
+    leases.heardNode("n1", own, revision: revision)
+    #expect(leases.isCurrent && leases.served == held)
+  }
+
   @Test("a node that another process has displaced hears the store again after it was lost")
   func lostAfterDisplacement() throws {
     var world = LeaseWorld(["n1"], cameras: 2)

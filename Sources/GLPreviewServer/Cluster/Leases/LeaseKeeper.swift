@@ -194,7 +194,7 @@ package final class LeaseKeeper: Sendable {
     case .reset: change { $0.forget() }
     case .current:
       change { state in
-        state.leases.heardAll()
+        state.leases.readAll()
         state.isBeatDue = true
       }
     case .entry(let entry):

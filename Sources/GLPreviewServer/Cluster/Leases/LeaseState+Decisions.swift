@@ -79,7 +79,7 @@ extension LeaseState {
     }
     nodes[identity.node] = own
     if !hasJoined { (hasJoined, joinedFor, unheard) = (true, .zero, .zero) }
-    if !isCurrent { resumesAt = resumesAt ?? revision }
+    if !isCurrent, resumesAt == nil { (resumesAt, unheard) = (revision, .zero) }
   }
 
   /// From now on other nodes may take this node's cameras.

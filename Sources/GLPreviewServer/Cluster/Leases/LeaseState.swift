@@ -90,7 +90,8 @@ package struct LeaseState: Sendable {
   /// current again.
   var resumesAt: UInt64?
   /// How often all keys had to be read again. A node that has not joined has no key of its own whose return
-  /// would show that a lost store is back.
+  /// would show that a lost store is back. And a server whose copy of the store stands still accepts writes,
+  /// and does not report them.
   package internal(set) var readings = 0
   /// How long this node's own key has not been received again.
   var unheard = Duration.zero
@@ -174,7 +175,11 @@ package struct LeaseState: Sendable {
     changes += 1
   }
 
-  /// All keys of the store were read.
+  /// All keys of the store were read. A node that has joined waits for its own key too: a copy that stands
+  /// still was perhaps read.
+  package mutating func readAll() { if !hasJoined || !wasCurrent { heardAll() } }
+
+  /// The store is current.
   package mutating func heardAll() {
     if !isCurrent { news.append(.store(isThere: true)) }
     (isCurrent, wasCurrent, resumesAt, unheard) = (true, true, nil, .zero)
@@ -240,6 +245,8 @@ package struct LeaseState: Sendable {
 
   // MARK: Time
 
+  private var unheardAtMost: Duration { times.beat * 2.5 }
+
   /// Counts the time that has passed since the last step.
   package mutating func step(_ time: Duration) {
     let time = min(time, LeaseTimes.longestStep)
@@ -264,7 +271,10 @@ package struct LeaseState: Sendable {
       }
       if joinedFor >= times.gathering { countFree(time) }
       // Without its own key's renewals, this node has lost the store. Other nodes then seem silent too.
-      if unheard >= times.beat * 2.5 { lostStore() }
+      if unheard >= unheardAtMost { lostStore() }
+    } else if hasJoined, resumesAt != nil {
+      unheard += time
+      if unheard >= unheardAtMost { (unheard, readings) = (.zero, readings + 1) }
     }
     for (camera, since) in lingering {
       lingering[camera] = since + time >= times.handover ? nil : since + time
