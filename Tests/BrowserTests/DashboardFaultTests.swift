@@ -75,7 +75,7 @@ extension DashboardTests {
     }
   }
 
-  @Test("the page shows a notice while the service is down and streams again after it restarts")
+  @Test("the page shows a notice while the service is down, and streams again on retry after a restart")
   func outage() async throws {
     let first = try await Service.start(Self.cameras)
     let browser = try await WebDriver.start()

@@ -15,7 +15,7 @@ struct HelpTests {
       separator: " ")
   }
 
-  @Test("`glpreview --help` names the subcommands and every exit status")
+  @Test("`glpreview --help` names the subcommands and the exit statuses")
   func command() async throws {
     let text = try await help()
     for word in ["render", "serve", "devices", "verify", "bench", "work", "submit"] {

@@ -29,7 +29,7 @@ struct CompareTests {
     return (await ChildProcess.status(of: process.id), await output, await errors)
   }
 
-  @Test("`--list` prints every workload, and each other program as here or missing")
+  @Test("`--list` prints every workload, and each other program as `here` or `missing`")
   func list() async throws {
     let (status, output, errors) = try await compare("--list")
     #expect(status == 0, "\(errors)")
@@ -39,7 +39,7 @@ struct CompareTests {
     #expect(lines.dropFirst(4).allSatisfy { ["here", "missing"].contains($0.last) })
   }
 
-  @Test("`--dry-run` prints a glpreview command for each workload, and never mixes filter classes")
+  @Test("`--dry-run` prints a glpreview command per workload; only two-tap lines use two-tap filters")
   func dryRun() async throws {
     let (status, output, errors) = try await compare("--dry-run")
 

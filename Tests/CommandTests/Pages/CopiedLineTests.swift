@@ -10,7 +10,7 @@ struct CopiedLineTests {
 
   init() throws { folder = try TestFolder() }
 
-  @Test("each documented `glpreview render` line succeeds, or exits with a source error without a camera")
+  @Test("each documented `glpreview render` line exits with 0, or with 65, 66 or 69 if it needs a camera")
   func render() async throws {
     try await CopiedFiles.make(in: folder)
     let blocks = try CopiedLine.blocks().map {

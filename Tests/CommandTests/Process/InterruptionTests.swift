@@ -8,7 +8,7 @@ struct InterruptionTests {
   init() throws { folder = try TestFolder() }
 
   @Test(
-    "a signal ends a run between pictures with 130 or 143 and leaves only complete files",
+    "SIGINT or SIGTERM ends a run between pictures with 130 or 143 and leaves only complete files",
     arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)], ["gpu", "reference"])
   func files(signal: (number: Int32, status: Int32), renderer: String) async throws {
     let command = try await RunningCommand(

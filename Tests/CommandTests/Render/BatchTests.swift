@@ -53,7 +53,7 @@ struct BatchTests {
     }
   }
 
-  @Test("--json reports files in the given order, and a batch decodes JPEGs fast by default")
+  @Test("--json reports files in the given order, and --decode fast is the default of a batch")
   func reports() async throws {
     try await write(("smpte,size=320x240", "b.jpg"), ("smpte,size=64x48", "a.png"))
     let arguments = [
@@ -75,7 +75,7 @@ struct BatchTests {
     #expect(try exact.reports.map(\.decodedEighths) == [8, 8, 8, 8])
   }
 
-  @Test("default names come from the files, and standard output gets pictures in the given order")
+  @Test("default output names come from the files; standard output gets pictures in the given order")
   func outputs() async throws {
     try await write(("smpte,size=16x8", "b.png"), ("gradient,size=8x16", "a.png"))
     #expect(try await folder.render("b.png", "a.png").status == 0)
@@ -184,7 +184,8 @@ struct BatchTests {
     #expect(PictureFacts(try folder.bytes(of: "2.png")) == PictureFacts(format: .png, width: 4, height: 1))
   }
 
-  @Test("--from-file reads file names, one a line, from a file or standard input", arguments: ["list", "-"])
+  @Test(
+    "--from-file reads file names, one per line, from a file or standard input", arguments: ["list", "-"])
   func list(name: String) async throws {
     try await write(("smpte,size=8x8", "a.png"), ("smpte,size=16x8", "b b.png"), ("smpte,size=24x8", "c.png"))
     // With a byte order mark, as editors on Windows write it, and a file URL.

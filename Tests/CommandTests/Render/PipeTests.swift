@@ -83,7 +83,7 @@ struct PipeTests {
     #expect(try folder.names == ["0.png", "1.png", "2.png", "a.y4m"])
   }
 
-  @Test("a failed exec: command makes the run exit with 69, and one without output with 65")
+  @Test("an exec: command that fails after writing frames exits with 69, and one without output with 65")
   func failures() async throws {
     for (command, status, words) in [
       ("exec:exit 3", Int32(65), "is empty"), ("exec:cat a.y4m; exit 3", 69, "ended with status 3"),

@@ -180,7 +180,7 @@ struct RenderOutputTests {
   }
 
   @Test(
-    "null: renders, null:jpg and null:png encode as well, and no file is written",
+    "null: renders without encoding, null:jpg and null:png also encode, and no file is written",
     arguments: [("null:", nil), ("null:jpg", "jpeg"), ("null:png", "png")])
   func nowhere(output: String, format: String?) async throws {
     let result = try await folder.render(
@@ -197,7 +197,7 @@ struct RenderOutputTests {
     expectFailure(try await folder.render(pattern, "-o", "null:gif"), 64, naming: "null:gif", "null:png")
   }
 
-  @Test("--json prints one line a picture with its view, frame, timestamp, size and file")
+  @Test("--json prints one line per picture with its view, frame, timestamp, size and file")
   func reports() async throws {
     let result = try await folder.render(
       "pattern:counter,size=32x16,fps=4", "--frames", "2", "--view", "a", "--view", "b:size=8x", "-o",

@@ -32,7 +32,7 @@ struct DTLSTests {
     return (client, server)
   }
 
-  @Test("two ends agree on AES-GCM, and read what the other has protected")
+  @Test("client and server negotiate AES-GCM, and each decrypts the other's packets once")
   func agreement() throws {
     let (client, server) = try Self.connected()
     #expect(client.state == .connected && server.state == .connected)
@@ -55,7 +55,7 @@ struct DTLSTests {
     #expect(other.open(rtcp: Array(reported.readableBytesView)) == report)
   }
 
-  @Test("identities differ, and so do the keys of their associations")
+  @Test("two WebRTC identities have different fingerprints, and two connections different SRTP keys")
   func difference() throws {
     #expect(try WebRTCIdentity().fingerprint != WebRTCIdentity().fingerprint)
     let packet: [UInt8] = [0x80, 96, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7, 1, 2, 3]
@@ -64,7 +64,8 @@ struct DTLSTests {
     #expect(first != nil && first != second)
   }
 
-  @Test("a peer with another certificate than its SDP says gets no keys", arguments: [true, false])
+  @Test(
+    "a peer whose certificate does not match its SDP fingerprint gets no SRTP keys", arguments: [true, false])
   func fingerprint(clientIsWrong: Bool) throws {
     let (one, other, stranger) = (try WebRTCIdentity(), try WebRTCIdentity(), try WebRTCIdentity())
     let server = try DTLSEndpoint(
@@ -80,7 +81,7 @@ struct DTLSTests {
     #expect(throws: WebRTCError.self) { try (clientIsWrong ? client : server).makeSRTP() }
   }
 
-  @Test("a handshake goes on after datagrams that mean nothing")
+  @Test("random datagrams before the DTLS handshake do not prevent it")
   func garbage() throws {
     let (one, other) = (try WebRTCIdentity(), try WebRTCIdentity())
     let server = try DTLSEndpoint(.server, one, expecting: other.fingerprint)
@@ -97,7 +98,7 @@ struct DTLSTests {
     #expect(server.state == .connected)
   }
 
-  @Test("the end of one side is the end of the other")
+  @Test("closing one DTLS endpoint closes the other")
   func end() throws {
     let (client, server) = try Self.connected()
 
@@ -107,7 +108,7 @@ struct DTLSTests {
     #expect(server.state == .closed)
   }
 
-  @Test("datagrams are small enough for any path")
+  @Test("DTLS handshake datagrams have at most 1200 bytes")
   func sizes() throws {
     let (one, other) = (try WebRTCIdentity(), try WebRTCIdentity())
     let server = try DTLSEndpoint(.server, one, expecting: other.fingerprint)
@@ -125,7 +126,7 @@ struct DTLSTests {
 
   /// libsrtp's own vectors (its srtp_driver): RFC 3711 and RFC 7714 have none with master keys.
   @Test(
-    "packets are protected as everybody else does it",
+    "SRTP packets match libsrtp's test vectors",
     arguments: [
       (
         SRTPContext.Profile.aes128SHA1, "e1f97a0d3e018be0d64fa32c06de4139 0ec675ad498afeebb6960b3aabe6",
@@ -148,7 +149,7 @@ struct DTLSTests {
     #expect(context.open(rtp: Array(sent.readableBytesView)) == packet)
   }
 
-  @Test("keys have their length, and packets a header")
+  @Test("SRTP keys of the wrong length and packets without a complete RTP header are rejected")
   func lengths() throws {
     let key = [UInt8](repeating: 1, count: 28)
     #expect(throws: WebRTCError.self) {

@@ -15,7 +15,7 @@ struct PacketHistoryTests {
     history.add(run, of: picture, number, time: UInt32(number), at: now)
   }
 
-  @Test("a packet is there until it is too old", arguments: [0, 65_500] as [UInt16])
+  @Test("a packet can be sent again for one second", arguments: [0, 65_500] as [UInt16])
   func age(first: UInt16) {
     var history = PacketHistory()
     for index in 0..<50 as Range<UInt16> {
@@ -33,7 +33,7 @@ struct PacketHistoryTests {
     #expect(history.count <= 36, "old pictures take no memory")
   }
 
-  @Test("as much is kept as libsrtp writes again")
+  @Test("the last 1000 packets can be sent again, and those before libsrtp's window of 1024 can't")
   func window() {
     var history = PacketHistory()
     for index in 0..<1000 as Range<UInt16> { Self.add(&history, index * 3, at: Self.start) }
@@ -43,7 +43,7 @@ struct PacketHistoryTests {
     #expect(history.packet(1000, at: Self.start) == nil)
   }
 
-  @Test("of a picture that is still being sent, only what was sent is known")
+  @Test("of a picture that is partly sent, only the packets sent so far can be sent again")
   func parts() throws {
     var history = PacketHistory()
     let one = try #require(Self.picture.run(from: 0, atMost: 1))
@@ -57,7 +57,7 @@ struct PacketHistoryTests {
     #expect(history.packet(7, at: Self.start) == nil)
   }
 
-  @Test("a packet that was just sent again is not sent once more")
+  @Test("a packet that was just sent again is not repeated within 1 ms, but is after 20 ms")
   func repetition() {
     var history = PacketHistory()
     Self.add(&history, 1, at: Self.start)

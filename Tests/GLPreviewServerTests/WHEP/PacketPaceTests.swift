@@ -24,14 +24,14 @@ struct PacketPaceTests {
     return bursts
   }
 
-  @Test("a small picture goes at once, whatever it is", arguments: [true, false])
+  @Test("a picture of 10 packets is sent in one burst, keyframe or not", arguments: [true, false])
   func small(isKey: Bool) {
     var pace = PacketPace()
     pace.add(10, isKey: isKey, waiting: 10, interval: Self.interval)
     #expect(Self.bursts(&pace, 10, from: .start) == [10])
   }
 
-  @Test("a key picture is spread over half of the time until the next picture")
+  @Test("a keyframe of 58 packets is sent in four bursts within half of the frame interval")
   func key() {
     var pace = PacketPace()
     for index in 0..<100 {
@@ -47,7 +47,7 @@ struct PacketPaceTests {
     #expect(Self.bursts(&pace, 4, from: .start + Self.interval * 101) == [4])
   }
 
-  @Test("a stream of large pictures is not held up, but for its key pictures")
+  @Test("large pictures are sent in one burst, and a large keyframe in bursts 2.5 times their size")
   func large() {
     var pace = PacketPace()
     for index in 0..<100 {
@@ -59,14 +59,15 @@ struct PacketPaceTests {
   }
 
   @Test(
-    "slow cameras and fast ones have a limit", arguments: [(0, 1), (5, 1), (20, 3), (1000, 11), (60_000, 11)])
+    "a keyframe is spread over 1 to 11 bursts, however short or long the frame interval is",
+    arguments: [(0, 1), (5, 1), (20, 3), (1000, 11), (60_000, 11)])
   func limits(interval: Int, count: Int) {
     var pace = PacketPace()
     pace.add(1000, isKey: true, waiting: 1000, interval: .milliseconds(interval))
     #expect(Self.bursts(&pace, 1000, from: .start).count == count)
   }
 
-  @Test("what was not sent in its time is not made up for")
+  @Test("a sender that is late does not make up for missed bursts")
   func pause() {
     var pace = PacketPace()
     pace.add(100, isKey: true, waiting: 100, interval: Self.interval)
@@ -75,7 +76,7 @@ struct PacketPaceTests {
     #expect(pace.allowed(at: .start + .seconds(1)) == 25)
   }
 
-  @Test("a picture that comes meanwhile does not slow down what is on its way")
+  @Test("a picture added while a keyframe is being sent does not slow down the keyframe")
   func next() {
     var pace = PacketPace()
     pace.add(100, isKey: true, waiting: 100, interval: Self.interval)
@@ -88,11 +89,11 @@ struct PacketPaceTests {
   }
 }
 
-@Suite("Key pictures for a WebRTC client")
+@Suite("Keyframe requests of a WebRTC client")
 struct KeyNeedsTests {
   private static func at(_ seconds: Double) -> CaptureInstant { .start + .seconds(seconds) }
 
-  @Test("two a second at most")
+  @Test("a client gets at most one keyframe per 500 ms")
   func least() {
     var keys = KeyframeRequests()
     #expect(
@@ -101,7 +102,7 @@ struct KeyNeedsTests {
       ])
   }
 
-  @Test("a client struggles that needs several, until it needs none for a minute")
+  @Test("a client struggles after two keyframe requests within 10 s, until 60 s pass without one")
   func struggle() {
     var keys = KeyframeRequests()
     for time in [0, 10, 30, 50] as [Double] {

@@ -90,7 +90,7 @@ struct SDPTests {
       name: "glpreview")
   }
 
-  @Test("of a browser's offer, H.264 of constrained baseline is taken, with what it can do")
+  @Test("a browser's offer is parsed, and its constrained baseline H.264 is selected")
   func browser() throws {
     let offer = try SDPOffer(Self.session + Self.video + Self.audio)
 
@@ -103,7 +103,7 @@ struct SDPTests {
     #expect(offer.accepted == 0 && offer.lines.count == 2 && offer.bundle == [0, 1])
   }
 
-  @Test("lines may end as they end on any system")
+  @Test("an offer with CRLF line ends equals one with LF")
   func newlines() throws {
     let text = (Self.session + Self.video).replacing("\n", with: "\r\n")
     #expect(try SDPOffer(text) == SDPOffer(Self.session + Self.video))
@@ -116,7 +116,7 @@ struct SDPTests {
     return (description.media, description.bundles.first ?? [])
   }
 
-  @Test("the answer takes the video alone; what shares its transport stays, and is inactive")
+  @Test("the answer accepts only the video; audio in the same BUNDLE group stays, inactive")
   func answered() throws {
     let text = Self.answer().text(to: try SDPOffer(Self.session + Self.audio + Self.video))
 
@@ -158,7 +158,7 @@ struct SDPTests {
     media.replacing(transport, with: "c=IN IP4 0.0.0.0\na=bundle-only\n").replacing(" 9 ", with: " 0 ")
   }
 
-  @Test("m-lines that share a transport are answered in any order, also where only the first has one")
+  @Test("m-lines of a BUNDLE group use the first one's transport, in any order")
   func bundles() throws {
     let session = Self.session.replacing("BUNDLE 0 1", with: "BUNDLE 1 0 2")
     let second = Self.video.replacing("a=mid:0", with: "a=mid:2")
@@ -182,7 +182,7 @@ struct SDPTests {
     #expect(alone.fragment == "else" && alone.bundle.isEmpty)
   }
 
-  @Test("what shares no transport with the video is rejected; port 0 outside of a group is")
+  @Test("m-lines outside the BUNDLE group get port 0; bundle-only video without a group is rejected")
   func rejected() throws {
     let (media, group) = try Self.lines("v=0\n" + Self.audio + Self.video)
     #expect(media.map(\.port) == ["0", "8189"] && group.isEmpty)
@@ -193,7 +193,7 @@ struct SDPTests {
     #expect(throws: SDPError.self) { try SDPOffer(ungrouped + Self.bundleOnly(Self.video)) }
   }
 
-  @Test("a data channel keeps its place in the group, and has no direction")
+  @Test("a data channel keeps its place in the BUNDLE group and gets no direction")
   func dataChannel() throws {
     for order in ["2 0 1", "0 1 2"] {
       let session = Self.session.replacing("BUNDLE 0 1", with: "BUNDLE \(order)")
@@ -205,7 +205,7 @@ struct SDPTests {
     }
   }
 
-  @Test("what a client does not know is not in its answer")
+  @Test("an answer contains no RTCP feedback, header extension or BUNDLE group that its offer lacks")
   func plain() throws {
     let video = Self.video.split(separator: "\n").filter { !$0.contains("rtcp-fb") && !$0.contains("extmap") }
       .joined(separator: "\n")
@@ -218,7 +218,7 @@ struct SDPTests {
   }
 
   @Test(
-    "profiles that decode constrained baseline will do, the least demanding first",
+    "of several usable H.264 profiles, the least demanding one is selected",
     arguments: [
       ("42e01f", "42001f", 0), ("42001f", "4d001f", 0), ("64001f", "42c01e", 1), ("4d801f", "640c1f", 0),
       ("58a01f", "640c1f", 1),
@@ -239,7 +239,7 @@ struct SDPTests {
   }
 
   @Test(
-    "an offer that wants something else is refused",
+    "a valid offer without a video that can be sent throws an SDPError with isRefusal = true",
     arguments: [
       Sample("no video", session + audio), Sample("H.265", full.replacing("H264", with: "H265")),
       Sample(
@@ -273,13 +273,13 @@ struct SDPTests {
   private static let filler = "a=x:" + String(repeating: "y", count: 60) + "\n"
 
   @Test(
-    "an offer that is wrong is told so",
+    "a malformed or oversized offer throws an SDPError with isRefusal = false",
     arguments: mistaken)
   func mistakes(sample: Sample) {
     #expect { try SDPOffer(sample.text) } throws: { ($0 as? SDPError)?.isRefusal == false }
   }
 
-  @Test("a thousand candidates are one offer")
+  @Test("an offer with 1000 ICE candidates equals one without them")
   func candidates() throws {
     let lines = (0..<1000).map { "a=candidate:\($0) 1 udp 1 192.0.2.\($0 % 256) 9 typ host\n" }.joined()
     #expect(try SDPOffer(Self.session + Self.video + lines) == SDPOffer(Self.session + Self.video))
@@ -287,7 +287,7 @@ struct SDPTests {
 
   // MARK: Addresses
 
-  @Test("a port at one address has that address, whatever else the machine has")
+  @Test("a socket bound to one address has only that address as a candidate")
   func bound() throws {
     let found = WHEPAddresses.candidates(
       configured: [], bound: try .init(ipAddress: "192.0.2.1", port: 9), asked: "127.0.0.1",
@@ -295,7 +295,7 @@ struct SDPTests {
     #expect(found == [.init(address: "192.0.2.1", port: 9)])
   }
 
-  @Test("a port at all addresses has first the one that the client has reached, and no other loopback")
+  @Test("candidates on 0.0.0.0 are configured addresses, then the one reached, then other IPv4 ones")
   func everywhere() throws {
     let found = WHEPAddresses.candidates(
       configured: [.init(address: "203.0.113.5", port: nil), .init(address: "203.0.113.6", port: 80)],
@@ -308,7 +308,7 @@ struct SDPTests {
       ])
   }
 
-  @Test("a port at all addresses of IPv6 has those of IPv4 too")
+  @Test("a socket on :: offers the address that the client reached, then IPv4 and IPv6 addresses")
   func bothFamilies() throws {
     let found = WHEPAddresses.candidates(
       configured: [], bound: try .init(ipAddress: "::", port: 9), asked: "::1",

@@ -23,7 +23,7 @@ struct STUNMessageTests {
     00080014 9aeaa70cbfd8cb56781ef2b5b2d3f249c1b571a2 80280004e57a3bcf
     """)
 
-  @Test("the sample request names its receiver, and proves its password")
+  @Test("the sample request of RFC 5769 is parsed, and only the right password verifies it")
   func sampleRequest() throws {
     let message = try #require(STUNMessage(Self.request))
 
@@ -37,7 +37,7 @@ struct STUNMessageTests {
   }
 
   @Test(
-    "the sample responses carry an address",
+    "the sample responses of RFC 5769 have the expected mapped address and verify",
     arguments: [
       (
         """
@@ -62,7 +62,9 @@ struct STUNMessageTests {
     #expect(message.isSealed(with: Self.password))
   }
 
-  @Test("what is written is read again", arguments: [[192, 0, 2, 1], [UInt8](repeating: 7, count: 16)])
+  @Test(
+    "a STUN message reads back with the fields that were written, and verifies",
+    arguments: [[192, 0, 2, 1], [UInt8](repeating: 7, count: 16)])
   func roundTrip(address: [UInt8]) throws {
     var message = STUNMessage(.bindingRequest, transaction: Self.transaction)
     message.username = Array("abcde:f".utf8)
@@ -76,7 +78,7 @@ struct STUNMessageTests {
     #expect(read.isSealed(with: Self.password))
   }
 
-  @Test("no byte of a message can be another one; only its fingerprint may be missing")
+  @Test("a STUN message with a changed byte is rejected, except in the type of its FINGERPRINT")
   func damage() throws {
     for index in Self.request.indices {
       var bytes = Self.request
@@ -86,14 +88,14 @@ struct STUNMessageTests {
     }
   }
 
-  @Test("no beginning of a message is one, and none has more after its end")
+  @Test("a truncated STUN message or one with trailing bytes is rejected")
   func length() {
     for count in Self.request.indices { #expect(STUNMessage(Array(Self.request[..<count])) == nil) }
     #expect(STUNMessage(Self.request + [0, 0, 0, 0]) == nil)
     #expect(STUNMessage([UInt8](repeating: 0, count: 100_000)) == nil)
   }
 
-  @Test("a message without a seal is sealed with nothing")
+  @Test("a STUN message without MESSAGE-INTEGRITY is parsed, but no password verifies it")
   func unsealed() throws {
     let bytes: [UInt8] =
       [0, 1, 0, 8, 0x21, 0x12, 0xA4, 0x42] + Self.transaction + [0, 6, 0, 4, 97, 98, 58, 99]
@@ -104,7 +106,7 @@ struct STUNMessageTests {
     #expect(!message.isSealed(with: Self.password))
   }
 
-  @Test("what stands behind the seal counts for nothing")
+  @Test("STUN attributes after MESSAGE-INTEGRITY are ignored")
   func behind() throws {
     var message = STUNMessage(.bindingRequest, transaction: Self.transaction)
     message.username = Array("right:one".utf8)

@@ -50,7 +50,7 @@ struct SentPicturesTests {
   private static func time(_ packet: [UInt8]) -> UInt32 { packet[4..<8].reduce(0) { $0 << 8 | UInt32($1) } }
 
   @Test(
-    "a picture arrives as it is cut, whatever protects it",
+    "packets of a picture decrypt to its bytes, for each SRTP profile and playout-delay setting",
     arguments: [SRTPContext.Profile.aes128GCM, .aes128SHA1], [5, nil] as [UInt8?])
   func picture(profile: SRTPContext.Profile, playoutDelay: UInt8?) throws {
     var client = try Client(profile, playoutDelay: playoutDelay)
@@ -69,7 +69,7 @@ struct SentPicturesTests {
     #expect(!client.pictures.isWaiting)
   }
 
-  @Test("a large key picture leaves in bursts, and the next picture behind it")
+  @Test("a large keyframe is sent in bursts of 16 packets, followed by the next picture")
   func pace() throws {
     var client = try Client()
     let start = CaptureInstant.start + .seconds(1)
@@ -87,7 +87,7 @@ struct SentPicturesTests {
     #expect(!client.pictures.isWaiting)
   }
 
-  @Test("nothing is sent before a key picture")
+  @Test("pictures before the first keyframe are skipped, also after a restart")
   func keys() throws {
     var client = try Client()
     #expect(client.add(100, at: .start) == .skipped)
@@ -101,7 +101,7 @@ struct SentPicturesTests {
     #expect(client.add(100, at: .start + .milliseconds(99)) == .skipped)
   }
 
-  @Test("what went before is sent at once, and leaves the client no time behind")
+  @Test("a restart sends 40 past pictures within 100 ms, with RTP timestamps 1 ms apart")
   func past() throws {
     var client = try Client()
     let past = (0..<40).map { number in
@@ -124,7 +124,7 @@ struct SentPicturesTests {
     #expect(client.packets().count == 1)
   }
 
-  @Test("what waits for too long is given up, and a key picture is asked for")
+  @Test("pictures that wait for more than 250 ms are dropped, and the next keyframe is awaited")
   func late() throws {
     var client = try Client()
     client.add(68_000, isKey: true, at: .start)
@@ -138,7 +138,7 @@ struct SentPicturesTests {
     #expect(client.add(100, isKey: true, at: .start + .milliseconds(366)) == .taken)
   }
 
-  @Test("the past that a client gets when it connects is not too late")
+  @Test("a new client's backlog of 30 pictures is not too late and is sent in four bursts")
   func backlog() throws {
     var client = try Client()
     let now = CaptureInstant.start + .seconds(1)
@@ -155,7 +155,7 @@ struct SentPicturesTests {
     #expect(client.packets().count == 92)
   }
 
-  @Test("times go up where pictures of two encoders follow one another")
+  @Test("RTP timestamps increase even if the pictures' own timestamps jump back")
   func times() throws {
     var client = try Client()
     for (index, time) in [100, 133, 120, 133, 166].enumerated() {
@@ -168,7 +168,9 @@ struct SentPicturesTests {
     #expect(zip(times, times.dropFirst()).allSatisfy { $1 &- $0 >= 90 && $1 &- $0 < 9000 })
   }
 
-  @Test("a packet is sent again as it was", arguments: [SRTPContext.Profile.aes128GCM, .aes128SHA1])
+  @Test(
+    "a lost packet is sent again once, byte for byte, and unknown sequence numbers are ignored",
+    arguments: [SRTPContext.Profile.aes128GCM, .aes128SHA1])
   func repetition(profile: SRTPContext.Profile) throws {
     var client = try Client(profile)
     client.add(9000, isKey: true, at: .start)
@@ -188,7 +190,7 @@ struct SentPicturesTests {
     #expect(client.packets().map { Self.number($0) } == [numbers[9] &+ 1, numbers[9] &+ 2])
   }
 
-  @Test("reports of what is missing are counted once")
+  @Test("a cumulative loss count yields only new losses, and 0 if it does not grow")
   func missing() throws {
     var client = try Client()
     #expect([0, 3, 3, 1, 5, -2, 6].map { client.pictures.missing($0) } == [0, 3, 0, 0, 2, 0, 1])
@@ -196,7 +198,9 @@ struct SentPicturesTests {
 
   // MARK: The socket
 
-  @Test("datagrams are the same whether the kernel cuts them or not", arguments: ["127.0.0.1", "::1"])
+  @Test(
+    "datagrams are the same with and without segmentation by the kernel (UDP GSO)",
+    arguments: ["127.0.0.1", "::1"])
   func segments(host: String) throws {
     var client = try Client(host: host)
     let plain = DatagramPath(client.socket.address, takesSegments: false)
@@ -219,7 +223,7 @@ struct SentPicturesTests {
     _ = client.write(at: .start)
   }
 
-  @Test("a kernel that refuses segments gets plain datagrams, from then on")
+  @Test("if the kernel refuses segmentation, datagrams are sent singly from then on")
   func fallback() throws {
     var client = try Client()
     // The kernel cuts nothing without checksums: udp(7), EINVAL or EIO.
@@ -236,7 +240,7 @@ struct SentPicturesTests {
     #expect(client.packets().count == 8)
   }
 
-  @Test("an address that can't be reached is no harm to others")
+  @Test("datagrams to an unreachable address do not affect those to other addresses")
   func unreachable() throws {
     let client = try Client()
     // Without SO_BROADCAST: EACCES.
@@ -252,7 +256,7 @@ struct SentPicturesTests {
     #expect(!client.outbox.isBlocked)
   }
 
-  @Test("what a full socket does not take is sent when it takes it")
+  @Test("datagrams that a full socket buffer does not take are sent later, in order")
   func full() throws {
     // A local socket has a queue of a few datagrams, where UDP over loopback never blocks.
     let name = "/tmp/glp\(UInt32.random(in: .min ... .max))"

@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebRTC
 
-@Suite("Paths of WebRTC clients")
+@Suite("Network paths to a WebRTC client")
 struct WHEPPathsTests {
   private static let password = Array("P2uYro0UCOQ4zxjKXaWCBui1".utf8)
 
@@ -52,7 +52,7 @@ struct WHEPPathsTests {
 
   private var inUse: String? { paths.path?.address.ipAddress }
 
-  @Test("an address is used once it has answered a check with the client's password, and not before")
+  @Test("an address is used only after it answers a connection check with the client's password")
   mutating func answered() throws {
     let check = try first(of: 1)
     #expect(check.message.username == Array("EsAw:ours".utf8))
@@ -72,7 +72,7 @@ struct WHEPPathsTests {
     #expect(inUse == "192.0.2.2")
   }
 
-  @Test("the client chooses among those that have answered")
+  @Test("of several addresses that have answered, the one that the client nominates is used")
   mutating func nominated() throws {
     try answer(try first(of: 1, nominates: false), from: 1)
     #expect(inUse == "192.0.2.1")
@@ -85,7 +85,7 @@ struct WHEPPathsTests {
     #expect(inUse == "192.0.2.3")
   }
 
-  @Test("an address that does not answer is asked five times, and again with a later check of its own")
+  @Test("a silent address gets five connection checks, and one more if it sends a check later")
   mutating func silent() throws {
     var sent = try check(1).count
     for _ in 0..<100 {
@@ -100,7 +100,7 @@ struct WHEPPathsTests {
   }
 
   @Test(
-    "the address in use is asked every five seconds, and given up when it has not answered for the time of consent"
+    "the address in use is checked every 5 s, and dropped when its 30 s consent expires"
   )
   mutating func consent() throws {
     try answer(try first(of: 1), from: 1)
@@ -118,7 +118,7 @@ struct WHEPPathsTests {
     #expect(inUse == "192.0.2.2")
   }
 
-  @Test("the newest addresses are known, and the one in use")
+  @Test("WHEPPaths keeps eight addresses: the one in use and the seven newest")
   mutating func many() throws {
     try answer(try first(of: 1), from: 1)
     for number in 2..<20 { _ = try check(number) }

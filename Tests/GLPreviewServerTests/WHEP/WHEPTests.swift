@@ -29,7 +29,7 @@ struct WHEPTests {
   // MARK: A session
 
   @Test(
-    "a client that connects gets pictures, from a key picture on")
+    "a connected client receives consecutive RTP packets that begin with parameter sets")
   func pictures() async throws {
     try await withService(Self.configuration()) { service in
       let peer = try await WHEPPeer()
@@ -58,7 +58,7 @@ struct WHEPTests {
   }
 
   @Test(
-    "what is lost is sent again, and a lost picture begins anew")
+    "a NACK causes a retransmission, and a keyframe follows picture loss indications (PLI)")
   func feedback() async throws {
     try await withService(Self.configuration()) { service in
       let peer = try await WHEPPeer()
@@ -81,7 +81,7 @@ struct WHEPTests {
     }
   }
 
-  @Test("sessions of a view share its pictures, and each begins with a key picture")
+  @Test("12 sessions of a view each begin with a parameter set, and go on when the first one ends")
   func shared() async throws {
     try await withService(Self.configuration()) { service in
       var peers: [WHEPPeer] = []
@@ -112,7 +112,7 @@ struct WHEPTests {
     }
   }
 
-  @Test("DELETE ends a session, and tells its client")
+  @Test("DELETE ends a session and notifies its client; a second DELETE returns 404")
   func deletion() async throws {
     try await withService(Self.configuration()) { service in
       let peer = try await WHEPPeer()
@@ -137,7 +137,7 @@ struct WHEPTests {
 
   // MARK: Strangers
 
-  @Test("nothing answers those who don't know the password")
+  @Test("a sender without the session's password gets no answer")
   func strangers() async throws {
     try await withService(Self.configuration()) { service in
       let (peer, stranger) = (try await WHEPPeer(), try await WHEPPeer(.init(password: "guessed")))
@@ -162,7 +162,7 @@ struct WHEPTests {
     }
   }
 
-  @Test("pictures go to no address that does not answer a check, whoever names it with the right password")
+  @Test("no picture is sent to an address that does not answer a check, even if it is nominated")
   func otherAddress() async throws {
     try await withService(Self.configuration()) { service in
       let (peer, other) = (try await WHEPPeer(), try await WHEPPeer(.init(isMute: true)))
@@ -180,7 +180,7 @@ struct WHEPTests {
     }
   }
 
-  @Test("a client whose certificate is not that of its offer gets nothing")
+  @Test("a client whose certificate does not match its offer's fingerprint gets no packets")
   func fingerprint() async throws {
     try await withService(Self.configuration()) { service in
       let peer = try await WHEPPeer(.init(fingerprint: [UInt8](repeating: 7, count: 32)))
@@ -196,7 +196,9 @@ struct WHEPTests {
 
   // MARK: Rights
 
-  @Test("a session ends with its view", arguments: ["switched off", "removed", "WebRTC off"])
+  @Test(
+    "a session ends if its view is disabled, its source changes, or WebRTC is turned off",
+    arguments: ["switched off", "removed", "WebRTC off"])
   func views(what: String) async throws {
     try await withService(Self.configuration()) { service in
       let peer = try await WHEPPeer()
@@ -225,7 +227,7 @@ struct WHEPTests {
     }
   }
 
-  @Test("whoever may look may look so; a session is its client's, and ends with the token that began it")
+  @Test("a session accepts only its own token or a control token, and ends if its token is removed")
   func tokens() async throws {
     var configuration = Self.configuration()
     configuration.access.tokens = [
@@ -259,7 +261,7 @@ struct WHEPTests {
 
   // MARK: HTTP
 
-  @Test("OPTIONS tells what to send, and the servers that the configuration names")
+  @Test("OPTIONS returns Accept-Post, and OPTIONS and POST return the ICE servers as Link headers")
   func options() async throws {
     var configuration = Self.configuration()
     configuration.webRTC.iceServers = [
@@ -290,7 +292,7 @@ struct WHEPTests {
   }
 
   @Test(
-    "requests that can't be answered say why",
+    "an invalid offer returns an error with a detail and starts no session",
     arguments: [
       ("/cameras/other/main/whep", "application/sdp", "v=0", 404),
       (path, "application/sdp", "", 400), (path, "application/sdp", "v=0\r\n", 400),
@@ -311,7 +313,7 @@ struct WHEPTests {
     }
   }
 
-  @Test("go2rtc's clients get their answer as they asked for it")
+  @Test("`/api/webrtc` (go2rtc) answers an SDP offer with SDP and a JSON offer with JSON")
   func go2rtc() async throws {
     struct Description: Codable {
       var type: String
@@ -334,7 +336,7 @@ struct WHEPTests {
     }
   }
 
-  @Test("sessions have a limit, and one that ends makes room")
+  @Test("a client with half of all allowed sessions gets 429 until one of them ends")
   func limit() async throws {
     var configuration = Self.configuration()
     configuration.limits.webRTCSessions = 2
@@ -352,7 +354,7 @@ struct WHEPTests {
     }
   }
 
-  @Test("offers that come together share a port")
+  @Test("concurrent offers share one UDP port")
   func together() async throws {
     try await withService(Self.configuration()) { service in
       let peer = try await WHEPPeer()
@@ -366,7 +368,7 @@ struct WHEPTests {
     }
   }
 
-  @Test("sessions come and go, and leave nothing behind")
+  @Test("after 40 sessions that end in different ways, no session is left")
   func many() async throws {
     var configuration = Self.configuration()
     configuration.limits.requestsPerSecond = 1_000_000

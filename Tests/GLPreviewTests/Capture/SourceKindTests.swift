@@ -7,7 +7,7 @@ import Testing
 @Suite("SourceKind")
 struct SourceKindTests {
   @Test(
-    "a name is of one kind, which says where its pictures come from",
+    "the text of a source determines its origin and whether it is live",
     arguments: [
       ("/dev/video0,size=64x48", .device, true), ("/dev/v4l/by-id/a", .device, true), ("-", .device, nil),
       ("http://a/", .network, true), ("HTTPS://a/", .network, true), ("rtsp://a/", .network, true),
@@ -24,7 +24,7 @@ struct SourceKindTests {
     if let isLive { #expect(locator.isLive == isLive) }
   }
 
-  @Test("a URL of a file is the path that it names, of whatever kind that is")
+  @Test("a file URL has the kind of the path in it")
   func fileURLs() {
     #expect(SourceLocator("file:///dev/video0").kind.hasSizes)
     #expect(SessionSource("FILE://localhost/dev/video0").origin.hasSizes)
@@ -33,7 +33,7 @@ struct SourceKindTests {
   }
 
   @Test(
-    "pictures are named after what the kind says",
+    "the file stem of snapshots depends on the kind of source",
     arguments: [
       ("-", "stdin"), ("exec:cat x", "exec"), ("pattern:smpte,size=64x48", "smpte"), ("/dev/video0", nil),
       ("http://a/b.jpg", nil),
@@ -42,7 +42,7 @@ struct SourceKindTests {
     #expect(SourceLocator(text).kind.fileStem(text) == stem)
   }
 
-  @Test("no address of any kind shows its password, even without the slashes")
+  @Test("no URL scheme shows a password, even without slashes")
   func passwords() {
     let schemes = SourceKinds.all.flatMap(\.schemes)
     #expect(schemes.count > 8)
@@ -53,7 +53,7 @@ struct SourceKindTests {
     }
   }
 
-  @Test("only rtsps sources without a certificate have a warning")
+  @Test("only an rtsps source without a certificate setting has a warning")
   func warnings() {
     var options = SourceOptions()
     #expect(SourceLocator("RTSPS://a/").warning(of: options)?.contains("0.3") == true)

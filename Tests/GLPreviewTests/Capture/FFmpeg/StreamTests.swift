@@ -11,7 +11,7 @@
   @Suite("StreamURL")
   struct StreamURLTests {
     @Test(
-      "is called without user and password",
+      "StreamURL.name hides user, password and passphrase",
       arguments: [
         ("rtsp://camera/live?channel=1", "rtsp://camera/live?channel=1"),
         ("rtsp://admin:secret@camera:554/live", "rtsp://***@camera:554/live"),
@@ -24,7 +24,7 @@
       #expect(!url.name.contains("secret"))
     }
 
-    @Test("may end in the transport that is asked for, which FFmpeg does not see")
+    @Test("`#transport=udp` sets the transport and is removed; an unknown transport is rejected")
     func transports() throws {
       let url = try StreamURL("rtsp://user:secret@camera/a#b?c#transport=udp")
       #expect(url.address == "rtsp://user:secret@camera/a#b?c")
@@ -39,7 +39,7 @@
     }
 
     @Test(
-      "whose password has a sign that ends it says so, and not the password",
+      "an unencoded #, / or ? in a password is rejected with an error that does not show it",
       arguments: [
         "rtsp://user:sec#ret@camera/a", "rtsps://user:sec/ret@camera/a", "rtsp://user:sec?ret@camera:554/a",
         "rtmp://user:1#sec@camera/a", "rtsp://user:sec#ret@camera/a#transport=tcp",
@@ -50,7 +50,9 @@
       #expect(error?.description.contains("sec") == false && error?.description.contains("ret") == false)
     }
 
-    @Test("must name a host", arguments: ["rtsp:", "rtsp:camera", "rtsp://", "rtsp://a\0b"])
+    @Test(
+      "a stream URL without a valid host is rejected as a bad request",
+      arguments: ["rtsp:", "rtsp:camera", "rtsp://", "rtsp://a\0b"])
     func nonsense(text: String) {
       let error = #expect(throws: SourceError.self) { try StreamURL(text) }
       #expect(error?.kind == .badRequest)
@@ -59,7 +61,7 @@
 
   @Suite("StreamClock")
   struct StreamClockTests {
-    @Test("takes the smallest delay: what a network delays is not taken later")
+    @Test("StreamClock computes capture times from the smallest network delay so far")
     func jitter() {
       var clock = StreamClock()
       let delays = [30, 90, 10, 200, 10, 60]
@@ -76,7 +78,7 @@
       #expect(times == expected)
     }
 
-    @Test("follows clocks that drift apart")
+    @Test("capture times follow a sender's clock that runs 0.1 % slow, within 31 ms")
     func drift() {
       var clock = StreamClock()
       var error = Duration.zero
@@ -93,7 +95,7 @@
     }
 
     @Test(
-      "begins anew where the sender's clock jumps, and without one tells when pictures came",
+      "a jump of the sender's clock resets StreamClock; times never go back or into the future",
       arguments: [-900, 900])
     func jumps(seconds: Int) {
       var clock = StreamClock()
@@ -112,7 +114,7 @@
 
   @Suite("PictureGate")
   struct PictureGateTests {
-    @Test("shows nothing that rests on what is lost, up to the next key picture")
+    @Test("after a loss, PictureGate rejects frames until an intact keyframe, or for 5 s")
     func loss() {
       var gate = PictureGate()
       func admits(_ isKey: Bool, _ isDamaged: Bool, _ second: Int) -> Bool {
@@ -137,7 +139,7 @@
   @Suite("VideoLayout")
   struct VideoLayoutTests {
     @Test(
-      "knows FFmpeg's names",
+      "FFmpeg's pixel format names map to pixel format, bit depth and range",
       arguments: [
         ("yuv420p", PixelFormat.i420, 8, false), ("yuvj422p", .yuv422p, 8, true), ("nv21", .nv21, 8, false),
         ("yuv440p10le", .yuv440p, 10, false), ("yuv444p16le", .yuv444p, 16, false),
@@ -153,7 +155,7 @@
     }
 
     @Test(
-      "takes the others by their components, and refuses by name what no frame holds",
+      "other FFmpeg formats map by their components, and unsupported ones are rejected by name",
       arguments: [
         ([10, 10, 10], [1, 1], false, PixelFormat.i420), ([8, 8, 8, 8], [1, 0], false, .yuv422p),
         ([12, 12, 12, 12], [0, 0], false, .yuv444p), ([5, 5, 5], [0, 0], true, .rgb24),
@@ -174,7 +176,7 @@
     }
 
     @Test(
-      "takes deep samples to the nearest code of 8 bits",
+      "samples of 9 to 16 bits are rounded to the nearest 8-bit code",
       arguments: [(9, false), (10, false), (12, false), (16, false), (10, true), (16, true)])
     func narrowing(bits: Int, isHighAligned: Bool) {
       let largest = (1 << bits) - 1
@@ -199,7 +201,7 @@
     }
 
     @Test(
-      "reads H.273's numbers",
+      "H.273 numbers map to matrix, range and siting; an unspecified matrix depends on the size",
       arguments: [
         (1, ColorDescription.Matrix.bt709), (2, .bt601), (5, .bt601), (6, .bt601), (7, .smpte240m),
         (9, .bt2020),
@@ -215,7 +217,7 @@
       #expect(silent == ColorDescription(matrix: .bt709, range: .limited, siting: .left))
     }
 
-    @Test("refuses what is no Y'CbCr", arguments: [0, 8, 14])
+    @Test("H.273 matrices of RGB, YCgCo and ICtCp are rejected", arguments: [0, 8, 14])
     func otherMatrices(number: Int) throws {
       let layout = try VideoLayout.named("yuv444p")
       #expect(throws: VideoFailure.self) {
@@ -224,7 +226,9 @@
       }
     }
 
-    @Test("a display matrix is one of the eight ways to lie", arguments: Orientation.allCases)
+    @Test(
+      "a display matrix maps to one of eight orientations, even if it is slightly skewed",
+      arguments: Orientation.allCases)
     func displayMatrix(orientation: Orientation) {
       // Where the stored axes go, for each.
       let one: Int32 = 1 << 16

@@ -121,7 +121,9 @@
       Sample(name: "prores4444.mov", format: .yuv444p, matrix: .bt601, range: .limited, frames: 1),
     ]
 
-    @Test("give every picture in its own colours, in order", arguments: samples + others)
+    @Test(
+      "a video of each format gives all frames in order, with the right colours and timestamps",
+      arguments: samples + others)
     func colors(sample: Sample) async throws {
       let all = try await withFile(video(sample.name), named: "any.name") { try await frames($0) }
 
@@ -141,7 +143,9 @@
       }
     }
 
-    @Test("of grey pictures give the codes", arguments: ["gray.mkv", "grey10.mkv"])
+    @Test(
+      "a greyscale video gives grey frames of full range with the original codes",
+      arguments: ["gray.mkv", "grey10.mkv"])
     func grey(name: String) async throws {
       let all = try await withFile(video(name)) { try await frames($0) }
       #expect(all.map(\.format.pixelFormat) == Array(repeating: .grey, count: 4))
@@ -153,7 +157,7 @@
     }
 
     @Test(
-      "lie as they should be seen",
+      "a frame has the orientation of its video's display matrix",
       arguments: [
         ("601.mp4", Orientation.upright), ("turned.mp4", Orientation(.clockwise90)),
         ("upside-down.mp4", Orientation(.half)),
@@ -164,7 +168,8 @@
     }
 
     @Test(
-      "play again from the first picture", arguments: ["reordered.mp4", "stream.ts", "plain.h264", "rgb.avi"])
+      "a rewound video plays again from its first frame",
+      arguments: ["reordered.mp4", "stream.ts", "plain.h264", "rgb.avi"])
     func rewinding(name: String) async throws {
       try await withFile(video(name)) { path in
         let source = try await SourceLocator(path).open()
@@ -186,14 +191,14 @@
       }
     }
 
-    @Test("the user knows the colours better")
+    @Test("the user's matrix and range override those of a video")
     func colorOverride() async throws {
       let options = SourceOptions(color: ColorDescription.Override(matrix: .bt2020, range: .full))
       let all = try await withFile(video("709.mp4")) { try await frames($0, options, limit: 1) }
       #expect(all.first?.format.color == ColorDescription(matrix: .bt2020, range: .full, siting: .left))
     }
 
-    @Test("larger than the limit are refused by their header")
+    @Test("a video above the pixel limit throws before its first frame, and one at the limit plays")
     func limit() async throws {
       for name in ["601.mp4", "10bit.mkv", "rgb.avi", "stream.ts", "plain.h264"] {
         let (count, error) = try await failure(video(name), SourceOptions(maximumPixels: 64 * 48 - 1))
@@ -204,7 +209,7 @@
       }
     }
 
-    @Test("of other kinds are refused by name")
+    @Test("an unsupported pixel format, or a file without a video track, is rejected with the reason")
     func refusals() async throws {
       let (_, error) = try await failure(video("unsupported.mkv"))
       #expect(error?.kind == .badData)
@@ -215,7 +220,7 @@
     }
 
     @Test(
-      "cut short anywhere end with an error or with whole pictures, never with made-up ones",
+      "a truncated video gives only intact frames, and any error is `.badData`",
       arguments: samples)
     func cuts(sample: Sample) async throws {
       let whole = try video(sample.name)
@@ -245,7 +250,7 @@
     }
 
     @Test(
-      "survive any byte being another one",
+      "a video with random byte changes gives at most 40 frames and no error but `.badData`",
       arguments: ["601.mp4", "stream.ts", "mjpeg.avi", "hevc-12bit.mkv", "vp9.webm"])
     func noise(name: String) async throws {
       let whole = try video(name)
@@ -264,7 +269,7 @@
     }
 
     @Test(
-      "that are lists of other files, or scripts, are no videos",
+      "playlists, manifests, SDP and subtitles are rejected, whatever their file name",
       arguments: [
         "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nOTHER\n#EXT-X-ENDLIST\n",
         "ffconcat version 1.0\nfile 'OTHER'\n",
@@ -285,7 +290,7 @@
       }
     }
 
-    @Test("that begin in the midst of a group of pictures give what can be decoded")
+    @Test("a transport stream without the start of a group of pictures gives at least two frames")
     func midst() async throws {
       let whole = try video("stream.ts")
       // Behind the first picture's packets; 188 bytes each.

@@ -18,7 +18,8 @@ private func sourceError(_ body: () async throws -> Void) async -> SourceError? 
 @Suite("SourceLocator")
 struct SourceLocatorTests {
   @Test(
-    "tells files by their first bytes, whatever their name", arguments: ["a.jpg", "a.png", "a.y4m", "a.txt"])
+    "a file's format is detected by its first bytes, whatever its name",
+    arguments: ["a.jpg", "a.png", "a.y4m", "a.txt"])
   func sniffing(name: String) async throws {
     let png = TestPNG(width: 3, height: 2, type: .rgb, depth: 8) { x, y in [x, y, 0] }.bytes
     let formats: [([UInt8], PixelFormat)] = [
@@ -32,7 +33,7 @@ struct SourceLocatorTests {
     }
   }
 
-  @Test("reads anything as raw where a format is given")
+  @Test("a file is read as raw frames if an input format is given")
   func rawWins() async throws {
     let jpeg = try smallJPEG()
     let options = SourceOptions(inputFormat: .grey, inputSize: Size(width: jpeg.count, height: 1))
@@ -40,7 +41,7 @@ struct SourceLocatorTests {
     #expect(all.map(\.bytes) == [jpeg])
   }
 
-  @Test("says in one line what can't be opened, and what kind of problem that is")
+  @Test("a path that can't be opened throws an error with its kind and a one-line message")
   func refusals() async throws {
     let folder = FileManager.default.temporaryDirectory.path(percentEncoded: false)
     let cases: [(String, SourceError.Kind, String)] = [
@@ -57,7 +58,7 @@ struct SourceLocatorTests {
     }
   }
 
-  @Test("refuses empty and unknown files as bad data")
+  @Test("an empty or unknown file throws a `.badData` error")
   func badData() async throws {
     for (bytes, reason) in [([], "is empty"), (Array("hello".utf8), "is not a JPEG, PNG")] {
       let error = try await withFile(bytes) { path in await sourceError { _ = try await frames(path) } }
@@ -67,7 +68,7 @@ struct SourceLocatorTests {
   }
 
   @Test(
-    "says what an unsupported file is",
+    "the error for an unsupported file or pipe names its format",
     arguments: [
       ("RIFF\u{1}\u{2}\u{3}\u{4}WEBPVP8 ", "a WebP picture"),
       ("II*\0\u{8}\0\0\0", "a TIFF picture, or a camera's raw picture"),
@@ -90,7 +91,7 @@ struct SourceLocatorTests {
     #expect(piped?.reason == expected)
   }
 
-  @Test("reads file URLs of this machine, percent-decoded")
+  @Test("a local file URL is percent-decoded, and one with another host is rejected")
   func fileURLs() async throws {
     let jpeg = try smallJPEG()
     try await withFile(jpeg, named: "a b#1.jpg") { path in
@@ -110,7 +111,7 @@ struct SourceLocatorTests {
     for text in ["file:a.jpg", "file", "/file:///a.jpg"] { #expect(SourceLocator(text).text == text) }
   }
 
-  @Test("reads lists of Windows: byte order marks, CRLF, UTF-16")
+  @Test("a file list may have a byte order mark, CRLF or UTF-16; an empty list is rejected")
   func lists() async throws {
     let text = "a.jpg\r\n\r\nb ä.jpg\r\n🚪.png"
     let wide = text.utf16.map { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
@@ -131,7 +132,7 @@ struct SourceLocatorTests {
     }
   }
 
-  @Test("refuses options that make no sense", arguments: [0, -1, .nan, .infinity, 1e-9, 1e9])
+  @Test("an invalid frame rate is rejected as a bad request", arguments: [0, -1, .nan, .infinity, 1e-9, 1e9])
   func badRates(rate: Double) async throws {
     let error = await sourceError {
       _ = try await SourceLocator("pattern:smpte").open(SourceOptions(framesPerSecond: rate))
@@ -139,14 +140,14 @@ struct SourceLocatorTests {
     #expect(error?.kind == .badRequest)
   }
 
-  @Test("applies what the user knows better about the colours")
+  @Test("the user's matrix and range override those of a JPEG file")
   func colorOverride() async throws {
     let options = SourceOptions(color: ColorDescription.Override(matrix: .bt2020, range: .limited))
     let all = try await withFile(smallJPEG()) { try await frames($0, options) }
     #expect(all.first?.format.color == ColorDescription(matrix: .bt2020, range: .limited, siting: .centred))
   }
 
-  @Test("reads a FIFO as a stream of frames, that can't be played again")
+  @Test("a FIFO gives a stream of frames and can't be rewound")
   func fifo() async throws {
     let jpeg = try smallJPEG()
     try await withFIFO(jpeg + jpeg) { fifo in
@@ -160,7 +161,7 @@ struct SourceLocatorTests {
     }
   }
 
-  @Test("stops waiting for a FIFO's writer when it is cancelled")
+  @Test("opening a FIFO without a writer throws CancellationError if its task is cancelled")
   func cancellation() async throws {
     try await withFile([]) { path in
       try #require(unsafe mkfifo(path + ".fifo", 0o600) == 0)
@@ -170,7 +171,7 @@ struct SourceLocatorTests {
     }
   }
 
-  @Test("takes several parts of a phone's still in a stream for one picture")
+  @Test("two multi-picture (MPF) JPEGs in a FIFO are read as one picture")
   func stillInStream() async throws {
     let still = inserting(0xE2, Array("MPF\0".utf8) + [0], into: try smallJPEG())
     try await withFIFO(still + still) { fifo in
@@ -185,7 +186,7 @@ struct SourceLocatorTests {
 
 @Suite("ImageFileSource")
 struct ImageFileSourceTests {
-  @Test("gives its one picture again after a rewind, and ignores what follows it")
+  @Test("an image file gives one frame, again after a rewind, and ignores trailing bytes")
   func once() async throws {
     let jpeg = try smallJPEG()
     try await withFile(jpeg + jpeg + [1, 2, 3], named: "a.jpg") { path in
@@ -200,7 +201,7 @@ struct ImageFileSourceTests {
     }
   }
 
-  @Test("says what is wrong with a picture when it is opened")
+  @Test("a truncated JPEG file is rejected when it is opened")
   func cut() async throws {
     let jpeg = try smallJPEG()
     let error = try await withFile(Array(jpeg.dropLast(30)), named: "cut.jpg") { path in
@@ -214,7 +215,7 @@ struct ImageFileSourceTests {
 @Suite("RawVideoSource")
 struct RawVideoSourceTests {
   @Test(
-    "takes the bytes that each format has, also at odd sizes",
+    "a raw file of any pixel format is split into whole frames, and a partial one is rejected",
     arguments: [
       (PixelFormat.nv12, 24, 27), (.nv21, 24, 27), (.i420, 24, 27), (.yv12, 24, 27), (.nv16, 32, 33),
       (.yuyv, 32, 36), (.uyvy, 32, 36), (.yvyu, 32, 36), (.yuv422p, 32, 33), (.yuv440p, 32, 35),
@@ -242,7 +243,7 @@ struct RawVideoSourceTests {
     }
   }
 
-  @Test("guesses colours by the size, limited and sited left")
+  @Test("raw frames default to limited range, left siting and a matrix that depends on their size")
   func colors() async throws {
     let cases: [(Size, ColorDescription.Matrix)] = [
       (Size(width: 64, height: 2), .bt601), (Size(width: 1280, height: 2), .bt709),
@@ -257,7 +258,7 @@ struct RawVideoSourceTests {
     }
   }
 
-  @Test("needs a size that makes sense")
+  @Test("a raw file without a valid frame size is rejected as a bad request")
   func sizes() async throws {
     for size in [
       nil, Size(width: 0, height: 5), Size(width: .max, height: .max), Size(width: -4, height: -4),
@@ -271,7 +272,7 @@ struct RawVideoSourceTests {
     }
   }
 
-  @Test("says which frame of a stream is cut short")
+  @Test("the error for a truncated frame of a raw stream has its number and byte count")
   func cutStream() async throws {
     try await withFIFO([UInt8](repeating: 7, count: 10)) { fifo in
       let options = SourceOptions(inputFormat: .grey, inputSize: Size(width: 2, height: 2))
@@ -287,7 +288,7 @@ struct RawVideoSourceTests {
 @Suite("TestPatternSource")
 struct TestPatternSourceTests {
   @Test(
-    "gives 1280x720 at 30 frames a second unless told otherwise",
+    "a test pattern has 1280x720 at 30 frames per second by default",
     arguments: ["smpte", "gradient", "zoneplate"])
   func defaults(name: String) async throws {
     let all = try await frames("pattern:\(name)", limit: 2)
@@ -296,7 +297,7 @@ struct TestPatternSourceTests {
     #expect(all.first?.bytes == all.last?.bytes)
   }
 
-  @Test("draws the bars of ECR 1-1978")
+  @Test("the smpte pattern draws the colour bars of ECR 1-1978")
   func smpte() async throws {
     let frame = try #require(try await frames("pattern:smpte,size=84x48", limit: 1).first)
 
@@ -312,7 +313,7 @@ struct TestPatternSourceTests {
     #expect([61, 65, 69, 75].map { rgb(frame, $0, 40)[0] } == [0, 0, 10, 0])
   }
 
-  @Test("counts so that no two frames are alike")
+  @Test("frames of the counter pattern differ, and a rewind gives the first one again")
   func counter() async throws {
     let all = try await frames("pattern:counter,size=96x32,fps=12.5", limit: 25)
     #expect(Set(all.map(\.bytes)).count == 25)
@@ -323,13 +324,15 @@ struct TestPatternSourceTests {
     #expect(try await source.nextFrame()?.bytes == all[0].bytes)
   }
 
-  @Test("draws at any size", arguments: ["1x1", "2x3", "7x1", "1x9"], TestPattern.allCases)
+  @Test(
+    "each test pattern is drawn at any size, down to 1x1", arguments: ["1x1", "2x3", "7x1", "1x9"],
+    TestPattern.allCases)
   func smallest(size: String, pattern: TestPattern) async throws {
     #expect(try await frames("pattern:\(pattern),size=\(size)", limit: 1).count == 1)
   }
 
   @Test(
-    "says what there is where it is asked for something else",
+    "an invalid pattern name, setting or size is rejected with the reason",
     arguments: [
       ("nope", "no such pattern; there are smpte, gradient, zoneplate, counter"),
       ("", "no such pattern; there are smpte, gradient, zoneplate, counter"),

@@ -27,7 +27,7 @@ private func failure(_ bytes: [UInt8], named name: String, _ options: SourceOpti
 @Suite("Y4MSource")
 struct Y4MSourceTests {
   @Test(
-    "knows the usual colourspaces and where their chroma sits",
+    "Y4M colourspace tags map to pixel format and chroma siting",
     arguments: [
       ("", PixelFormat.i420, ColorDescription.ChromaSiting.centred), (" C420", .i420, .centred),
       (" C420jpeg", .i420, .centred),
@@ -42,7 +42,7 @@ struct Y4MSourceTests {
     #expect(header.byteCount == format.tightByteCount(of: Size(width: 7, height: 5)))
   }
 
-  @Test("is limited range unless it says otherwise, and BT.709 where it is large")
+  @Test("Y4M defaults to limited range and a matrix by size; the user's range overrides the header")
   func guesses() throws {
     #expect(
       try header("W64 H48").format.color
@@ -53,14 +53,15 @@ struct Y4MSourceTests {
   }
 
   @Test(
-    "takes 30 frames a second, or the user's, where the header knows none", arguments: ["", " F0:0", " F0:1"])
+    "Y4M without a valid frame rate has 30 frames per second, or the user's rate",
+    arguments: ["", " F0:0", " F0:1"])
   func unknownRate(tag: String) throws {
     #expect(try header("W2 H2\(tag)").rate == .usual)
     #expect(try header("W2 H2\(tag)", SourceOptions(framesPerSecond: 12.5)).rate == FrameRate(12.5))
   }
 
   @Test(
-    "refuses headers that lie, overflow or say too little",
+    "an invalid, overflowing or incomplete Y4M header is rejected",
     arguments: [
       "", "W64", "H48", "W0 H48", "W-1 H48", "W+5 H5", "Wx H48", "W H", "W99999999999999999999 H1",
       "W999999999 H999999999", "W65536 H65536", "W10001 H10000", "W2 H2 F", "W2 H2 F30", "W2 H2 F1:2:3",
@@ -71,7 +72,7 @@ struct Y4MSourceTests {
     #expect(throws: ParameterError.self) { try header(text) }
   }
 
-  @Test("names what is supported where it refuses a colourspace")
+  @Test("the error for an unsupported Y4M colourspace lists the supported ones")
   func unsupported() {
     let error = #expect(throws: ParameterError.self) { try header("W2 H2 C444alpha") }
     #expect(
@@ -81,7 +82,7 @@ struct Y4MSourceTests {
   }
 
   @Test(
-    "knows samples of more than 8 bits",
+    "Y4M tags of 9 to 16 bits have their bit depth and two bytes per sample",
     arguments: [
       ("420p9", PixelFormat.i420, 9), ("420p10 XYSCSS=420P10", .i420, 10), ("422p12", .yuv422p, 12),
       ("444p14", .yuv444p, 14), ("444p16", .yuv444p, 16), ("mono10", .grey, 10), ("mono16", .grey, 16),
@@ -95,7 +96,7 @@ struct Y4MSourceTests {
   }
 
   @Test(
-    "reduces samples of more than 8 bits to 8, as videos do",
+    "Y4M samples of more than 8 bits are reduced to 8 bits",
     arguments: [(10, ColorDescription.QuantizationRange.limited), (12, .full), (16, .limited), (16, .full)])
   func reduction(bits: Int, range: ColorDescription.QuantizationRange) async throws {
     // Two pixels of 4:4:4, twice: Y' of 16 and 235, Cb of 128 and 240, Cr of 16 and 64, at this depth.
@@ -120,7 +121,7 @@ struct Y4MSourceTests {
     #expect(cut?.reason == "frame 1 is cut short: 11 of 12 bytes")
   }
 
-  @Test("gives all frames in time, whatever their lines say, and again after a rewind")
+  @Test("Y4M frames, with or without parameters, have the right times, also after a rewind")
   func frameLines() async throws {
     let text = "YUV4MPEG2 W2 H1 F30000:1001 Cmono\nFRAME\nabFRAME Ip Xanything\ncdFRAME\nef"
     try await withFile(Array(text.utf8)) { path in
@@ -138,7 +139,7 @@ struct Y4MSourceTests {
   }
 
   @Test(
-    "says which frame is broken",
+    "the error for a broken Y4M frame has its number",
     arguments: [
       ("FRAME\nabcdFRAME\nab", "frame 1 is cut short: 2 of 4 bytes"),
       ("FRAME\nabcdFRAM", "frame 1 does not begin with FRAME"),
@@ -151,7 +152,7 @@ struct Y4MSourceTests {
     #expect(error?.reason == reason)
   }
 
-  @Test("ends after a broken frame: the next one can't be found")
+  @Test("a Y4M source ends after a broken frame")
   func lost() async throws {
     let junk = [UInt8](repeating: 0x41, count: 5000)
     try await withFile(Array("YUV4MPEG2 W2 H2 Cmono\n".utf8) + junk) { path in
@@ -161,7 +162,7 @@ struct Y4MSourceTests {
     }
   }
 
-  @Test("refuses a header without an end, and a size over the limit, before it takes memory")
+  @Test("an endless Y4M header, a size above the limit and a missing frame are rejected")
   func limits() async throws {
     let endless = Array("YUV4MPEG2 W2 H2 X".utf8) + [UInt8](repeating: 0x41, count: 1 << 20)
     #expect(try await failure(endless, named: "a.y4m")?.reason == "Y4M header has no end")
@@ -190,7 +191,9 @@ struct MJPEGSourceTests {
     return (pictures, splitter.partialPicture)
   }
 
-  @Test("cuts at the ends of pictures, however the bytes arrive", arguments: [1, 2, 3, 7, 1000, 1 << 20])
+  @Test(
+    "MJPEGSplitter finds the same pictures however the bytes are split",
+    arguments: [1, 2, 3, 7, 1000, 1 << 20])
   func pieces(step: Int) throws {
     let plain = try smallJPEG()
     // A thumbnail within APP1 has an end of its own; padding before a marker and restart markers belong.
@@ -206,7 +209,7 @@ struct MJPEGSourceTests {
     #expect(rest.isEmpty)
   }
 
-  @Test("takes the start of a picture for the end of one that has none")
+  @Test("a JPEG without an end marker ends where the next one starts")
   func noEnd() throws {
     let plain = try smallJPEG()
     let (pictures, rest) = try split(plain.dropLast(2) + plain + plain.dropLast(2), step: 64)
@@ -214,7 +217,9 @@ struct MJPEGSourceTests {
     #expect(rest == plain.dropLast(2))
   }
 
-  @Test("takes two starts in a row for one, and what no segment follows for none", arguments: [1, 3, 64])
+  @Test(
+    "a doubled JPEG start marker counts once, and one without a segment after it is ignored",
+    arguments: [1, 3, 64])
   func starts(step: Int) throws {
     let plain = try smallJPEG()
     let (pictures, rest) = try split(
@@ -223,7 +228,7 @@ struct MJPEGSourceTests {
     #expect(rest.isEmpty)
   }
 
-  @Test("keeps no more than its limit of one picture")
+  @Test("MJPEGSplitter throws for a picture above its limit and empties its buffer")
   func limit() throws {
     var splitter = MJPEGSplitter(pictureLimit: 100)
     let endless: [UInt8] = [0xFF, 0xD8, 0xFF, 0xDA, 0, 2] + [UInt8](repeating: 1, count: 1000)
@@ -232,7 +237,7 @@ struct MJPEGSourceTests {
   }
 
   @Test(
-    "gives each picture of a .mjpeg as a frame, and again after a rewind", arguments: ["a.mjpeg", "A.MJPG"])
+    "each JPEG of a .mjpeg file becomes a frame, also after a rewind", arguments: ["a.mjpeg", "A.MJPG"])
   func file(name: String) async throws {
     let jpegs = try [8, 16, 24].map { try smallJPEG(Size(width: $0, height: 8)) }
     try await withFile(jpegs.flatMap(\.self), named: name) { path in
@@ -248,13 +253,13 @@ struct MJPEGSourceTests {
     }
   }
 
-  @Test("reads a saved multipart stream by its name and its pictures")
+  @Test("a multipart stream saved as .mjpeg gives its pictures")
   func multipart() async throws {
     let part = Array("--b\r\nContent-Type: image/jpeg\r\n\r\n".utf8) + (try smallJPEG()) + [13, 10]
     #expect(try await withFile(part + part, named: "a.mjpeg") { try await frames($0).count } == 2)
   }
 
-  @Test("finds the first picture of a pipe that begins anywhere")
+  @Test("an MJPEG pipe or file may begin with other bytes or mid-picture, up to a search limit")
   func middle() async throws {
     let jpeg = try smallJPEG()
     let part = Array("--b\r\nContent-Type: image/jpeg\r\n\r\n".utf8) + jpeg + [13, 10]
@@ -282,7 +287,7 @@ struct MJPEGSourceTests {
     #expect(error?.reason.hasPrefix("is not a JPEG, PNG or Y4M") == true)
   }
 
-  @Test("a still has stray bytes before it, or its start twice", arguments: ["a.jpg", "a.JPEG"])
+  @Test("a JPEG file may begin with stray bytes or a doubled start marker", arguments: ["a.jpg", "a.JPEG"])
   func still(name: String) async throws {
     let jpeg = try smallJPEG()
     for start in [[13, 10], [0xFF, 0xD8], [0xFF, 0xD8, 0xFF, 0xD8]] as [[UInt8]] {
@@ -290,7 +295,9 @@ struct MJPEGSourceTests {
     }
   }
 
-  @Test("gives pictures without an end marker, also the last", arguments: ["a.mjpeg", "a.bin"])
+  @Test(
+    "JPEGs without end markers are decoded, including the last one of a stream",
+    arguments: ["a.mjpeg", "a.bin"])
   func withoutEnds(name: String) async throws {
     let jpeg = try smallJPEG()
     let whole = try JPEGDecoder.decode(jpeg, maximumPixels: 1000).bytes
@@ -300,7 +307,7 @@ struct MJPEGSourceTests {
     #expect(all.map(\.bytes) == [whole, whole, whole])
   }
 
-  @Test("says which picture is cut short or corrupt, and goes on after it")
+  @Test("the error for a damaged JPEG has its frame number, and later frames are still read")
   func broken() async throws {
     let jpeg = try smallJPEG()
     let cut = try await failure(jpeg + jpeg.dropLast(9), named: "a.mjpeg")
@@ -323,7 +330,7 @@ struct MJPEGSourceTests {
 
 @Suite("Hostile input")
 struct HostileInputTests {
-  @Test("brings no decoder down, whatever bytes are changed", arguments: 0..<8)
+  @Test("the JPEG and PNG decoders do not crash on randomly changed files", arguments: 0..<8)
   func mutations(seed: UInt64) throws {
     var noise = TestNoise(seed: seed)
     var seeds = try ["ycc420.jpg", "progressive420.jpg", "adobe-ycck.jpg", "ycc410.jpg"].map(fixture)
@@ -347,7 +354,7 @@ struct HostileInputTests {
     }
   }
 
-  @Test("brings no EXIF reader down: cuts, lying offsets, noise")
+  @Test("the EXIF reader does not crash on truncated or changed data")
   func exifReader() {
     let good = exif(orientation: 6)
     for count in good.indices { _ = EXIF.orientation(in: Array(good[..<count])) }
@@ -363,7 +370,7 @@ struct HostileInputTests {
     #expect(EXIF.orientation(in: Array("Exif\0\0".utf8) + good) == Orientation(exif: 6))
   }
 
-  @Test("brings no stream reader down", arguments: 0..<20)
+  @Test("random bytes throw an error, with or without a format's signature before them", arguments: 0..<20)
   func noise(seed: UInt64) async throws {
     var noise = TestNoise(seed: seed)
     let starts: [[UInt8]] = [

@@ -29,7 +29,7 @@
     static let ownReason = "is self-signed and expired on 2020-01-02"
 
     @Test(
-      "a certificate is accepted by its fingerprint, its file or its authority, and refused with its fingerprint",
+      "a certificate is accepted by fingerprint, file or authority; errors show its fingerprint",
       arguments: [
         // As cameras ship it: without a host, and over.
         Case("own", by: "system", ownReason), Case("own", by: "any", nil),
@@ -80,7 +80,7 @@
       }
     }
 
-    @Test("streams take it too")
+    @Test("an MJPEG stream over TLS accepts a certificate by its fingerprint")
     func stream() async throws {
       let jpeg = try smallJPEG()
       let part = "--x\r\nContent-Type: image/jpeg\r\nContent-Length: \(jpeg.count)\r\n\r\n"
@@ -95,7 +95,7 @@
       }
     }
 
-    @Test("another host that a camera redirects to is verified by the system's authorities")
+    @Test("a configured fingerprint is not used for another host after a redirect")
     func redirection() async throws {
       let file = "certificates/own.pem"
       try await withTLSServer(showing: file, httpAnswer(try smallJPEG())) { other in
@@ -123,7 +123,7 @@
 
     private static let digits = "B2023D4A3DD1A52535BA366792633CEB2A195A17A82F518072F4A8218F84545D"
 
-    @Test("a fingerprint has either case and may have colons; all else is a file")
+    @Test("CertificateTrust parses fingerprints, `any`, `system` and file paths")
     func words() throws {
       let expected = CertificateTrust.fingerprint(try fingerprint(of: "certificates/own.pem"))
       let pairs = stride(from: 0, to: 64, by: 2).map { Self.digits.dropFirst($0).prefix(2) }
@@ -139,7 +139,7 @@
     }
 
     @Test(
-      "a fingerprint of another length is a mistake, and so is nothing",
+      "a fingerprint of the wrong length and an empty value are rejected",
       arguments: [
         (String(digits.dropLast()), "not 63"), (digits + "0", "not 65"), ("12:34", "not 4"),
         (String(digits.prefix(40)), "64 hexadecimal digits (SHA-256), not 40"), ("", "is empty"),
@@ -149,7 +149,7 @@
       #expect(error?.reason.contains(reason) == true, "\(error?.reason ?? "")")
     }
 
-    @Test("a file must have a certificate")
+    @Test("a missing certificate file, or one without a certificate, is rejected")
     func files() throws {
       let (gone, empty) = (fixtureFile("gone.pem").path, fixtureFile("ycc444.jpg").path)
       let reasons = [
@@ -163,7 +163,7 @@
     }
 
     @Test(
-      "a source without TLS has no certificate, and over UDP none is verified",
+      "a certificate option is rejected without TLS, and certificate verification over UDP",
       arguments: [
         ("https://a/", .system, nil), ("HTTPS://a/", .any, nil), ("rtsps://a/", .system, nil),
         ("rtsps://a/#transport=tcp", .system, nil), ("rtsps://a/#transport=udp", .any, nil),

@@ -6,9 +6,11 @@
 
   @testable import GLPreview
 
-  @Suite("Closing cameras that speak HTTP", .timeLimit(.minutes(15)))
+  @Suite("Closing HTTP sources", .timeLimit(.minutes(15)))
   struct HTTPCloseTests {
-    @Test("closing waits for nothing that is going on, and ends the connection", arguments: Silence.allCases)
+    @Test(
+      "closing an HTTP source returns in every connection state and closes its connection",
+      arguments: Silence.allCases)
     func closing(silence: Silence) async throws {
       let (server, hole) = try (SilentServer(silence), BlackHole())
       let source = try await openHTTP(server.url(hole), httpOptions())
@@ -25,7 +27,7 @@
     }
 
     @Test(
-      "sources that are opened and closed again and again leave no descriptor and no thread behind",
+      "opening and closing HTTP sources repeatedly leaks no file descriptors or threads",
       .oneProcessAtATime)
     func leaks() async {
       await #expect(processExitsWith: .success) {

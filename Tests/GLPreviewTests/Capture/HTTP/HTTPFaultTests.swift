@@ -9,7 +9,7 @@
   @testable import CaptureHTTP
   @testable import GLPreview
 
-  @Suite("HTTP servers that don't do as they are asked", .timeLimit(.minutes(15)))
+  @Suite("Faulty HTTP servers", .timeLimit(.minutes(15)))
   struct HTTPFaultTests {
     private func failure(_ url: String, _ options: SourceOptions = httpOptions(givesUp: .zero)) async throws
       -> SourceError
@@ -29,7 +29,8 @@
     // MARK: Passwords
 
     @Test(
-      "a question for a password is answered as it is put, and only then", arguments: ["basic", "md5", "sha"])
+      "a Basic or Digest challenge is answered, and no credentials are sent before it",
+      arguments: ["basic", "md5", "sha"])
     func passwords(way: String) async throws {
       let jpeg = try smallJPEG()
       let challenge =
@@ -64,7 +65,7 @@
     }
 
     @Test(
-      "a digest whose nonce has grown old is answered with the new one; a wrong password is not tried again")
+      "a stale digest nonce is replaced by the new one, and a rejected password is not retried")
     func stale() async throws {
       let jpeg = try smallJPEG()
       let server = try HTTPTestServer { request, index in
@@ -94,7 +95,7 @@
       #expect(refusing.requests.count == 2)
     }
 
-    @Test("headers go along, and win over ours; what can't be sent is refused at once")
+    @Test("configured headers are sent and override the defaults; invalid headers are rejected")
     func headers() async throws {
       let jpeg = try smallJPEG()
       let server = try HTTPTestServer { _, _ in httpAnswer(jpeg) }
@@ -119,7 +120,7 @@
 
     // MARK: Redirections
 
-    @Test("redirections are followed, and secrets stay with the server that they are for")
+    @Test("redirects are followed, and credentials and headers are not sent to another server")
     func redirections() async throws {
       let jpeg = try smallJPEG()
       let other = try HTTPTestServer { _, _ in httpAnswer(jpeg) }
@@ -147,7 +148,7 @@
       await source.close()
     }
 
-    @Test("redirections lead to the same host, unless all are allowed, or none are")
+    @Test("the `redirects` option allows redirects to the same host, to any host or none")
     func redirectPolicy() async throws {
       let jpeg = try smallJPEG()
       let other = try HTTPTestServer { _, _ in httpAnswer(jpeg) }
@@ -180,7 +181,7 @@
       #expect(other.requests.count == 1)
     }
 
-    @Test("redirections that lead round and round, or nowhere, are not followed")
+    @Test("a redirect loop ends after 5 redirects, and a redirect to a non-HTTP URL is rejected")
     func badRedirections() async throws {
       let round = try HTTPTestServer { _, _ in httpAnswer([], type: nil, status: "302 Found", "Location: /x")
       }
@@ -198,7 +199,7 @@
     // MARK: Refusals
 
     @Test(
-      "an answer that is no picture is told in a line",
+      "a response that is not a picture throws an error that names its status or content",
       arguments: [
         (
           "401 Unauthorized", "text/html", "",
@@ -223,7 +224,7 @@
       #expect(error.kind == .unavailable && error.reason == reason, "\(error)")
     }
 
-    @Test("a server that is not there, or is no HTTP server, is told so")
+    @Test("the error says if a server refuses or does not answer, or does not speak HTTP")
     func noServer() async throws {
       let server = try HTTPTestServer { peer in
         _ = peer.request()
@@ -243,7 +244,7 @@
       #expect(try await failure("http://no-such-host.invalid/").kind == .unavailable)
     }
 
-    @Test("a server that comes back is found again")
+    @Test("a source retries after 503 responses until the server sends a picture")
     func comesBack() async throws {
       let jpeg = try smallJPEG()
       let isWatched = DispatchSemaphore(value: 0)
@@ -263,7 +264,7 @@
       await source.close()
     }
 
-    @Test("a URL that makes no sense is bad usage, and its password is not shown")
+    @Test("a malformed URL is rejected as a bad request without showing its password")
     func malformed() async throws {
       let error = await #expect(throws: SourceError.self) {
         try await SourceLocator("http://u:sec/ret@a/x").open()
@@ -274,7 +275,7 @@
 
     // MARK: TLS
 
-    @Test("pictures come by TLS from whom we trust, and from nobody else")
+    @Test("HTTPS needs a trusted certificate, and a server without TLS is reported")
     func tls() async throws {
       let answer = httpAnswer(try smallJPEG(), "ETag: \"x\"")
       var options = httpOptions(givesUp: .zero)

@@ -8,7 +8,7 @@
 
   @testable import GLPreview
 
-  @Suite("HTTP cameras that flood", .timeLimit(.minutes(15)))
+  @Suite("HTTP servers that send endless data", .timeLimit(.minutes(15)))
   struct HTTPFloodTests {
     /// A part that never ends; of a picture, or of nothing.
     private func endlessPart(_ start: [UInt8]) throws -> HTTPTestServer {
@@ -21,7 +21,7 @@
       }
     }
 
-    @Test("more floods than cores leave Swift's threads free, and end when they are closed")
+    @Test("more endless responses than cores do not block Swift's threads, and close ends them")
     func floods() async throws {
       let servers = try (0..<ProcessInfo.processInfo.activeProcessorCount + 2).map { _ in
         try endlessPart(Array(smallJPEG().prefix(400)))
@@ -44,7 +44,7 @@
       }
     }
 
-    @Test("a flood is no sign of life: the connection is given up when no picture came in time")
+    @Test("a connection that delivers bytes but no picture times out")
     func stall() async throws {
       let server = try endlessPart([])
       let source = try await openHTTP(
@@ -54,7 +54,7 @@
       await source.close()
     }
 
-    @Test("a picture that is not whole yet counts against the budget, and is let go of where that is full")
+    @Test("a partial picture counts against the memory budget; a full budget throws and frees it")
     func partialPictures() async throws {
       let budget = MemoryBudget(capacity: 4 << 20)
       let server = try endlessPart(Array(try smallJPEG().prefix(400)))

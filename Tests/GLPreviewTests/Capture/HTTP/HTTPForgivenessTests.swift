@@ -6,7 +6,7 @@
 
   @testable import GLPreview
 
-  @Suite("HTTP cameras that do it their own way", .timeLimit(.minutes(15)))
+  @Suite("HTTP cameras with non-standard responses", .timeLimit(.minutes(15)))
   struct HTTPForgivenessTests {
     /// Answers a request for `/N` with the bytes of case N, and closes the connection.
     private func server(_ answers: [[UInt8]]) throws -> HTTPTestServer {
@@ -48,13 +48,13 @@
       Array("HTTP/1.1 200 OK\r\nConnection: close\r\n\(fields)\r\n\r\n".utf8) + body
     }
 
-    @Test("heads that are not quite HTTP are read")
+    @Test("a response with a non-standard HTTP head is read")
     func heads() async throws {
       let jpeg = try smallJPEG()
       try await expectPictures(OddResponse.all.map { ($0.manner, $0.bytes(jpeg)) })
     }
 
-    @Test("the bytes are believed, and not the type's name")
+    @Test("a picture's format is detected by its bytes, whatever its Content-Type")
     func types() async throws {
       let jpeg = try smallJPEG()
       let png = TestPNG(width: 24, height: 16, type: .rgb, depth: 8) { x, y in [x, y, 0] }.bytes
@@ -74,7 +74,7 @@
       try await expectPictures(answers)
     }
 
-    @Test("stray bytes before a picture and a doubled start are left out, wherever they stand")
+    @Test("stray bytes or doubled start markers before a JPEG are ignored in stills and in streams")
     func starts() async throws {
       let jpeg = try smallJPEG()
       let starts: [(String, [UInt8])] = [
@@ -94,7 +94,7 @@
     }
 
     @Test(
-      "bodies are decompressed as they are, not as they are called; what is missing after the picture is not missed"
+      "a body is decompressed by its bytes, whatever Content-Encoding and Content-Length say"
     )
     func codings() async throws {
       let jpeg = try smallJPEG()
@@ -117,7 +117,7 @@
           })
     }
 
-    @Test("a picture without its end marker is whole, whatever it is called, also as the last of a stream")
+    @Test("a JPEG without its end marker is accepted, also as the last part of a stream")
     func noEndMarker() async throws {
       let jpeg = Array(try smallJPEG().dropLast(2))
       let multipart = "Content-Type: multipart/x-mixed-replace;boundary=frame"
@@ -137,7 +137,7 @@
         ])
     }
 
-    @Test("a picture whose body is cut short is none")
+    @Test("a truncated JPEG response throws")
     func cutShort() async throws {
       let jpeg = try smallJPEG()
       let server = try server([
@@ -150,7 +150,7 @@
       await #expect(throws: SourceError.self) { try await firstFrame(server.url("/1")) }
     }
 
-    @Test("a still without a length is given with its last byte, although the connection stays open")
+    @Test("a JPEG without a valid length is delivered although the connection stays open")
     func openEnd() async throws {
       let jpeg = try smallJPEG()
       let server = try HTTPTestServer { peer in
@@ -167,7 +167,7 @@
       await source.close()
     }
 
-    @Test("a stream goes on after a last boundary, and its sound and its text are no damaged pictures")
+    @Test("a multipart stream continues after a final boundary, and audio parts are not damage")
     func parts() async throws {
       let jpeg = try smallJPEG()
       let server = try HTTPTestServer { peer in
@@ -186,7 +186,7 @@
       await source.close()
     }
 
-    @Test("what is sent without being asked for is no answer to the next request")
+    @Test("an unsolicited second response is not taken for the answer to the next request")
     func unsolicited() async throws {
       let (jpeg, other) = (try smallJPEG(), try smallJPEG(Size(width: 32, height: 24)))
       let server = try HTTPTestServer { request, index in

@@ -32,7 +32,7 @@ struct HTTPMultipartTests {
   }
 
   @Test(
-    "every manner of writing a stream gives its pictures, however it is cut into pieces",
+    "MultipartParser reads each variant of a stream, however its bytes are split",
     arguments: ServedStream.all)
   func manners(stream: ServedStream) {
     let whole = events(stream.bytes, boundary: stream.boundary, cuts: [])
@@ -49,7 +49,7 @@ struct HTTPMultipartTests {
   }
 
   @Test(
-    "a picture is given with its last byte, not with the next boundary",
+    "a picture is delivered with its last byte, not with the next boundary",
     arguments: ServedStream.wellFormed + ServedStream.missing.prefix(7))
   func promptly(stream: ServedStream) throws {
     let last = try #require(stream.pictures.last)
@@ -59,7 +59,7 @@ struct HTTPMultipartTests {
     #expect(found == stream.pictures)
   }
 
-  @Test("a part's time is that of its first byte, and its header's is read")
+  @Test("a picture has the time of its first byte, and X-Timestamp as its server time")
   func times() {
     var parser = MultipartParser(boundary: "b", pictureLimit: Self.limit)
     let jpeg = markersOnly(7)
@@ -72,7 +72,7 @@ struct HTTPMultipartTests {
       ])
   }
 
-  @Test("what never becomes a picture takes no memory")
+  @Test("MultipartParser buffers little of an endless part, and reads the next one")
   func bounds() {
     let junk = [UInt8](repeating: 0x41, count: 1000)
     var parser = MultipartParser(boundary: "b", pictureLimit: Self.limit)
@@ -104,7 +104,7 @@ struct HTTPMultipartTests {
     }
   }
 
-  @Test("streams that are broken anyhow trap nowhere, and what they give does not depend on their pieces")
+  @Test("randomly changed multipart streams give the same events however their bytes are split")
   func fuzz() {
     var random = Sequence32(state: 0x1234_5678)
     for round in 0..<500 {

@@ -39,7 +39,9 @@ struct HTTPResponseParserTests {
     "4\r\npict3\r\nure0\r\n\r\n", "7\r\npicture\r\n0\r\nX-Sum: 1\r\nno field\r\n\r\n",
   ]
 
-  @Test("every manner of answering gives its body, however it is cut into pieces", arguments: OddResponse.all)
+  @Test(
+    "HTTPResponseParser reads each variant of a response, however its bytes are split",
+    arguments: OddResponse.all)
   func manners(response: OddResponse) {
     let body = Array("picture".utf8)
     let bytes = response.bytes(body)
@@ -55,7 +57,9 @@ struct HTTPResponseParserTests {
     }
   }
 
-  @Test("chunks are put together, and win over a length", arguments: chunked, ["", "Content-Length: 3\r\n"])
+  @Test(
+    "the chunks of a body are joined, and chunked encoding overrides Content-Length", arguments: chunked,
+    ["", "Content-Length: 3\r\n"])
   func chunks(body: String, field: String) {
     let bytes = Array("HTTP/1.1 200 OK\r\n\(field)Transfer-Encoding: chunked\r\n\r\n\(body)".utf8)
     let whole = events(bytes)
@@ -64,7 +68,7 @@ struct HTTPResponseParserTests {
     for cut in bytes.indices { #expect(events(bytes, cuts: [cut]) == whole, "cut at \(cut)") }
   }
 
-  @Test("what follows on the connection is the next response, with stray line ends between them")
+  @Test("consecutive responses on a connection are parsed, with blank lines between them")
   func several() {
     let found = events(
       "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none\r\n\r\nHTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"
@@ -80,7 +84,7 @@ struct HTTPResponseParserTests {
   }
 
   @Test(
-    "a connection is kept only where the end of the body is certain",
+    "a connection is kept alive only if the end of the body is certain",
     arguments: [
       ("HTTP/1.1 200 OK\r\nContent-Length: 1", "keep-alive"),
       ("HTTP/1.1 200 OK\r\nContent-Length: 1, 1", "keep-alive"),
@@ -97,7 +101,7 @@ struct HTTPResponseParserTests {
   }
 
   @Test(
-    "what is no HTTP is refused in a line",
+    "a response that is not HTTP or has an invalid chunk length fails with the reason",
     arguments: [
       ("SSH-2.0-OpenSSH_9.2\r\n", "it answers 'SSH-2.0-OpenSSH_9.2'"),
       ("HTTP/1.1 20\r\n", "it answers 'HTTP/1.1 20'"),
@@ -118,7 +122,7 @@ struct HTTPResponseParserTests {
   private static let chunkedHead = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
   @Test(
-    "what never ends is given up, within limits",
+    "an endless response head, chunk header or trailer fails as too large",
     arguments: [
       ("HTTP/1.1 200 ", "x"), ("HTTP/1.1 200 OK\r\nX: ", "x"), ("HTTP/1.1 200 OK\r\nX: ", "X: y\r\n"),
       ("", "\r\n"), ("", "HTTP/1.1 100 Continue\r\n\r\n"), (chunkedHead, "0"), (chunkedHead + "1;", "x"),
@@ -134,7 +138,7 @@ struct HTTPResponseParserTests {
     #expect(found.count <= 2)
   }
 
-  @Test("responses that are broken anyhow trap nowhere, and what they give does not depend on their pieces")
+  @Test("randomly changed responses give the same events however their bytes are split")
   func fuzz() {
     var random = Sequence32(state: 0x2345_6789)
     let all =

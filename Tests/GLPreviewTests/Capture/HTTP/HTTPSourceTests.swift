@@ -36,7 +36,7 @@
     return nil
   }
 
-  @Suite("Cameras that speak HTTP", .timeLimit(.minutes(15)))
+  @Suite("HTTP cameras", .timeLimit(.minutes(15)))
   struct HTTPSourceTests {
     /// Why a source that gives up at once did so.
     private func failure(_ url: String, _ options: SourceOptions = httpOptions(givesUp: .zero)) async throws
@@ -54,7 +54,7 @@
 
     // MARK: Streams
 
-    @Test("a stream's pictures come in order, with their sizes, whatever they change to")
+    @Test("frames of a stream arrive in order, each with its own size and a capture time")
     func stream() async throws {
       let sizes = [Size(width: 24, height: 16), Size(width: 32, height: 24), Size(width: 16, height: 16)]
       let pictures = try sizes.map { try smallJPEG($0) }
@@ -82,7 +82,7 @@
     }
 
     @Test(
-      "a stream that is compressed, chunked or of no said type is read",
+      "a chunked, compressed, untyped or raw JPEG stream is read",
       arguments: ["chunked", "compressed", "plain", "raw"])
     func encodings(how: String) async throws {
       let jpeg = try smallJPEG()
@@ -118,7 +118,7 @@
       await source.close()
     }
 
-    @Test("parts that are no pictures or are cut short are counted and left out")
+    @Test("parts without a picture and truncated pictures are counted and skipped")
     func damage() async throws {
       let jpeg = try smallJPEG()
       let server = try HTTPTestServer { peer in
@@ -138,7 +138,7 @@
       await source.close()
     }
 
-    @Test("a time of day that a part tells is the picture's; another number is not")
+    @Test("a plausible X-Timestamp is used as the capture time, and an implausible one is ignored")
     func timestamps() async throws {
       let jpeg = try smallJPEG()
       let told = Mutex(0.0)
@@ -163,7 +163,7 @@
     }
 
     @Test(
-      "a server that drops the stream is found again, whether it says goodbye or not",
+      "a source reconnects after the server closes or resets the connection",
       arguments: [false, true])
     func drops(isRude: Bool) async throws {
       let jpeg = try smallJPEG()
@@ -188,7 +188,7 @@
       await source.close()
     }
 
-    @Test("a slow drip is stalled, and then connected to anew")
+    @Test("a source that receives bytes but no picture stalls, is lost, and reconnects")
     func drip() async throws {
       let jpeg = try smallJPEG()
       let server = try HTTPTestServer { peer in
@@ -211,7 +211,7 @@
       await source.close()
     }
 
-    @Test("bytes without end and without a picture are given up, in bounds")
+    @Test("an endless response without a picture throws an unavailable error")
     func endless() async throws {
       let junk = [UInt8](repeating: 0x41, count: 1 << 16)
       for type in ["multipart/x-mixed-replace;boundary=frame", "video/x-motion-jpeg", "image/jpeg"] {
@@ -231,7 +231,7 @@
       }
     }
 
-    @Test("a server is read no faster than its pictures are taken, where all are wanted")
+    @Test("with `.every` delivery, a source that is not read stops reading from its server")
     func backPressure() async throws {
       let jpeg = try smallJPEG(Size(width: 1280, height: 720))
       let sent = Mutex(0)
@@ -262,7 +262,7 @@
 
     // MARK: One picture again and again
 
-    @Test("one JPEG is asked for again; one that is the same still is given again, but not each time")
+    @Test("a JPEG is polled with its ETag; an unchanged one is repeated at least 1 s apart")
     func polling() async throws {
       let pictures = try [smallJPEG(), smallJPEG(Size(width: 32, height: 24))]
       let server = try HTTPTestServer { request, index in
@@ -292,7 +292,7 @@
       await source.close()
     }
 
-    @Test("a server whose picture does not change is alive")
+    @Test("304 Not Modified keeps a source live and repeats its picture with a new time")
     func unchanged() async throws {
       let jpeg = try smallJPEG()
       let server = try HTTPTestServer { _, index in
@@ -312,7 +312,7 @@
       await source.close()
     }
 
-    @Test("JPEGs that are asked for are not asked for more often than wanted")
+    @Test("a JPEG is polled no faster than the demanded frame rate")
     func pace() async throws {
       let jpeg = try smallJPEG()
       func server() throws -> HTTPTestServer {
@@ -335,7 +335,7 @@
       await other.close()
     }
 
-    @Test("one JPEG of no said type is asked for again, a file of several is over at its end")
+    @Test("an untyped JPEG is polled, and a file of several JPEGs is read once")
     func unknownTypes() async throws {
       let jpeg = try smallJPEG()
       let single = try HTTPTestServer { _, index in
@@ -353,7 +353,7 @@
       #expect(several.requests.count == 1)
     }
 
-    @Test("a connection that the server closes between two pictures is made again without a word")
+    @Test("a connection that the server closes between polls is reopened and not counted")
     func keepAlive() async throws {
       let jpeg = try smallJPEG()
       let server = try HTTPTestServer { peer in

@@ -6,9 +6,9 @@ import Testing
 @testable import CaptureHTTP
 @testable import GLPreview
 
-@Suite("URLs, passwords and what servers say")
+@Suite("HTTP URLs, credentials and headers")
 struct HTTPWordsTests {
-  @Test("a URL comes apart, and what may not be sent is encoded")
+  @Test("HTTPAddress splits a URL into its parts and percent-encodes its target")
   func addresses() throws {
     let address = try HTTPAddress("HTTP://Camera.Local:8080/a b/\u{E9}?action=stream&x=%26#top")
 
@@ -24,7 +24,7 @@ struct HTTPWordsTests {
     #expect(six.host == "fe80::1" && six.url == "http://[fe80::1]:81/x")
   }
 
-  @Test("a user and a password are decoded; an @ in a password is one")
+  @Test("user and password are percent-decoded, and a password may contain an @")
   func credentials() throws {
     func credentials(_ text: String) throws -> HTTPAddress.Credentials? { try HTTPAddress(text).credentials }
     #expect(try credentials("http://a/") == nil)
@@ -35,7 +35,7 @@ struct HTTPWordsTests {
   }
 
   @Test(
-    "what makes no sense is refused",
+    "a malformed HTTP URL is rejected",
     arguments: [
       "http:", "http:/a", "http://", "http:///x", "http://:80/", "http://a:0/", "http://a:65536/",
       "http://a:x/",
@@ -45,7 +45,7 @@ struct HTTPWordsTests {
   func malformed(text: String) { #expect(throws: ParameterError.self) { try HTTPAddress(text) } }
 
   @Test(
-    "a password with a sign that ends it is told so, and no address without one",
+    "an unencoded #, / or ? in a password is rejected with its percent-encoding",
     arguments: [
       ("u:p#ss@host/", "#"), ("u:80#@host/", "#"), ("u:p@s#s@host", "#"), ("u:p/ss@host/", "/"),
       ("u:pa?ss@host:81/x", "?"), ("u:p@:s/s@host/", "/"), ("u:99999/@host/", "/"), ("[::1]:x/@host", "/"),
@@ -61,7 +61,7 @@ struct HTTPWordsTests {
   }
 
   @Test(
-    "an '@' in a path or in what follows it belongs there",
+    "an @ in a path, query or fragment is accepted",
     arguments: [
       "host/x#y@z", "host/u@h", "host:80/u@h", "u:p@host:80/a@b", "host?user=a@b", "host:81?a@b", "[::1]/a@b",
       "[::1]:80/a@b", "u:p%23%2F@host/#a@b",
@@ -72,7 +72,7 @@ struct HTTPWordsTests {
   }
 
   @Test(
-    "neither a URL nor what is wrong with one shows a password",
+    "neither a parsed URL nor the error for a malformed one shows the password",
     arguments: [
       "http://u:secret@a:81/x", "http://u:sec/ret@a/x", "http://u:sec#ret@a/x", "http://a/?PWD=secret",
       "http:u:secret@a",
@@ -87,7 +87,7 @@ struct HTTPWordsTests {
   }
 
   @Test(
-    "a redirection leads where it says",
+    "a Location header is resolved against the request's URL",
     arguments: [
       ("/y", "http://a/y"), ("y", "http://a/b/y"), ("?y", "http://a/b/c?y"),
       ("../y?z/../z", "http://a/y?z/../z"),
@@ -98,7 +98,7 @@ struct HTTPWordsTests {
     #expect(try HTTPAddress("http://a/b/c?x").following(location).url == url)
   }
 
-  @Test("a password goes to the server that it was meant for, and to no other")
+  @Test("a redirect keeps credentials only on the same host and port, or from HTTP to HTTPS there")
   func trust() throws {
     func isCarried(_ from: String, _ to: String) throws -> Bool {
       try HTTPAddress(from).following(to).credentials != nil
@@ -113,7 +113,7 @@ struct HTTPWordsTests {
     #expect(try !isCarried("http://u:p@a/", "http://v:q@b/x"))
   }
 
-  @Test("sums are those of RFC 1321")
+  @Test("MD5 sums match the test vectors of RFC 1321")
   func md5() {
     func sum(_ text: String) -> String {
       MD5.sum(of: Array(text.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
@@ -134,7 +134,7 @@ struct HTTPWordsTests {
     return authorization?.field(target: "/dir/index.html", clientNonce: nonce)
   }
 
-  @Test("digests are those of RFC 7616, the better of two is taken, and RFC 2069's is known as well")
+  @Test("Digest responses match RFC 7616 and RFC 2069, and SHA-256 is preferred to MD5")
   func digests() {
     let rest =
       "realm=\"http-auth@example.org\", qop=\"auth, auth-int\", nonce=\"7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v\", "
@@ -158,7 +158,7 @@ struct HTTPWordsTests {
     #expect(without?.contains("qop") == false && without?.contains("cnonce") == false)
   }
 
-  @Test("a digest's requests are counted, and what is not known is not answered")
+  @Test("digest requests are counted, and unsupported challenges are not answered")
   func authorizations() {
     var digest = HTTPAuthorization(
       answering: HTTPChallenge.parse(["Digest realm=\"a\", nonce=\"n\", qop=auth"]), Self.mufasa)
@@ -173,7 +173,7 @@ struct HTTPWordsTests {
     #expect(field([], "c") == nil)
   }
 
-  @Test("several challenges in a field come apart")
+  @Test("several challenges in one header field are parsed")
   func challenges() {
     let found = HTTPChallenge.parse([
       "Digest realm=\"a \\\"b\\\", c\", nonce=n==, stale=TRUE, Basic realm=x", "Bearer",
@@ -185,7 +185,7 @@ struct HTTPWordsTests {
   }
 
   @Test(
-    "content is known by what the server says",
+    "a Content-Type maps to the kind of content",
     arguments: [
       ("multipart/x-mixed-replace;boundary=a", HTTPContent.multipart(boundary: "a")),
       ("Multipart/X-Mixed-Replace; charset=x; Boundary=\"a;b\" ", .multipart(boundary: "a;b")),
@@ -196,7 +196,7 @@ struct HTTPWordsTests {
     ])
   func contentTypes(type: String, content: HTTPContent) { #expect(HTTPContent(contentType: type) == content) }
 
-  @Test("content is known by its first bytes, whatever the server says")
+  @Test("the kind of content is detected by its first bytes")
   func sniffing() {
     func sniff(_ text: [UInt8], isEnd: Bool = false) -> HTTPContent? { HTTPContent.sniff(text, isEnd: isEnd) }
     #expect(sniff([0xFF, 0xD8]) == nil)
@@ -214,7 +214,7 @@ struct HTTPWordsTests {
     #expect(sniff([0x80], isEnd: true) == .other("data"))
   }
 
-  @Test("a server's time is believed where it can be that of the picture")
+  @Test("a server's timestamp is used as the capture time only if it is plausible")
   func serverTimes() {
     func time(_ server: String) -> CaptureInstant {
       ServerTime.captureTime(
@@ -230,7 +230,7 @@ struct HTTPWordsTests {
     }
   }
 
-  @Test("each digit of a server's time is kept, so that it is told again as it came")
+  @Test("a server's timestamp keeps all digits when it is parsed and formatted")
   func serverTimeDigits() {
     for micros in stride(from: 0, to: 1_000_000, by: 997) {
       let text = "1769345678.\(String(1_000_000 + micros).dropFirst())"
@@ -241,7 +241,7 @@ struct HTTPWordsTests {
     #expect(ServerTime.parsed("1700000000") == .seconds(1_700_000_000))
   }
 
-  @Test("pictures without anything between them are told apart, and what is none is given up")
+  @Test("JPEGRun splits adjacent JPEGs and reports truncated, oversized and endless data")
   func runs() {
     let (one, two) = (markersOnly(1), markersOnly(2))
     var run = JPEGRun(pictureLimit: 4096)

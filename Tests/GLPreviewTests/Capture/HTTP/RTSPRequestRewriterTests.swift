@@ -5,7 +5,7 @@ import Testing
 @testable import CaptureHTTP
 @testable import GLPreview
 
-@Suite("Requests through a tunnel")
+@Suite("RTSP requests through a tunnel")
 struct RTSPRequestRewriterTests {
   private static let local = "rtsp://127.0.0.1:40123/5ec2e7"
 
@@ -21,7 +21,7 @@ struct RTSPRequestRewriterTests {
   }
 
   @Test(
-    "an address has the port of RTSPS unless it says another",
+    "an RTSPS address has port 322 by default",
     arguments: [
       ("rtsps://ann:p%40ss@Camera/live?a=b", "rtsps://camera:322", "ann:p%40ss@", "/live?a=b"),
       ("rtsps://[::1]:7441", "rtsps://[::1]:7441", "", ""),
@@ -34,11 +34,11 @@ struct RTSPRequestRewriterTests {
   }
 
   @Test(
-    "an address without a host, or with a port that is none, is a mistake",
+    "an RTSPS address without a host or with an invalid port is rejected",
     arguments: ["rtsps://", "rtsps://a:b/", "rtsps:///x"])
   func mistakes(text: String) { #expect(throws: ParameterError.self) { try RTSPSAddress(text) } }
 
-  @Test("requests name the camera, in whatever pieces they come")
+  @Test("requests are rewritten to the camera's address, however their bytes are split")
   func requests() throws {
     let text =
       "OPTIONS \(Self.local)/live/main RTSP/1.0\r\nCSeq: 1\r\nUser-Agent: Lavf\r\n\r\n"
@@ -60,7 +60,7 @@ struct RTSPRequestRewriterTests {
 
   // Computed with Python's hashlib.
   @Test(
-    "a digest is of what the camera sees; another way of authorization stays as it is",
+    "a Digest response is recomputed for the camera's address, and Basic is unchanged",
     arguments: [
       (
         "DESCRIBE", "/live/main", "", "cacebe9771632e5c62142c2f947be773"
@@ -84,7 +84,7 @@ struct RTSPRequestRewriterTests {
   }
 
   @Test(
-    "a client that does not know the secret is refused, and so is a head without end",
+    "a request without the tunnel's secret or with an endless head is rejected",
     arguments: [
       "OPTIONS rtsp://127.0.0.1:40123/live/main RTSP/1.0\r\n\r\n", "GET / HTTP/1.1\r\n\r\n",
       "$\u{0}\u{0}\u{1}x", "\r\n\r\n", String(repeating: "x", count: RTSPRequestRewriter.headLimit + 5),

@@ -11,7 +11,7 @@
   @testable import CaptureHTTP
   @testable import GLPreview
 
-  @Suite("Tunnels to cameras", .timeLimit(.minutes(15)))
+  @Suite("RTSP tunnels to cameras", .timeLimit(.minutes(15)))
   struct RTSPTunnelTests {
     private func options() throws -> SourceOptions {
       var options = httpOptions(givesUp: .zero)
@@ -19,7 +19,7 @@
       return options
     }
 
-    @Test("a tunnel is for one client that knows its address; others on this machine are turned away")
+    @Test("a tunnel accepts one client that knows its secret, and closes all other connections")
     func strangers() async throws {
       let answer = "RTSP/1.0 200 OK\r\nCSeq: 1\r\n\r\n"
       try await withTLSServer(showing: "certificates/own.pem", Array(answer.utf8)) { port in
@@ -42,7 +42,7 @@
       }
     }
 
-    @Test("a refused certificate is shown; nothing of the address is sent")
+    @Test("the error for a rejected certificate shows its fingerprint")
     func refused() async throws {
       try await withTLSServer(showing: "certificates/signed.pem", []) { port in
         let error = await #expect(throws: SourceError.self) {
@@ -54,7 +54,7 @@
     }
 
     #if FFmpeg
-      @Test("a redirection is not followed, because FFmpeg would not verify where it leads to")
+      @Test("a redirect of an RTSPS camera with a configured certificate is rejected")
       func redirection() async throws {
         let answer = "RTSP/1.0 302 Found\r\nCSeq: 1\r\nLocation: rtsps://elsewhere.example/x\r\n\r\n"
         try await withTLSServer(showing: "certificates/own.pem", Array(answer.utf8)) { port in
@@ -69,7 +69,7 @@
         }
       }
 
-      @Test("a camera that says nothing is let go of when the source closes")
+      @Test("closing a source ends a read from an RTSPS camera that sends nothing")
       func silence() async throws {
         try await withTLSServer(showing: "certificates/own.pem", []) { port in
           let source = try await SourceLocator("rtsps://localhost:\(port)/live").open(options())

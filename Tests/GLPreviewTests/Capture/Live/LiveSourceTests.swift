@@ -23,7 +23,7 @@ struct LiveSourceTests {
     await source.close()
   }
 
-  @Test("each frame is given once")
+  @Test("each frame is delivered once")
   func once() async throws {
     let device = ScriptedDevice(.picture(1))
     let source = LiveSource(device)
@@ -34,7 +34,7 @@ struct LiveSourceTests {
     await source.close()
   }
 
-  @Test("where all are wanted none is lost, and their maker waits")
+  @Test("with `.every` delivery, all frames are delivered although the buffer holds only two")
   func every() async throws {
     // Room for two frames of four bytes.
     let device = ScriptedDevice(.picture(0), .picture(1), .picture(2), .picture(3), .picture(4), .end)
@@ -46,7 +46,7 @@ struct LiveSourceTests {
     #expect(source.status.state == .idle)
   }
 
-  @Test("frames that the camera lost leave gaps in the count")
+  @Test("frames that the camera skipped leave gaps in the sequence numbers")
   func gaps() async throws {
     let device = ScriptedDevice(.picture(1), .picture(2, skipped: 3), .end)
     let source = LiveSource(device, .patient(everything))
@@ -57,7 +57,7 @@ struct LiveSourceTests {
     await source.close()
   }
 
-  @Test("a frame may be asked for by number and time")
+  @Test("a frame can be requested by sequence number or capture time")
   func bounds() async throws {
     let device = ScriptedDevice(.picture(0), .picture(1), .picture(2))
     let source = LiveSource(device, .patient(everything))
@@ -73,7 +73,7 @@ struct LiveSourceTests {
     await source.close()
   }
 
-  @Test("damaged pictures are counted and left out")
+  @Test("damaged frames are counted and skipped")
   func damaged() async throws {
     let device = ScriptedDevice(.damaged, .unreadable, .picture(7), .end)
     let source = LiveSource(device, .patient(everything))
@@ -84,7 +84,7 @@ struct LiveSourceTests {
     #expect(source.status.lastDamage == "JPEG is damaged")
   }
 
-  @Test("a lost camera is found again, and its frames count on")
+  @Test("a lost camera is reconnected, and its sequence numbers continue")
   func reconnecting() async throws {
     let device = ScriptedDevice([.success([]), .failure(lost), .failure(lost), .success([.picture(2)])])
     let source = LiveSource(device, .patient(everything))
@@ -110,7 +110,7 @@ struct LiveSourceTests {
     await until { device.counts.closed == 2 }
   }
 
-  @Test("what can't be opened is an error for who has no patience")
+  @Test("a source with givesUpAfter zero throws if the camera can't be opened")
   func impatient() async throws {
     let source = LiveSource(ScriptedDevice([.failure(lost)]), .patient(givesUpAfter: .zero))
     await #expect(throws: lost) { try await source.nextFrame() }
@@ -120,7 +120,7 @@ struct LiveSourceTests {
     await #expect(throws: lost) { try await source.nextFrame() }
   }
 
-  @Test("what came before the end is given before the error")
+  @Test("frames received before the connection was lost are delivered before the error")
   func inOrder() async throws {
     let device = ScriptedDevice(.picture(1), .picture(2), .lost("was unplugged"))
     let source = LiveSource(device, .patient(everything, givesUpAfter: .zero))
@@ -129,7 +129,7 @@ struct LiveSourceTests {
     await #expect(throws: lost) { try await source.nextFrame() }
   }
 
-  @Test("a silent camera is stalled until its next picture")
+  @Test("a silent camera is stalled until its next frame")
   func stalling() async throws {
     let device = ScriptedDevice(.picture(1))
     let source = LiveSource(device, .patient(stallsAfter: .milliseconds(10)))
@@ -145,7 +145,7 @@ struct LiveSourceTests {
     await source.close()
   }
 
-  @Test("a camera that is silent for long is connected anew")
+  @Test("a camera that stays silent is reconnected")
   func silence() async throws {
     // Each connection has one picture, if that comes soon enough.
     let device = ScriptedDevice([.success([.picture(1)])], isEndless: true)
@@ -157,7 +157,7 @@ struct LiveSourceTests {
     await until { device.counts.closed == device.counts.open }
   }
 
-  @Test("a connection that is not made in time is given up")
+  @Test("a connection attempt that takes too long times out")
   func connecting() async throws {
     let source = LiveSource(
       ScriptedDevice([]), LiveOptions(connectsWithin: .milliseconds(20), givesUpAfter: .zero))
@@ -166,7 +166,7 @@ struct LiveSourceTests {
     }
   }
 
-  @Test("closing ends who waits, from every state, and closes the connection")
+  @Test("closing a source ends its readers in every state and closes the connection")
   func closing() async throws {
     let devices = [
       ScriptedDevice([]),
@@ -190,7 +190,7 @@ struct LiveSourceTests {
     }
   }
 
-  @Test("a source that is let go ends by itself")
+  @Test("a source without references closes its device")
   func dropping() async throws {
     let device = ScriptedDevice(.picture(1))
     var source: LiveSource? = LiveSource(device)
@@ -202,7 +202,7 @@ struct LiveSourceTests {
     #expect(device.counts.closed == device.counts.open)
   }
 
-  @Test("who waits for a frame can be cancelled, and the next one is not lost")
+  @Test("a waiting reader can be cancelled, and the next frame is not lost")
   func cancelling() async throws {
     let device = ScriptedDevice(.picture(1))
     let source = LiveSource(device)
@@ -217,7 +217,7 @@ struct LiveSourceTests {
     await source.close()
   }
 
-  @Test("a maker that waits for room is no stall, and can be closed")
+  @Test("a source that waits for buffer space does not stall or reconnect, and can be closed")
   func held() async throws {
     let device = ScriptedDevice([.success([.picture(0), .picture(1), .picture(2)])], isEndless: true)
     let silent = ScriptedDevice([.success([])], isEndless: true)
@@ -242,7 +242,7 @@ struct LiveSourceTests {
     await until { device.counts.closed == device.counts.open }
   }
 
-  @Test("it is live: it can't be played again")
+  @Test("a live source can't be rewound")
   func rewinding() async {
     let source = LiveSource(ScriptedDevice(.picture(1)))
     #expect(throws: SourceError.self) { try source.rewind() }

@@ -20,7 +20,7 @@ struct SourceMonitorTests {
       longestPause: longestPause, reconnectsWhenSilent: reconnectsWhenSilent, at: .second(100))
   }
 
-  @Test("it opens, and is live with the first picture, not before")
+  @Test("a source is opening until its first frame, and then live")
   func opening() {
     var monitor = monitor()
     #expect(monitor.status.state == .opening)
@@ -32,7 +32,7 @@ struct SourceMonitorTests {
     #expect(monitor.status.mode == mode)
   }
 
-  @Test("without a picture it is stalled after 2 seconds, and connected anew after 10")
+  @Test("a source without frames is stalled after 2 s and reconnected after 10 s")
   func stalling() {
     var monitor = monitor()
     monitor.connected(mode, at: .second(100))
@@ -46,7 +46,7 @@ struct SourceMonitorTests {
     #expect(monitor.patience(isHeld: false, at: .second(111)) == .reconnect(reason: "no picture for 10 s"))
   }
 
-  @Test("a picture ends a stall")
+  @Test("a frame ends a stall")
   func recovering() {
     var monitor = monitor()
     monitor.connected(mode, at: .second(100))
@@ -58,7 +58,7 @@ struct SourceMonitorTests {
     #expect(monitor.patience(isHeld: false, at: .second(107)) == .wait(until: .second(108)))
   }
 
-  @Test("pictures that nobody takes are no stall")
+  @Test("a source does not stall while its reader takes no frames")
   func held() {
     var monitor = monitor()
     monitor.connected(mode, at: .second(100))
@@ -69,7 +69,7 @@ struct SourceMonitorTests {
     #expect(monitor.patience(isHeld: false, at: .second(201)) == .wait(until: .second(202)))
   }
 
-  @Test("broken pictures are no sign of life")
+  @Test("damaged frames do not prevent a stall")
   func damaged() {
     var monitor = monitor()
     monitor.connected(mode, at: .second(100))
@@ -84,7 +84,7 @@ struct SourceMonitorTests {
     #expect(monitor.status.lastDamage == "cut short")
   }
 
-  @Test("a pipe is stalled, but never connected anew")
+  @Test("a silent pipe is stalled but not reconnected")
   func pipe() {
     var monitor = monitor(reconnectsWhenSilent: false)
     monitor.connected(mode, at: .second(100))
@@ -93,7 +93,7 @@ struct SourceMonitorTests {
   }
 
   @Test(
-    "a lost source is tried again after pauses that double, up to the longest, and a half of each is chance")
+    "retry pauses double up to the longest one and are shortened by jitter")
   func backoff() {
     var monitor = monitor(longestPause: .seconds(1))
     let pauses = (0..<5).map { _ in monitor.failed(lost, at: .second(101), jitter: 0.5) }
@@ -107,7 +107,7 @@ struct SourceMonitorTests {
     #expect(monitor.status.reason == "was unplugged")
   }
 
-  @Test("pauses stay within half of the full ones and the full ones, whatever chance says")
+  @Test("a retry pause is between half and all of its full length")
   func jitter() {
     for _ in 0..<1000 {
       var backoff = Backoff(longest: .seconds(1))
@@ -118,7 +118,7 @@ struct SourceMonitorTests {
     }
   }
 
-  @Test("a connection that lives begins with short pauses again; one that gives a picture and fails does not")
+  @Test("retry pauses start short again after a connection that delivers for 6 s, but not for 1 s")
   func proven() {
     for (seconds, expected) in [(1, 0.75), (6, 0.1875)] {
       var monitor = monitor()
@@ -135,7 +135,7 @@ struct SourceMonitorTests {
     }
   }
 
-  @Test("patience is counted from the last picture, or the beginning, and no pause goes beyond it")
+  @Test("a source gives up 30 s after its last frame or its start, and no pause goes beyond that")
   func givingUp() {
     var impatient = monitor(givesUpAfter: .zero)
     #expect(impatient.failed(lost, at: .second(100), jitter: 0.5) == .giveUp)
@@ -155,14 +155,14 @@ struct SourceMonitorTests {
     #expect(recovered.failed(lost, at: .second(155), jitter: 0.5) == .giveUp)
   }
 
-  @Test("what can't go better is not tried again")
+  @Test("a bad request is not retried")
   func badRequest() {
     var monitor = monitor()
     let error = SourceError(.badRequest, path: "camera", reason: "has no such format")
     #expect(monitor.failed(error, at: .second(101), jitter: 0.5) == .giveUp)
   }
 
-  @Test("a lost source stays lost while it is tried, until a picture comes")
+  @Test("a lost source stays lost while it reconnects, until its first frame")
   func lostWhileConnecting() {
     var monitor = monitor()
     monitor.connected(mode, at: .second(100))
@@ -181,7 +181,7 @@ struct SourceMonitorTests {
     #expect(monitor.status.counters.reconnections == 1)
   }
 
-  @Test("what is closed stays closed")
+  @Test("a closed source stays idle")
   func closed() {
     var monitor = monitor()
     monitor.closed(at: .second(101))

@@ -7,13 +7,14 @@ import Testing
 @testable import CaptureCore
 @testable import GLPreview
 
-@Suite("Watchers of a source")
+@Suite("Status streams of a source")
 struct WatchedMonitorTests {
   private static func monitor() -> WatchedMonitor {
     WatchedMonitor(SourceMonitor(LiveOptions(), longestPause: .seconds(1), at: .start))
   }
 
-  @Test("watchers that are cancelled while they are told hold up nobody", .timeLimit(.minutes(15)))
+  @Test(
+    "cancelling status streams while the status changes does not block the changes", .timeLimit(.minutes(15)))
   func cancelled() async {
     let monitor = Self.monitor()
     let isOver = Atomic<Bool>(false)
@@ -37,7 +38,7 @@ struct WatchedMonitorTests {
     monitor.finish()
   }
 
-  @Test("a watcher is told the state that there is, each change once in order, and the end")
+  @Test("a status stream has the current state, each change once and in order, and an end")
   func order() async {
     let monitor = Self.monitor()
     let stream = monitor.stream()

@@ -10,7 +10,7 @@ import Testing
 struct PipeDeviceTests {
   private static let y4m = Array("YUV4MPEG2 W2 H2 Cmono\nFRAME\n\u{1}\u{2}\u{3}\u{4}".utf8)
 
-  @Test("a FIFO is closed with its source, in every state, round after round")
+  @Test("closing a source closes its FIFO, in every state of the writer")
   func descriptors() async throws {
     try await withFile([]) { path in
       let fifo = path + ".fifo"
@@ -35,7 +35,7 @@ struct PipeDeviceTests {
     }
   }
 
-  @Test("the next writer of a FIFO is waited for, and frames count on")
+  @Test("a FIFO source waits for the next writer, and its sequence numbers continue")
   func nextWriter() async throws {
     try await withFile([]) { path in
       let fifo = path + ".fifo"
@@ -54,7 +54,7 @@ struct PipeDeviceTests {
     }
   }
 
-  @Test("a command may begin in the midst of a picture, and write a multipart stream")
+  @Test("a command's output may begin mid-picture and be a multipart stream")
   func multipartCommand() async throws {
     let jpeg = try smallJPEG()
     let part = Array("--frame\r\nContent-Type: image/jpeg\r\n\r\n".utf8) + jpeg + [13, 10]
@@ -68,7 +68,7 @@ struct PipeDeviceTests {
     }
   }
 
-  @Test("a command that writes nothing is closed at once, and is gone")
+  @Test("closing a source ends a command that writes nothing")
   func silentCommand() async throws {
     try await withFile([]) { path in
       var options = SourceOptions()

@@ -6,14 +6,14 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Threads that decode", .timeLimit(.minutes(15)))
+@Suite("DecodingQueue", .timeLimit(.minutes(15)))
 struct DecodingQueueTests {
   private final class Jobs: Sendable {
     let running = Atomic(0)
     let areOver = Atomic(false)
   }
 
-  @Test("however many pictures are being decoded, other tasks go on")
+  @Test("jobs that use all decoding threads do not block other tasks")
   func others() async {
     let jobs = Jobs()
     let count = ProcessInfo.processInfo.activeProcessorCount

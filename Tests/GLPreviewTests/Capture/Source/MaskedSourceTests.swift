@@ -37,7 +37,7 @@ struct MaskedSourceTests {
   ]
 
   @Test(
-    "the first frame's size holds: what comes larger or smaller is masked in proportion, also played again")
+    "masks are placed by the first frame's size and scaled for frames of other sizes")
   func changingSize() async throws {
     let sizes = [32, 64, 16, 48].map { Size(width: $0, height: $0 / 2) }
     let expected = [[8, 15, 4, 9], [16, 31, 8, 19], [4, 7, 2, 4], [12, 23, 6, 14]]
@@ -52,7 +52,7 @@ struct MaskedSourceTests {
     }
   }
 
-  @Test("masks of a reference size are not the first frame's")
+  @Test("masks with a reference size are scaled to the frame's size")
   func ownSize() async throws {
     let options = options(masks, reference: Size(width: 320, height: 160))
     try await withFile(try level(Size(width: 32, height: 16))) { path in
@@ -61,7 +61,7 @@ struct MaskedSourceTests {
     }
   }
 
-  @Test("masks outside of a reference size are refused before the source is touched")
+  @Test("masks outside the reference size are rejected before the source is opened")
   func refusedAtOnce() async throws {
     for size in [Size(width: 4, height: 4), Size(width: 0, height: 4)] {
       let error = await #expect(throws: SourceError.self) {
@@ -71,7 +71,7 @@ struct MaskedSourceTests {
     }
   }
 
-  @Test("a live source is masked as a file is, and says what is wrong with a mask")
+  @Test("masks apply to a live source, and a mask outside its frame is rejected")
   func live() async throws {
     try await withFile(try level(Size(width: 32, height: 16))) { path in
       let source = try await SourceLocator("exec:cat '\(path)'").open(options(masks))
@@ -86,7 +86,7 @@ struct MaskedSourceTests {
     }
   }
 
-  @Test("a JPEG smaller than its masks' cells has them all the same", arguments: [8, 4, 2, 1])
+  @Test("masks cover the same area of a JPEG that is decoded at n/8", arguments: [8, 4, 2, 1])
   func decoded(eighths: Int) async throws {
     let jpeg = try level(Size(width: 64, height: 32))
     let side = Double(64 * eighths / 8)
@@ -102,7 +102,7 @@ struct MaskedSourceTests {
     }
   }
 
-  @Test("the picture as it came is not handed on where something is hidden of it")
+  @Test("a masked capture has no original JPEG for passthrough")
   func noPassthrough() throws {
     let jpeg = try level(Size(width: 32, height: 16))
     let capture = Capture(

@@ -79,7 +79,7 @@ struct RedactionTests {
     ("exec: 'my cam' SECRET", "exec:..."), ("exec:", "exec:"),
   ]
 
-  @Test("a source is shown without its secrets, and once more changes nothing", arguments: sources)
+  @Test("a source is shown without its secrets, and redacting it again changes nothing", arguments: sources)
   func shown(text: String, shown: String) {
     #expect(Redaction.source(text) == shown)
     #expect(Redaction.source(shown) == shown)
@@ -87,7 +87,7 @@ struct RedactionTests {
     #expect(!shown.contains("SECRET") && !shown.contains("5EC"))
   }
 
-  @Test("an error names its source without secrets, and quotes no address with some", arguments: sources)
+  @Test("an error shows its source without secrets", arguments: sources)
   func errors(text: String, shown: String) {
     let error = SourceError(.badRequest, path: text, reason: "is not what it was: \(shown)")
     #expect(error.path == shown)
@@ -95,7 +95,7 @@ struct RedactionTests {
   }
 
   @Test(
-    "messages keep everything but the secrets of the addresses in them",
+    "a message is redacted only in the addresses that it contains",
     arguments: [
       ("nothing to hide: a@b:c, http and ://", "nothing to hide: a@b:c, http and ://"),
       (
@@ -121,7 +121,7 @@ struct RedactionTests {
     #expect(Redaction.message(shown) == shown)
   }
 
-  @Test("what a server repeats of a password or a token is hidden in its words, too")
+  @Test("passwords and tokens of an address are hidden wherever a message repeats them")
   func repeated() {
     let secrets = Redaction.secrets(in: "http://ann:5EC%2FSECRET@h/x?token=TOKEN123&channel=1&k=abc")
     #expect(
@@ -131,7 +131,7 @@ struct RedactionTests {
     #expect(Redaction.secrets(in: "rtsp://host/live?channel=1").isEmpty)
   }
 
-  @Test("random addresses: no piece of a secret is left, and redacting twice changes nothing")
+  @Test("random addresses are shown without secrets but with their host")
   func random() {
     var generator = SystemRandomNumberGenerator()
     let signs = Array("@:/?#&=%;, \"'[]\\~.")

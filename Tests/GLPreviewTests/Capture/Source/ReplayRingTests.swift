@@ -5,7 +5,7 @@ import Testing
 @testable import CaptureCore
 @testable import GLPreview
 
-@Suite("The ring of last pictures")
+@Suite("ReplayRing")
 struct ReplayRingTests {
   private typealias Ring = ReplayRing<Int>
   private typealias Entry = Ring.Entry
@@ -31,7 +31,7 @@ struct ReplayRingTests {
 
   // MARK: Limits
 
-  @Test("at exactly its limit nothing goes; with one byte more, the first picture does")
+  @Test("a ring at its byte limit drops nothing; one more byte drops the first picture")
   func exactly() {
     let full = Self.ring(bytes: 30, (0..<3).map { Self.entry($0, at: $0, bytes: 10) })
     var more = full
@@ -41,7 +41,7 @@ struct ReplayRingTests {
     #expect(Self.contents(more) == [1, 2, 3] && more.byteCount == 21)
   }
 
-  @Test("a picture larger than the ring is kept alone, until the next one")
+  @Test("a picture larger than the ring is buffered alone, until the next one")
   func large() {
     var ring = Self.ring(bytes: 30, [Self.entry(0, at: 0, bytes: 10), Self.entry(1, at: 1, bytes: 31)])
     #expect(Self.contents(ring) == [1] && ring.byteCount == 31)
@@ -50,7 +50,7 @@ struct ReplayRingTests {
     #expect(Self.contents(ring) == [2] && ring.byteCount == 5)
   }
 
-  @Test("the whole time is kept: its beginning is the last picture before it")
+  @Test("the ring covers its full duration, from the last picture at or before its start")
   func age() {
     let ring = Self.ring(seconds: 1, (0...40).map { Self.entry($0, at: $0 * 100) })
 
@@ -58,7 +58,7 @@ struct ReplayRingTests {
     #expect(Self.contents(ring) == Array(30...40))
   }
 
-  @Test("after a gap the last picture before it is still there")
+  @Test("the last picture before a gap stays buffered")
   func gap() {
     let ring = Self.ring(
       seconds: 1, [Self.entry(0, at: 0), Self.entry(1, at: 100), Self.entry(2, at: 60000)])
@@ -67,7 +67,7 @@ struct ReplayRingTests {
     #expect(ring.path(to: Self.time(59000)).map(\.content) == [1])
   }
 
-  @Test("of pictures of one time the last is found")
+  @Test("of pictures with equal timestamps, the last one is found")
   func equal() {
     let ring = Self.ring((0..<4).map { Self.entry($0, at: 5) })
 
@@ -75,7 +75,7 @@ struct ReplayRingTests {
     #expect(ring.path(to: Self.time(4)).isEmpty)
   }
 
-  @Test("where timestamps jump back, pictures of both times are found; far away ones go")
+  @Test("if timestamps jump back, pictures of both times are found, and distant ones are dropped")
   func backwards() {
     let near = Self.ring([5000, 6000, 5200, 5300].enumerated().map { Self.entry($0, at: $1) })
     let far = Self.ring([900_000, 900_100, 0, 100].enumerated().map { Self.entry($0, at: $1) })
@@ -89,7 +89,7 @@ struct ReplayRingTests {
 
   // MARK: Groups
 
-  @Test("groups go as a whole, and a picture comes with those that it rests on")
+  @Test("groups of pictures are dropped as a whole, and a path begins with its keyframe")
   func groups() {
     let entries = (0..<9).map { Self.entry($0, at: $0 * 100, bytes: 10, isKey: $0 % 3 == 0) }
 
@@ -99,7 +99,7 @@ struct ReplayRingTests {
     #expect(ring.path(to: Self.time(550)).map(\.content) == [3, 4, 5])
   }
 
-  @Test("what rests on no key picture is not kept, nor what has no room beside its own key picture")
+  @Test("frames are not buffered without their keyframe, or after a frame that did not fit")
   func orphans() {
     let ring = Self.ring(
       bytes: 30,
@@ -140,7 +140,7 @@ struct ReplayRingTests {
     }
   }
 
-  @Test("whatever comes, the ring holds what the model holds", arguments: 0..<200)
+  @Test("for random input, the ring holds the same pictures as a simple model", arguments: 0..<200)
   func model(seed: Int) {
     var random = TestNoise(seed: UInt64(seed))
     let isGrouped = seed % 2 == 1
@@ -174,7 +174,7 @@ struct ReplayRingTests {
     }
   }
 
-  @Test("a million pictures leave no more memory behind than those that are kept, and none was copied")
+  @Test("a million pictures need at most 512 slots, and no picture is copied")
   func flat() {
     let picture = [UInt8](repeating: 7, count: 1000)
     var ring = ReplayRing<[UInt8]>(duration: .seconds(3600), maximumBytes: 100_000)

@@ -15,7 +15,7 @@ private func color(_ colorspace: UInt32, _ encoding: UInt32 = 0, _ quantization:
 }
 
 @Test(
-  "defaults are V4L2's own",
+  "a V4L2 colorspace has the default matrix and range of videodev2.h",
   arguments: [
     // videodev2.h: V4L2_MAP_YCBCR_ENC_DEFAULT and V4L2_MAP_QUANTIZATION_DEFAULT of each colorspace.
     (1, ColorDescription.Matrix.bt601, ColorDescription.QuantizationRange.limited), (2, .smpte240m, .limited),
@@ -28,7 +28,7 @@ func defaults(colorspace: UInt32, matrix: ColorDescription.Matrix, range: ColorD
   #expect(color(colorspace) == ColorDescription(matrix: matrix, range: range, siting: .left))
 }
 
-@Test("what a driver says wins over its colorspace's defaults")
+@Test("a driver's encoding and quantization override its colorspace's defaults")
 func told() {
   let matrices: [(UInt32, ColorDescription.Matrix)] = [
     (1, .bt601), (2, .bt709), (5, .bt601), (6, .bt2020), (7, .bt2020), (8, .smpte240m),
@@ -47,13 +47,13 @@ func told() {
   #expect(color(8, 0, 1).range == .full)
 }
 
-@Test("xvYCC has one range, whatever the driver says")
+@Test("xvYCC always has limited range")
 func extendedGamut() {
   #expect(color(8, 3, 1) == ColorDescription(matrix: .bt601, range: .limited, siting: .left))
   #expect(color(3, 4, 1) == ColorDescription(matrix: .bt709, range: .limited, siting: .left))
 }
 
-@Test("of a driver that says nothing the size decides, as of raw files")
+@Test("without colour information from the driver, the matrix depends on the size")
 func nothing() {
   let silent = V4L2Color()
   #expect(silent.description(size, .yuyv).matrix == .bt601)
@@ -61,7 +61,7 @@ func nothing() {
 }
 
 @Test(
-  "R'G'B' and grey are of full range unless they are said to be limited",
+  "R'G'B' and grey have full range unless the driver reports limited range",
   arguments: [PixelFormat.rgb24, .bgra, .grey])
 func rgb(format: PixelFormat) {
   #expect(V4L2Color(colorspace: 8).range(of: format) == .full)

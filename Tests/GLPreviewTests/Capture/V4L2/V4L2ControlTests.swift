@@ -27,7 +27,7 @@ private func value(_ control: CameraControl, _ text: String) -> String {
 }
 
 @Test(
-  "controls are called as v4l2-ctl calls them",
+  "control names are those of v4l2-ctl",
   arguments: [
     ("Brightness", "brightness"), ("Exposure Time, Absolute", "exposure_time_absolute"),
     ("White Balance, Automatic", "white_balance_automatic"), ("  Pan (Absolute) ", "pan_absolute"),
@@ -37,7 +37,7 @@ func names(title: String, name: String) {
   #expect(CameraControl.name(of: title) == name)
 }
 
-@Test("numbers must be within the range, and the range is told")
+@Test("a number outside a control's range is rejected with the range")
 func integers() {
   let brightness = control("Brightness", .integer, -64...64)
   #expect(value(brightness, "-64") == "-64")
@@ -52,7 +52,7 @@ func integers() {
   #expect(value(control("Bits", .bitmask, 0...0xF0), "-1").hasSuffix("it takes 0...240"))
 }
 
-@Test("switches take words and digits")
+@Test("a boolean control accepts 1, true, on, yes and their opposites")
 func booleans() {
   let flip = control("Flip", .boolean, 0...1)
   for text in ["1", "true", "On", "YES"] { #expect(value(flip, text) == "1") }
@@ -60,7 +60,7 @@ func booleans() {
   for text in ["2", "", "maybe"] { #expect(value(flip, text).hasSuffix("use true or false")) }
 }
 
-@Test("a menu takes its items' numbers and words")
+@Test("a menu control accepts an item's number or name")
 func menus() {
   #expect(value(exposure, "1") == "1")
   #expect(value(exposure, "aperture priority mode") == "3")
@@ -74,7 +74,7 @@ func menus() {
   #expect(value(frequency, "1").hasSuffix("use one of 0 (50), 2 (60)"))
 }
 
-@Test("what can't be set is told")
+@Test("a read-only, disabled or unsupported control can't be set")
 func hindered() {
   #expect(value(control("Gain", .integer, 0...9, flags: ["read-only"]), "1").hasSuffix("it is read-only"))
   #expect(value(control("Gain", .integer, 0...9, flags: ["disabled"]), "1").hasSuffix("it is disabled"))
@@ -84,7 +84,7 @@ func hindered() {
   #expect(CameraControl.flags(0) == [])
 }
 
-@Test("a control is found by its name, the driver's words, and the name that it had before or has now")
+@Test("a control is found by its name, the driver's title, and its old or new name")
 func finding() throws {
   let old = control("Exposure, Auto", .menu)
   #expect(try CameraControl.find("auto_exposure", in: [frequency, exposure]) == exposure)

@@ -14,7 +14,7 @@ private func platform(_ place: String, name: String = "vivid") -> V4L2Identity {
   V4L2Identity(name: name, index: "0", place: place, product: "", serial: "")
 }
 
-@Test("a camera at its old place is the same, unless it is another product or node")
+@Test("at the same place a camera matches, unless its product, serial, index or name differs")
 func samePlace() {
   #expect(usb("/1").likeness(to: usb("/1")) == 3)
   #expect(usb("/1").likeness(to: usb("/1", product: "1:2")) == 0)
@@ -24,14 +24,14 @@ func samePlace() {
   #expect(platform("/1").likeness(to: platform("/1", name: "other")) == 0)
 }
 
-@Test("at another place a serial number proves it, and a kind hints at it")
+@Test("at another place a serial number identifies a camera, and its product is only a hint")
 func otherPlace() {
   #expect(usb("/1", serial: "A").likeness(to: usb("/2", serial: "A")) == 2)
   #expect(usb("/1").likeness(to: usb("/2")) == 1)
   #expect(platform("/1").likeness(to: platform("/2")) == 0)
 }
 
-@Test("of several that are alike by their kind alone none is taken")
+@Test("if several cameras match only by product, none is chosen")
 func ambiguity() {
   #expect(V4L2Nodes.choose([]) == nil)
   #expect(V4L2Nodes.choose([("a", 0)]) == nil)
@@ -41,7 +41,7 @@ func ambiguity() {
   #expect(V4L2Nodes.choose([("a", 3), ("b", 3)]) == "a")
 }
 
-@Test("a node that /sys does not know has no identity, and what is no camera is told")
+@Test("a path that is not a camera has no identity, and its user is unknown")
 func noCamera() async {
   #expect(V4L2Identity(of: "/dev/null") == nil)
   #expect(V4L2Identity(of: "/nonexistent") == nil)

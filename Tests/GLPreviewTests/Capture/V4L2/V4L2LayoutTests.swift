@@ -29,7 +29,7 @@ private func copied(_ layout: V4L2Layout, _ memory: [[UInt8]], expands: Bool = f
   return target
 }
 
-@Test("padding at a row's end, between planes and after the picture is left behind")
+@Test("padding after rows, planes and the picture is not copied")
 func padding() throws {
   // 4x2 of NV12 in rows of 6; chroma's rows are padded as much.
   let layout = try #require(
@@ -39,7 +39,7 @@ func padding() throws {
   #expect(copied(layout, [memory]) == [1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 14])
 }
 
-@Test("planar chroma in one piece has rows of half the stride")
+@Test("chroma strides of a planar format in one buffer follow from the luma stride")
 func planar() throws {
   let layout = try #require(
     V4L2Layout(samples("YU12"), Size(width: 4, height: 2), bytesPerLine: [8]))
@@ -51,7 +51,7 @@ func planar() throws {
   #expect(quarter.planes.map(\.offset) == [0, 32, 40])
 }
 
-@Test("planes in memory of their own have strides of their own, and may stand in another order")
+@Test("separate memory planes have separate strides, and Cr before Cb is reordered")
 func memoryPlanes() throws {
   let size = Size(width: 2, height: 2)
   let layout = try #require(V4L2Layout(samples("YM61"), size, bytesPerLine: [4, 2, 3]))
@@ -63,7 +63,7 @@ func memoryPlanes() throws {
   #expect(try V4L2Layout(samples("NV12"), size, bytesPerLine: [2, 2]) == nil)
 }
 
-@Test("drivers that say nothing of strides, or less than a row, mean rows without padding")
+@Test("a stride of 0 means rows without padding")
 func noStride() throws {
   let layout = try #require(V4L2Layout(samples("YUYV"), Size(width: 3, height: 2), bytesPerLine: [0]))
   #expect(layout.planes.map(\.bytesPerRow) == [8])
@@ -71,7 +71,7 @@ func noStride() throws {
   #expect(try V4L2Layout(samples("YUYV"), Size(width: 0, height: 2), bytesPerLine: [0]) == nil)
 }
 
-@Test("a fourth channel without meaning is opaque; one with a meaning is kept")
+@Test("an unused fourth channel becomes opaque, and alpha is kept")
 func alpha() throws {
   let size = Size(width: 1, height: 2)
   let bytes: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
@@ -87,7 +87,7 @@ func alpha() throws {
   }
 }
 
-@Test("R'G'B' of limited range is expanded, coverage is not")
+@Test("R'G'B' of limited range is expanded to full range, and alpha is unchanged")
 func limitedRGB() throws {
   let size = Size(width: 1, height: 2)
   let rgb = try #require(V4L2Layout(samples("RGB3"), size, bytesPerLine: [3]))
@@ -97,7 +97,7 @@ func limitedRGB() throws {
     copied(rgba, [[16, 235, 126, 16, 0, 255, 17, 128]], expands: true) == [0, 255, 128, 16, 0, 255, 1, 128])
 }
 
-@Test("every format that is read says how many bytes it takes")
+@Test("sample formats have a byte count per 1000 pixels, and unsupported formats are nil")
 func bytes() throws {
   let expected: [(StaticString, Int?)] = [
     ("NV12", 1500), ("YUYV", 2000), ("GREY", 1000), ("RGB3", 3000), ("XR24", 4000), ("422P", 2000),

@@ -12,7 +12,7 @@ private func reason(_ text: String) -> SourceError? {
   } catch { return error }
 }
 
-@Test("a camera's name may say its format, size and rate, in any order")
+@Test("a camera's name may have format, size and rate, in any order")
 func cameraNames() throws {
   let plain = try V4L2Locator("/dev/video0")
   #expect(plain.path == "/dev/video0")
@@ -26,7 +26,7 @@ func cameraNames() throws {
   #expect(try V4L2Locator("/dev/video2,fps=29.97,SIZE=1280X720,format=YUYV") == full)
 }
 
-@Test("a comma in udev's name for a camera is part of its name")
+@Test("a comma in a udev link is part of the camera's path")
 func camerasWithCommas() throws {
   let link = "/dev/v4l/by-id/usb-Acme,_Inc._Cam-video-index0"
   #expect(try V4L2Locator(link).path == link)
@@ -36,7 +36,7 @@ func camerasWithCommas() throws {
 }
 
 @Test(
-  "what makes no sense is told, with what would",
+  "an invalid setting in a camera's name is rejected with a hint of what is valid",
   arguments: [
     ("/dev/video0,size=640", "WxH"), ("/dev/video0,size=0x480", "WxH"),
     ("/dev/video0,size=640x480x3", "WxH"), ("/dev/video0,size=-1x9", "WxH"),
@@ -53,7 +53,7 @@ func badCameraNames(text: String, hint: String) throws {
   #expect(error.reason.contains(hint), "\(error)")
 }
 
-@Test("a FourCC is written as v4l2-ctl writes it")
+@Test("a FourCC is formatted as by v4l2-ctl")
 func fourCCs() {
   #expect(FourCC("YUYV").code == 0x5659_5559)
   #expect(FourCC("YUYV").description == "YUYV")

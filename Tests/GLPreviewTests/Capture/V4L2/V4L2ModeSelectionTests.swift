@@ -44,7 +44,7 @@ private func choice(
 }
 
 @Test(
-  "a webcam gives the cheapest that serves",
+  "the cheapest mode of a webcam that meets the demand is selected",
   arguments: [
     // Nothing wanted: as large as may be, but moving.
     (nil, nil, "MJPG 1920x1080 30"),
@@ -62,7 +62,7 @@ func webcamChoice(size: Size?, fps: Double?, expected: String) {
   #expect(choice(webcam, size: size, fps: fps) == expected)
 }
 
-@Test("of samples of one size those of the fewest bytes are taken; colour before grey, opaque before alpha")
+@Test("at one size fewer bytes win, and colour over grey, opaque over alpha, native over emulated")
 func cheapestSamples() {
   let all = [(vga, [30.0])]
   let grey = format("GREY", all)
@@ -80,14 +80,14 @@ func cheapestSamples() {
   #expect(choice([emulated, format("RGB3", all, isEmulated: true)]) == "RGB3 640x480 30 emulated")
 }
 
-@Test("a smaller size is cheaper than a format of fewer bytes")
+@Test("a smaller size is preferred to a format with fewer bytes per pixel")
 func sizeBeforeBytes() {
   let formats = [format("YUYV", [(vga, [30])]), format("NV12", [(fullHD, [30])])]
   #expect(choice(formats, size: vga) == "YUYV 640x480 30")
   #expect(choice(formats, size: hd) == "NV12 1920x1080 30")
 }
 
-@Test("preferences are granted to the letter")
+@Test("requested format, size and rate are used exactly and override the demand")
 func preferences() {
   #expect(choice(webcam, V4L2Preferences(format: "yuyv")) == "YUYV 640x480 30")
   #expect(choice(webcam, V4L2Preferences(format: "MJPEG", size: vga)) == "MJPG 640x480 30")
@@ -100,7 +100,7 @@ func preferences() {
   #expect(choice([format("YU12", [(vga, [30])])], V4L2Preferences(format: "i420")) == "YU12 640x480 30")
 }
 
-@Test("what a camera can't do is told with what it can")
+@Test("a mode that a camera lacks is rejected with the ones that it has")
 func refusals() {
   #expect(choice(webcam, V4L2Preferences(format: "NV12")) == "has no format 'NV12': there are YUYV, MJPG")
   #expect(
@@ -122,7 +122,7 @@ func refusals() {
   #expect(choice([format("YUYV", [])]).contains("no size"))
 }
 
-@Test("sizes in steps are rounded up to what is wanted, and stay within their range")
+@Test("sizes in steps are rounded up to the demand and stay within their range")
 func stepwiseSizes() {
   let range = V4L2Camera.FrameSizes(
     minimum: Size(width: 32, height: 32), maximum: Size(width: 2592, height: 1944),
@@ -142,7 +142,7 @@ func stepwiseSizes() {
       == "does not offer 650x480 in YUYV: there are 32x32...2592x1944 in steps of 16x2")
 }
 
-@Test("a signal that could be scaled is taken as it is, unless another size is wanted")
+@Test("a video signal is captured at its own size, unless another size is demanded")
 func scaledSignals() throws {
   let range = V4L2Camera.FrameSizes(
     minimum: Size(width: 16, height: 16), maximum: Size(width: 4096, height: 2160),
@@ -159,7 +159,7 @@ func scaledSignals() throws {
   #expect(scaled.size == vga)
 }
 
-@Test("rates in a range are taken as wanted; unknown rates are no hindrance")
+@Test("a rate within a range is used as demanded, and a mode without known rates is accepted")
 func ranges() {
   let range = V4L2Camera.FrameIntervals(
     shortest: .init(numerator: 1, denominator: 60), longest: .init(numerator: 1, denominator: 1))
@@ -173,7 +173,7 @@ func ranges() {
   #expect(choice([format("YUYV", [(vga, [])])], fps: 30) == "YUYV 640x480")
 }
 
-@Test("29.97 serves who wants 30")
+@Test("29.97 frames per second meets a request for 30")
 func nearly() {
   let formats = [format("YUYV", [(vga, [29.97, 15])])]
   #expect(choice(formats, fps: 30) == "YUYV 640x480 29.97")
@@ -197,7 +197,7 @@ private func reference(
     ?? "none"
 }
 
-@Test("a camera's reference size is the wished one, else its largest, in whatever order it lists them")
+@Test("a camera's reference size is the requested size, or else its largest usable one")
 func referenceSizes() {
   #expect(reference(cropping) == "2592x1944")
   #expect(reference(cropping.reversed()) == "2592x1944")
@@ -211,7 +211,7 @@ func referenceSizes() {
   #expect(reference([]) == "none")
 }
 
-@Test("of a range it is the largest, of a signal that is scaled the signal's own")
+@Test("the reference size is a size range's maximum, or the video signal's own size")
 func referenceRanges() {
   let range = [
     V4L2Camera.Format(
@@ -227,7 +227,7 @@ func referenceRanges() {
   #expect(reference(range, signal: hd) == "1280x720")
 }
 
-@Test("a pinned camera has its reference size, else the largest of its shape, whatever is demanded")
+@Test("a pinned size, or else the largest one of its aspect ratio, is used whatever is demanded")
 func pinned() throws {
   func size(_ pinned: Size, _ demand: Size?, _ preferences: V4L2Preferences = V4L2Preferences()) throws
     -> Size
