@@ -254,7 +254,7 @@ case "examples":
       name: name, dependencies: ["GLPreview"], path: "Examples/\(name)",
       swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)])
   }
-  // Has a package of its own, for people who copy it.
+  // HummingbirdApp also has its own Package.swift, which people can copy.
   package.targets.append(
     .executableTarget(
       name: "HummingbirdApp",

@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// A package of its own, to be copied: an application that has GLPreview and Hummingbird as its dependencies.
+// A package to copy: an application that depends on GLPreview and Hummingbird.
 import PackageDescription
 
 let package = Package(

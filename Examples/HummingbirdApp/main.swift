@@ -1,5 +1,5 @@
-// A web application of your own that shows a camera: a page with a live view, and snapshots. The camera is open only while
-// somebody looks: the first request opens it, and it closes a second after the last one. All clients share each drawn picture.
+// A web application of your own that shows a camera: a page with a live view, and snapshots. The first client
+// opens the camera, and it closes a second after the last one has left. Each picture is drawn once for all clients.
 import GLPreview
 import Hummingbird
 import ServiceLifecycle

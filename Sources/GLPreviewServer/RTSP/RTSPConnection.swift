@@ -261,6 +261,11 @@ final class RTSPConnection {
       if status != 200 { text += "Content-Type: text/plain\r\n" }
       text += "Content-Length: \(body.utf8.count)\r\n"
     }
+    // While a client waits for an answer its silence is not counted: one that does not read ends here.
+    let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(parts.stalled)) { [channel] in
+      channel.close(promise: nil)
+    }
+    defer { deadline.cancel() }
     try await channel.writeAndFlush(ByteBuffer(string: text + "\r\n" + body))
   }
 }

@@ -1,5 +1,5 @@
-// What pages tell their readers to copy, copied: lines by a shell, in a folder with the files that they name. There is no camera
-// and no other machine here: a line that names one must end for that reason, and not for a mistake in it.
+// Runs the commands in README and docs/, in a folder with the files that they name, and checks the configurations. Tests have no
+// camera and no other machine: a command that names one must fail for that reason alone.
 import Foundation
 import TestSupport
 import Testing

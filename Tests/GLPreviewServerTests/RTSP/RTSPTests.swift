@@ -238,6 +238,22 @@ struct RTSPTests {
     }
   }
 
+  @Test("an RTSP client that does not read its responses is disconnected after the stall timeout")
+  func unreadResponses() async throws {
+    var configuration = Self.configuration()
+    configuration.limits.stalledClient = .milliseconds(500)
+    try await Self.withServer(configuration) { service, port in
+      let peer = try await RTSPPeer(to: port, isSmall: true)
+      #expect(try await peer.ask("OPTIONS", "*").status == 200)
+      try await peer.stopReading()
+      let requests = String(repeating: "OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n", count: 1000)
+      let flood = Task { while true { try await peer.send(requests) } }
+      await until { service.inside.rtsp.clientCount == 0 }
+      await #expect(throws: (any Error).self) { try await flood.value }
+      try? await peer.close()
+    }
+  }
+
   @Test("RTSP connections beyond a client's limit are closed, and its other ones stay open")
   func connectionsPerClient() async throws {
     try await Self.withServer { service, port in

@@ -38,9 +38,13 @@ extension LeaseKeeper {
   /// lower. Or the bucket was deleted, and perhaps created again by another node. A watch notices that only
   /// by missing heartbeats, which is too late, because other nodes count how long this node's key does not
   /// change.
-  func detectStoreReset(_ key: String, _ revision: UInt64, in bucket: KeyValue) async {
+  ///
+  /// If the store has a later revision instead, the watch is late. After `failures` writes, every fifth time, it
+  /// may be at a server whose copy stands still: all keys are read again.
+  func detectStoreReset(_ key: String, _ revision: UInt64, in bucket: KeyValue, failures: Int) async {
     do throws(JetStreamError) {
       let known = try await bucket.get(key, from: .leader)?.revision ?? 0
+      if known > revision, failures.isMultiple(of: 5) { change { $0.leases.readings += 1 } }
       guard known < revision else { return }
     } catch {
       guard error == .streamNotFound else { return }

@@ -255,7 +255,7 @@ package final class LeaseKeeper: Sendable {
           let isLost =
             if case .conflict = error { failures >= 2 } else { error == .unavailable(.noResponders) }
           if isLost {
-            await detectStoreReset(LeaseKey.node(node).text, write.revision, in: bucket)
+            await detectStoreReset(LeaseKey.node(node).text, write.revision, in: bucket, failures: failures)
           }
         }
       }

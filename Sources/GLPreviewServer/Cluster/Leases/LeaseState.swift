@@ -89,9 +89,9 @@ package struct LeaseState: Sendable {
   /// After the store was lost: the revision of this node's key that must be received before the store is
   /// current again.
   var resumesAt: UInt64?
-  /// How often all keys had to be read again. A node that has not joined has no key of its own whose return
-  /// would show that a lost store is back. And a server whose copy of the store stands still accepts writes,
-  /// and does not report them.
+  /// How often all keys had to be read again. A node that has not joined has no key of its own, whose return
+  /// shows a joined node that the store is back. A server with a stale copy of the store accepts writes but
+  /// does not report them.
   package internal(set) var readings = 0
   /// How long this node's own key has not been received again.
   var unheard = Duration.zero
@@ -175,8 +175,8 @@ package struct LeaseState: Sendable {
     changes += 1
   }
 
-  /// All keys of the store were read. A node that has joined waits for its own key too: a copy that stands
-  /// still was perhaps read.
+  /// All keys of the store were read. A node that has joined also waits for its own key, because it may have
+  /// read a stale copy.
   package mutating func readAll() { if !hasJoined || !wasCurrent { heardAll() } }
 
   /// The store is current.
