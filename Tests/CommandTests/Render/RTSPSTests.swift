@@ -83,7 +83,9 @@
 
       let accepted = try await folder.render(
         address, "--certificate", Self.own, "--frames", "1", "-o", "a.png")
-      #expect(accepted.status == 0 && accepted.errors.isEmpty, "\(accepted.errors)")
+      // A live stream that is joined on a busy machine may begin with a damaged frame, which is reported.
+      let messages = accepted.errors.split(separator: "\n").filter { !$0.hasSuffix(" damaged") }
+      #expect(accepted.status == 0 && messages.isEmpty, "\(accepted.errors)")
 
       let overUDP = try await folder.render(
         "\(address)#transport=udp", "--certificate", Self.own, "-o", "a.png")
