@@ -26,7 +26,7 @@ struct WallTests {
       ("CProcess", ["Sources/Capture/Core/Pipes/"]),
       ("CCrypto", ["Sources/Cryptography/"]), ("Cryptography", [server, nats]),
       ("CWeb", ["Sources/GLPreviewServer/Foundation/HTTP/"]),
-      ("CMemory", ["Sources/GLPreviewServer/Foundation/Operations/"]),
+      ("CMemory", ["Sources/GLPreviewServer/Foundation/Operations/"]), ("CPixels", ["Sources/CPURenderer/"]),
       ("Hummingbird", [server]),
       ("Yams", ["Sources/GLPreviewServer/Foundation/Configuration/"]),
       ("AsyncHTTPClient", clients), ("NIOCore", nio), ("NIOHTTP1", httpWords),
@@ -42,10 +42,11 @@ struct WallTests {
     "a source folder imports only the modules permitted for it",
     arguments: [
       ("Sources/PreviewCore/", ["Glibc", "Synchronization"]), ("Sources/ReferenceRenderer/", ["PreviewCore"]),
+      ("Sources/CPURenderer/", ["Basics", "CPixels", "Dispatch", "Glibc", "PreviewCore", "Synchronization"]),
       ("Sources/Basics/", ["PreviewCore", "Glibc", "Synchronization"]),
       ("Sources/VideoFormats/", ["Basics", "Synchronization"]),
       ("Sources/Shaders/", ["CShaders"]),
-      ("Sources/Conformance/", ["PreviewCore", "ReferenceRenderer", "GLPreview"]),
+      ("Sources/Conformance/", ["PreviewCore", "ReferenceRenderer"]),
       ("Sources/Bench/", ["CJPEGBaseline", "GLPreview"]), ("Sources/Cryptography/", ["CCrypto"]),
       (
         "Sources/NATS/",
@@ -71,7 +72,9 @@ struct WallTests {
       (
         "Sources/GLPreview/",
         [
-          "CaptureCore", "CaptureV4L2", "CaptureFFmpeg", "CaptureHTTP", "Shaders", "CEGL", "CGLES", "CGBM",
+          "CaptureCore", "CaptureV4L2", "CaptureFFmpeg", "CaptureHTTP", "CPURenderer", "Shaders", "CEGL",
+          "CGLES",
+          "CGBM",
           "CPango", "CAV", "Glibc", "Dispatch", "Synchronization",
         ]
       ),

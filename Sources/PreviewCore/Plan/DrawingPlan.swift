@@ -45,6 +45,8 @@ package struct PlannedPlane: Sendable, Hashable, CustomStringConvertible {
   package let result: Int
   package let output: Int
 
+  package init(result: Int, output: Int) { (self.result, self.output) = (result, output) }
+
   func output(_ index: Int) -> PlannedPlane { PlannedPlane(result: result, output: output + index) }
 
   /// For example `4`, or `4.1` for its second output.

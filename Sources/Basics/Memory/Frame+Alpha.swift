@@ -5,7 +5,7 @@ extension Frame {
   ///
   /// The check takes a twentieth of the time that it saves when rows are added up. It ends at the first row
   /// that is not opaque.
-  var withoutUnusedAlpha: Frame? {
+  package var withoutUnusedAlpha: Frame? {
     guard let plain = format.pixelFormat.opaque, isOpaque else { return nil }
     return with(pixelFormat: plain)
   }

@@ -1,0 +1,68 @@
+// What a renderer keeps from picture to picture.
+internal import Basics
+internal import CPixels
+internal import PreviewCore
+internal import Synchronization
+
+/// Prepared drawings and memory, for all threads that draw.
+final class Caches: Sendable {
+  private struct Key: Hashable {
+    let drawing: Drawing
+    let samples: PreparedDrawing.Samples
+  }
+
+  private struct LightKey: Hashable {
+    let drawing: Drawing
+    let format: Frame.Format
+  }
+
+  private let lights = Mutex(LRUCache<LightKey, PreparedLight>(capacity: 64))
+  private let drawings = Mutex(LRUCache<Key, PreparedDrawing>(capacity: 256))
+  let scratch = ScratchPool()
+  /// The most threads that draw one picture.
+  private let mostThreads: Int
+
+  /// The samples, read and written, that a thread should have to be worth waking.
+  private static let samplesPerThread = 3_000_000
+
+  let instructions: pixels_instructions
+
+  init(mostThreads: Int, _ instructions: pixels_instructions) {
+    (self.mostThreads, self.instructions) = (mostThreads, instructions)
+  }
+
+  func prepared(_ drawing: Drawing, _ samples: PreparedDrawing.Samples) -> PreparedDrawing {
+    let key = Key(drawing: drawing, samples: samples)
+    if let prepared = drawings.withLock({ $0[key] }) { return prepared }
+    let prepared = PreparedDrawing(drawing, samples)
+    drawings.withLock { $0.insert(prepared, for: key) }
+    return prepared
+  }
+
+  func preparedLight(_ drawing: Drawing, within crop: Rectangle, of format: Frame.Format) -> PreparedLight {
+    let key = LightKey(drawing: drawing, format: format)
+    if let prepared = lights.withLock({ $0[key] }) { return prepared }
+    let prepared = PreparedLight(drawing, within: crop, of: format)
+    lights.withLock { $0.insert(prepared, for: key) }
+    return prepared
+  }
+
+  /// Returns how many threads should draw: one, unless each of them has much to do.
+  func threads(for drawing: Drawing) -> Int {
+    let read = drawing.signals.reduce(0) {
+      $0 + $1.columns.source.samples.count * $1.rows.source.samples.count * $1.step
+    }
+    let written = drawing.size.pixelCount * (drawing.output == .pixels ? 4 : 1)
+    // Light takes ten times as long.
+    let work = (read + written) * (drawing.lightCrop == nil ? 1 : 10)
+    return min(mostThreads, max(1, work / Caches.samplesPerThread), (drawing.size.height + 15) / 16)
+  }
+
+  var byteCount: Int { scratch.byteCount }
+
+  func removeAll() {
+    scratch.removeAll()
+    drawings.withLock { $0.removeAll() }
+    lights.withLock { $0.removeAll() }
+  }
+}

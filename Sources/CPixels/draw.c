@@ -1,0 +1,105 @@
+// Chooses among the forms of the steps at run time, and lays out their memory.
+#include "CPixels.h"
+
+#include "vectors.h"
+
+// All that takes or returns vectors is inlined: how they would be passed does not matter.
+#pragma clang diagnostic ignored "-Wpsabi"
+
+// The samples that are summed at a time: sixteen rows of them stay in the first cache.
+enum { SUM_CHUNK = 256 };
+
+// The outputs that are converted at a time.
+enum { CONVERT_CHUNK = 64 };
+
+// The sums of each plane of each signal.
+struct bands {
+  int16_t *of[2][3];
+};
+
+static size_t aligned(size_t size) { return (size + 63) & ~(size_t)63; }
+
+// Weights of zero may lie behind the last sample.
+static size_t band_size(const struct pixels_signal *signal) {
+  size_t samples = signal->end - signal->begin, behind = 4 * (size_t)signal->columns.count;
+  return aligned((samples + behind) * 16 * sizeof(int16_t));
+}
+
+static size_t pointers_size(const struct pixels_drawing *drawing) {
+  size_t most = 0;
+  for (int s = 0; s < drawing->signal_count; s++)
+    if (most < (size_t)drawing->signals[s].rows.count) most = drawing->signals[s].rows.count;
+  return aligned(most * 16 * sizeof(void *));
+}
+
+#define FORM(name) name##_baseline
+#include "draw.h"
+#undef FORM
+
+#if defined(__x86_64__)
+#define FORM(name) name##_avx2
+#define FORM_AVX2
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#include "draw.h"
+#pragma clang attribute pop
+#undef FORM_AVX2
+#undef FORM
+#endif
+
+enum pixels_instructions pixels_best_instructions(void) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return PIXELS_AVX2;
+#endif
+  return PIXELS_BASELINE;
+}
+
+const char *pixels_name(enum pixels_instructions instructions) {
+  if (instructions == PIXELS_AVX2) return "AVX2";
+#if defined(__x86_64__)
+  return "SSE2";
+#elif defined(__aarch64__)
+  return "NEON";
+#else
+  return "C";
+#endif
+}
+
+size_t pixels_scratch_size(const struct pixels_drawing *drawing) {
+  size_t size = pointers_size(drawing);
+  for (int s = 0; s < drawing->signal_count; s++)
+    size += drawing->signals[s].plane_count * band_size(&drawing->signals[s]);
+  return size;
+}
+
+#if defined(__x86_64__)
+#define BY_FORM(name, ...) (instructions == PIXELS_AVX2 ? name##_avx2(__VA_ARGS__) : name##_baseline(__VA_ARGS__))
+#else
+#define BY_FORM(name, ...) ((void)instructions, name##_baseline(__VA_ARGS__))
+#endif
+
+void pixels_draw(
+    enum pixels_instructions instructions, const struct pixels_drawing *drawing, int32_t first, int32_t end, void *scratch) {
+  BY_FORM(draw, drawing, first, end, scratch);
+}
+
+size_t pixels_light_scratch_size(const struct pixels_light *light) {
+  // A line of codes, one of light, and sixteen of sums, in pixels of four floats.
+  return aligned((size_t)(light->end - light->begin + light->columns.count) * 18 * 4 * sizeof(float));
+}
+
+void pixels_draw_light(
+    enum pixels_instructions instructions, const struct pixels_light *light, int32_t first, int32_t end, void *scratch) {
+  BY_FORM(draw_light, light, first, end, scratch);
+}
+
+void pixels_convert(
+    enum pixels_instructions instructions, const struct pixels_conversion *conversion, int32_t first, int32_t end) {
+  BY_FORM(convert, conversion, first, end);
+}
+
+void pixels_turn(
+    enum pixels_instructions instructions, const uint8_t *from, ptrdiff_t from_stride, uint8_t *to, ptrdiff_t to_stride, int32_t width, int32_t height,
+    int32_t sample_size, int32_t flips_x, int32_t flips_y) {
+  if (sample_size == 1) BY_FORM(turn_plane, from, from_stride, to, to_stride, width, height, flips_x, flips_y);
+  else BY_FORM(turn_pixels, from, from_stride, to, to_stride, width, height, flips_x, flips_y);
+}

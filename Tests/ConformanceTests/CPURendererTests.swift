@@ -1,0 +1,109 @@
+// The CPU's renderer against the reference, in both forms of its vector code.
+import CPURenderer
+import Conformance
+import PreviewCore
+import ReferenceRenderer
+import Testing
+
+@Suite("CPU renderer")
+struct CPURendererTests {
+  private static let groups = Dictionary(grouping: ConformanceSuite.cases, by: \.group)
+
+  @Test(
+    "the CPU renders every case within its error bound", arguments: groups.keys.sorted(),
+    CPURenderer.Instructions.available)
+  func conformance(group: String, instructions: CPURenderer.Instructions) async throws {
+    let run = ConformanceRun(CPURenderer(instructions: instructions), tuning: CPURenderer.tuning)
+
+    for conformanceCase in CPURendererTests.groups[group] ?? [] {
+      let result = try await run.result(of: conformanceCase)
+      guard !result.isWithinBound else { continue }
+      let place = try GoldenFiles.leave(
+        group.replacing(" ", with: "-") + "-cpu", expected: result.expected, actual: result.actual)
+      let sample = result.difference.worstSample.map { "\($0)" } ?? ""
+      Issue.record("\(conformanceCase) is off by \(result.difference.worst): \(sample); see \(place)")
+    }
+  }
+
+  @Test("the CPU renders every golden picture within its error bound")
+  func golden() async throws {
+    let renderer = CPURenderer()
+    let planner = RenderPlanner(tuning: CPURenderer.tuning)
+    for golden in GoldenSuite.cases {
+      let expected = try #require(
+        try GoldenFiles.picture(golden.name), "no golden picture \(golden.name).png")
+      let actual = try await renderer.picture(of: golden.subject, golden.frames(), planner)
+      let difference = PictureDifference(expected: expected, actual: actual.flattened)
+      #expect(difference.worst <= golden.bound, "\(golden.name) differs by \(difference.worst)")
+    }
+  }
+
+  @Test("one thread and several draw the same codes", arguments: [Filter.auto, .lanczos, .bilinear])
+  func threads(filter: Filter) throws {
+    let format = Frame.Format(
+      .nv12, Size(width: 2400, height: 1600),
+      color: ColorDescription(matrix: .bt709, range: .limited, siting: .left))
+    let frame = try Frame.synthetic(format, .noise, seed: 5)
+    let plan = try RenderPlanner(tuning: CPURenderer.tuning).plan(
+      format,
+      [
+        ViewRequest(ViewConfiguration(name: "a", width: 500, height: 333, filter: filter), as: .rgba),
+        ViewRequest(ViewConfiguration(name: "b", rotation: .clockwise90, width: 400), as: .ycbcr(.yuv420)),
+      ])
+
+    let one = try CPURenderer(threads: 1).render(frame, plan)
+    let several = try CPURenderer(threads: 3).render(frame, plan)
+
+    #expect(one == several)
+  }
+
+  @Test("many tasks draw with one renderer at the same time, each its own picture")
+  func concurrent() async throws {
+    let renderer = CPURenderer()
+    let format = Frame.Format(
+      .i420, Size(width: 160, height: 120),
+      color: ColorDescription(matrix: .bt601, range: .full, siting: .centred))
+    let plan = try RenderPlanner(tuning: CPURenderer.tuning).plan(
+      format, [ViewRequest(ViewConfiguration(width: 37, height: 29), as: .rgba)])
+    let frames = try (0..<8).map { try Frame.synthetic(format, .noise, seed: $0) }
+    let expected = frames.map { ReferenceRenderer().render($0, plan)[0] }
+
+    try await withThrowingTaskGroup(of: (Int, Picture).self) { group in
+      for index in 0..<64 {
+        group.addTask { (index % 8, try renderer.render(frames[index % 8], plan)[0]) }
+      }
+      for try await (index, picture) in group {
+        #expect(PictureDifference(expected: expected[index], actual: picture).worst <= 1)
+      }
+    }
+  }
+
+  @Test("a plan for other frames is refused")
+  func otherFrames() throws {
+    let color = ColorDescription(matrix: .bt601, range: .full, siting: .centred)
+    let planned = Frame.Format(.i420, Size(width: 16, height: 16), color: color)
+    let plan = try RenderPlanner(tuning: CPURenderer.tuning).plan(
+      planned, [ViewRequest(ViewConfiguration(), as: .rgba)])
+    let other = try Frame.synthetic(
+      Frame.Format(.i420, Size(width: 18, height: 16), color: color), .noise, seed: 1)
+    #expect(throws: CPUError.self) { try CPURenderer().render(other, plan) }
+  }
+
+  @Test("the largest overshoot of a kernel saturates instead of wrapping", arguments: PixelFormat.allCases)
+  func extremes(pixelFormat: PixelFormat) async throws {
+    let format = Frame.Format(
+      pixelFormat, Size(width: 64, height: 48),
+      color: ColorDescription(matrix: .bt2020, range: .limited, siting: .left))
+    for filter in [Filter.lanczos, .bicubic, .mitchell] {
+      for (width, height) in [(62, 46), (31, 23), (5, 3), (200, 150)] {
+        let view = ViewConfiguration(width: width, height: height, contentMode: .stretch, filter: filter)
+        let frame = try Frame.synthetic(format, .extremes, seed: UInt64(width))
+        let plan = try RenderPlanner(tuning: CPURenderer.tuning).plan(format, [ViewRequest(view, as: .rgba)])
+        let difference = PictureDifference(
+          expected: ReferenceRenderer().render(frame, plan)[0],
+          actual: try CPURenderer().render(frame, plan)[0])
+        #expect(difference.worst <= 1, "\(filter) to \(width)x\(height)")
+      }
+    }
+  }
+}
