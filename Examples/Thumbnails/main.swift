@@ -7,7 +7,7 @@ let folder = arguments.first ?? "out/examples/Thumbnails"
 let files = Array(arguments.dropFirst())
 try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
 
-let renderer = try await GLRenderer.open()
+let renderer = try await PictureRenderer.open()
 let pipeline = RenderPipeline(
   [
     ViewConfiguration(name: "small", width: 320),

@@ -47,7 +47,7 @@ struct HelpTests {
       "WxH+X+Y", "fill", "fit", "stretch", "inside", "nearest", "bilinear", "area", "bicubic", "mitchell",
       "lanczos", "bt601",
       "bt709",
-      "bt2020", "limited", "full", "software", "{name}", "{index}", "{view}", "{frame}", "{frame:05}",
+      "bt2020", "limited", "full", "llvmpipe", "{name}", "{index}", "{view}", "{frame}", "{frame:05}",
       "null:jpg", "null:png",
       "smpte",
       "gradient", "zoneplate", "counter", "horizontal", "vertical", "exact", "fast", "frameGPUMilliseconds",

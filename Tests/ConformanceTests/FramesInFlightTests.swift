@@ -18,7 +18,7 @@ struct FramesInFlightTests {
   private static func renderer(
     _ framesInFlight: Int, boxes: BoxPacking = .texels, timesPasses: Bool = false
   ) async throws -> GLRenderer {
-    let device = try await GPUDevice.choose()
+    let device = try await GPUDevice.chooseForGL()
     let hasBuffersOfTexels = (device.driver?.version ?? GLVersion(3, 0)) >= GLVersion(3, 2)
     return try await GLRenderer.open(
       on: device,
@@ -93,7 +93,7 @@ struct FramesInFlightTests {
 
   @Test("a frame larger than a texture is rendered correctly in bands, uploaded directly or by buffer")
   func bands() async throws {
-    let device = try await GPUDevice.choose()
+    let device = try await GPUDevice.chooseForGL()
     let format = Frame.Format(
       .nv12, Size(width: 150, height: 40),
       color: ColorDescription(matrix: .bt601, range: .limited, siting: .left))

@@ -29,7 +29,7 @@ struct GoldenTests {
 
   @Test("the GPU renders every golden picture within its error bound")
   func gpu() async throws {
-    let renderer = try await GLRenderer.open(on: GPUDevice.choose())
+    let renderer = try await GLRenderer.open(on: GPUDevice.chooseForGL())
     let planner = RenderPlanner(tuning: renderer.tuning)
 
     for golden in GoldenSuite.cases {

@@ -8,7 +8,7 @@ import Testing
 @Suite struct ProgramSetTests {
   @Test("2,000 random plans need at most 62 GL programs")
   func closedSet() async throws {
-    let renderer = try await GLRenderer.open(on: GPUDevice.choose())
+    let renderer = try await GLRenderer.open(on: GPUDevice.chooseForGL())
     let planner = RenderPlanner(tuning: renderer.tuning)
 
     for conformanceCase in ConformanceSuite.mixed(count: 2000) {

@@ -10,7 +10,7 @@ struct RendererConformanceTests {
 
   @Test("the GPU renders every case within its error bound", arguments: groups.keys.sorted())
   func gpu(group: String) async throws {
-    let device = try await GPUDevice.choose()
+    let device = try await GPUDevice.chooseForGL()
     var tuning = device.tuning
     tuning.specialisesAfter = 1
     let renderer = try await GLRenderer.open(on: device, tuning: tuning)
@@ -36,7 +36,7 @@ struct RendererConformanceTests {
     "the GPU renders within the error bounds when tuned as hardware is (texel boxes, buffers)",
     arguments: groups.keys.sorted())
   func asHardware(group: String) async throws {
-    let device = try await GPUDevice.choose()
+    let device = try await GPUDevice.chooseForGL()
     let tuning = RenderTuning(
       maximumTargetSide: device.tuning.maximumTargetSide, boxes: .texels,
       transfer: .buffered(framesInFlight: 3), timesPasses: true)
@@ -70,7 +70,7 @@ struct RendererConformanceTests {
 
   @Test("one renderer draws 300 plans of different widths within the error bound")
   func manyPlans() async throws {
-    let renderer = try await GLRenderer.open(on: GPUDevice.choose())
+    let renderer = try await GLRenderer.open(on: GPUDevice.chooseForGL())
     let run = ConformanceRun(renderer, tuning: renderer.tuning)
     let format = Frame.Format(
       .nv12, Size(width: 9, height: 7), color: ColorDescription(matrix: .bt601, range: .full, siting: .left))
@@ -87,7 +87,7 @@ struct RendererConformanceTests {
 
   @Test("many views of one frame are within the error bound and equal each view rendered alone")
   func manyViews() async throws {
-    let renderer = try await GLRenderer.open(on: GPUDevice.choose())
+    let renderer = try await GLRenderer.open(on: GPUDevice.chooseForGL())
     let planner = RenderPlanner(tuning: renderer.tuning)
     let frame = try Frame.synthetic(
       Frame.Format(

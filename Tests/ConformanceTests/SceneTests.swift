@@ -27,7 +27,7 @@ struct SceneTests {
 
   @Test("a tile of an unchanged frame is reused, whatever its sequence number; a new frame is drawn")
   func reuse() async throws {
-    let renderer = try await GLRenderer.open(on: GPUDevice.choose())
+    let renderer = try await GLRenderer.open(on: GPUDevice.chooseForGL())
     let frames = try [Self.frame(1), Self.frame(2), Self.frame(3, .rgba)]
     let plan = try RenderPlanner(tuning: renderer.tuning).plan(
       frames.map(\.format), Self.composition([0, 1, 2, 1]), as: .rgba)
@@ -51,7 +51,7 @@ struct SceneTests {
 
   @Test("96 tiles of new frames are all drawn and within the error bound")
   func manyTiles() async throws {
-    let renderer = try await GLRenderer.open(on: GPUDevice.choose())
+    let renderer = try await GLRenderer.open(on: GPUDevice.chooseForGL())
     let planner = RenderPlanner(tuning: renderer.tuning)
 
     for seed in 0..<UInt64(24) {
@@ -69,7 +69,7 @@ struct SceneTests {
 
   @Test("scenes rendered concurrently equal scenes rendered one by one", arguments: [1, 3])
   func inFlight(framesInFlight: Int) async throws {
-    let device = try await GPUDevice.choose()
+    let device = try await GPUDevice.chooseForGL()
     let direct = try await GLRenderer.open(on: device)
     let tuning = RenderTuning(
       maximumTargetSide: device.tuning.maximumTargetSide, boxes: device.tuning.boxes,
@@ -94,7 +94,7 @@ struct SceneTests {
 
   @Test("a closed renderer holds no GL objects of its scenes, and `render` throws")
   func close() async throws {
-    let renderer = try await GLRenderer.open(on: GPUDevice.choose())
+    let renderer = try await GLRenderer.open(on: GPUDevice.chooseForGL())
     let frames = try [Self.frame(1), Self.frame(2)]
     let plan = try RenderPlanner(tuning: renderer.tuning).plan(
       frames.map(\.format), Self.composition([0, 1]), as: .rgba)
@@ -106,7 +106,7 @@ struct SceneTests {
 
   @Test("frames that do not match the plan are rejected; an unused input accepts any frame")
   func otherFrames() async throws {
-    let renderer = try await GLRenderer.open(on: GPUDevice.choose())
+    let renderer = try await GLRenderer.open(on: GPUDevice.chooseForGL())
     let frame = try Self.frame(1)
     let plan = try RenderPlanner(tuning: renderer.tuning).plan(
       [frame.format, frame.format], Self.composition([1]), as: .rgba)

@@ -40,7 +40,13 @@ struct DeviceSearch {
         throw DeviceError(problem: "no usable GPU", attempts: attempts, hints: host.hints)
       }
       return device
-    case .software:
+    case .hardware:
+      let (device, attempts) = first(of: automaticOrder) { !$0.isSoftware }
+      guard let device, !device.isSoftware else {
+        throw DeviceError(problem: "no GPU that works", attempts: attempts, hints: host.deviceHints)
+      }
+      return device
+    case .cpu, .llvmpipe:
       let markedFirst = candidates.filter(\.isMarkedSoftware) + candidates.filter { !$0.isMarkedSoftware }
       let (device, attempts) = first(of: markedFirst, wanted: \.isSoftware)
       guard let device, device.isSoftware else {

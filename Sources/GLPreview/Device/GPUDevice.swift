@@ -1,5 +1,6 @@
-// A GPU or software renderer as a value: what the machine has, which of it works and how it draws best, and the user's
-// choice among them.
+// A GPU, the CPU or a software driver as a value: what the machine has, which of it works and how it draws best, and the
+// user's choice among them.
+internal import CPURenderer
 internal import Glibc
 
 /// A device that can draw on this machine.
@@ -15,6 +16,8 @@ public struct GPUDevice: Sendable, Hashable, CustomStringConvertible {
     case gbm = "GBM"
     /// Through the driver's default.
     case surfaceless
+    /// Without EGL: the processor's vector instructions draw.
+    case cpu = "CPU"
   }
 
   /// A working device's description of itself.
@@ -41,7 +44,7 @@ public struct GPUDevice: Sendable, Hashable, CustomStringConvertible {
     case fails(reason: String)
   }
 
-  /// The N of `--gpu N`. Stable while the machine has the same devices.
+  /// The N of `--gpu N`. Stable while the machine has the same devices; -1 for the CPU.
   public let index: Int
   /// How EGL reaches it.
   public let kind: Kind
@@ -51,7 +54,20 @@ public struct GPUDevice: Sendable, Hashable, CustomStringConvertible {
   public let isSoftware: Bool
   /// Whether it works, and what it is.
   public let status: Status
-  let platform: DisplayPlatform
+  /// Nil for the CPU.
+  let platform: DisplayPlatform?
+
+  /// The CPU, which always works and needs no driver.
+  public static let cpu = GPUDevice()
+
+  private init() {
+    (index, kind, drmNode, platform, isSoftware) = (-1, .cpu, nil, nil, true)
+    status = .works(
+      Driver(
+        name: "cpu", vendor: "GLPreview", renderer: "CPU (\(CPURenderer.Instructions.best))",
+        version: GLVersion(0, 0), versionText: "",
+        maximumTextureSize: CPURenderer.tuning.maximumTargetSide))
+  }
 
   init(_ candidate: DeviceCandidate, _ status: Status) {
     index = candidate.index
@@ -77,6 +93,7 @@ public struct GPUDevice: Sendable, Hashable, CustomStringConvertible {
 
   /// One line: "0: llvmpipe (LLVM 15.0.6, 256 bits), OpenGL ES 3.2, swrast, software, EGL device".
   public var description: String {
+    guard kind != .cpu else { return "\(name), software" }
     let parts: [String?] =
       switch status {
       case .works(let driver):
@@ -95,6 +112,7 @@ public struct GPUDevice: Sendable, Hashable, CustomStringConvertible {
     case .device(let index): "EGL device \(index)" + (drmNode.map { " (\($0))" } ?? "")
     case .gbm(let node): "GBM on \(node)"
     case .surfaceless: "EGL's default without a surface"
+    case nil: "the CPU"
     }
   }
 
@@ -110,23 +128,37 @@ public struct GPUDevice: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension GPUDevice {
-  /// All devices of this machine, ordered by `index`, including failed ones with their reasons.
+  /// All devices of this machine, ordered by `index`, including failed ones with their reasons: the CPU, then those that
+  /// OpenGL draws on.
   ///
-  /// Each is tested in its own context, which takes 5 to 50 ms and leaves only the display open. A second way to a
+  /// Each of these is tested in its own context, which takes 5 to 50 ms and leaves only the display open. A second way to a
   /// device already in the list is omitted.
   public static func list() async -> [GPUDevice] {
     do {
-      return await DeviceThread(try .forDevices(named: "gpu-probe")).list()
+      return [.cpu] + (await DeviceThread(try .forDevices(named: "gpu-probe")).list())
     } catch {
-      return DeviceSearch.ofThisMachine { GPUDevice($0, .fails(reason: "\(error)")) }.list()
+      return [.cpu] + DeviceSearch.ofThisMachine { GPUDevice($0, .fails(reason: "\(error)")) }.list()
     }
   }
 
   /// Finds a working device for the user's choice.
   ///
-  /// `.automatic` tries hardware first and stops at the first device that works.
+  /// `.automatic` stops at the first hardware that works, and is the CPU if there is none. Without a device file of a
+  /// GPU, no driver is loaded.
   /// - Throws: `DeviceError`, with all attempts and hints.
   public static func choose(_ choice: Choice = .automatic) async throws(DeviceError) -> GPUDevice {
+    switch choice {
+    case .cpu: return .cpu
+    case .automatic:
+      guard HostFacts.hasGPUFile else { return .cpu }
+      do throws(DeviceError) { return try await chooseForGL(.hardware) } catch { return .cpu }
+    case .hardware, .llvmpipe, .index, .node: return try await chooseForGL(choice)
+    }
+  }
+
+  /// Finds a working device that OpenGL draws on: `.automatic` is the first hardware, otherwise software, and `.cpu` is
+  /// software.
+  package static func chooseForGL(_ choice: Choice = .automatic) async throws(DeviceError) -> GPUDevice {
     try await DeviceThread(.forDevices(named: "gpu-probe")).choose(choice)
   }
 
@@ -160,7 +192,8 @@ extension GPUDevice {
   /// Hardware gets three frames in flight: one uploads, one draws, one downloads. Software does all of that on the
   /// same cores, and llvmpipe's timer queries only cover the last target.
   package var tuning: RenderTuning {
-    RenderTuning(
+    guard kind != .cpu else { return CPURenderer.tuning }
+    return RenderTuning(
       maximumTargetSide: driver?.maximumTextureSize ?? 2048,
       boxes: isSoftware && (driver?.version ?? GLVersion(3, 0)) >= GLVersion(3, 2) ? .words : .texels,
       transfer: isSoftware ? .direct : .buffered(framesInFlight: 3), timesPasses: !isSoftware)
@@ -187,7 +220,7 @@ extension GPUDevice {
     guard isSoftware else { return self }
     let candidates = DeviceCandidate.all(renderNodes: [])
     // With hardware, the default is that.
-    guard platform != .surfaceless, let byDefault = candidates.last,
+    guard let platform, platform != .surfaceless, let byDefault = candidates.last,
       candidates.allSatisfy({ $0.isMarkedSoftware || [platform, .surfaceless].contains($0.platform) })
     else { return nil }
     guard let display = try? GPUDisplay.open(byDefault.platform), shared || display.turn?.contexts ?? 0 == 0
@@ -235,20 +268,30 @@ private actor DeviceThread {
 extension GPUDevice {
   /// A choice among `GPUDevice.list()`.
   public enum Choice: Sendable, Hashable, LosslessStringConvertible {
-    /// The first working hardware, otherwise software. Text: "auto".
+    /// The first working hardware, otherwise the CPU. Text: "auto".
     case automatic
-    /// The CPU. Text: "software".
-    case software
+    /// The first working hardware. Text: "hardware".
+    case hardware
+    /// The CPU's vector instructions, without OpenGL. Text: "cpu".
+    case cpu
+    /// OpenGL in software, by Mesa's llvmpipe or its like. Text: "llvmpipe".
+    case llvmpipe
     /// A device by its index in the list, from 0. Text: the number.
     case index(Int)
     /// A device by its file. Text: a path, such as /dev/dri/renderD128.
     case node(String)
 
-    /// Parses `auto`, `software`, a number, or a path that begins with "/"; nil for any other text.
+    /// The CPU: the name of `.cpu` before version 0.3, when OpenGL drew in software. Text: "software".
+    public static let software = Choice.cpu
+
+    /// Parses `auto`, `hardware`, `cpu`, `software`, `llvmpipe`, a number, or a path that begins with "/"; nil for any
+    /// other text.
     public init?(_ text: String) {
       switch text {
       case "auto": self = .automatic
-      case "software": self = .software
+      case "hardware": self = .hardware
+      case "cpu", "software": self = .cpu
+      case "llvmpipe": self = .llvmpipe
       case _ where text.hasPrefix("/"): self = .node(text)
       default:
         guard let index = Int(text), index >= 0 else { return nil }
@@ -260,7 +303,9 @@ extension GPUDevice {
     public var description: String {
       switch self {
       case .automatic: "auto"
-      case .software: "software"
+      case .hardware: "hardware"
+      case .cpu: "cpu"
+      case .llvmpipe: "llvmpipe"
       case .index(let index): String(index)
       case .node(let path): path
       }

@@ -10,7 +10,7 @@ internal import Synchronization
 /// delivered in order, one at a time. A few frames are in progress at most: slow delivery slows reading.
 ///
 /// ```swift
-/// let renderer = try await GLRenderer.open()
+/// let renderer = try await PictureRenderer.open()
 /// let pipeline = RenderPipeline(
 ///   [ViewConfiguration(name: "small", width: 320)], encoder: PictureEncoder(.jpeg), on: renderer)
 /// try await pipeline.render("clip.mp4", FrameSchedule(every: 25)) { picture in
@@ -44,6 +44,14 @@ public struct RenderPipeline: Sendable {
   /// used if the schedule's limit is 1.
   package var severalFrames: (@Sendable (_ source: String) -> any Error)?
 
+  /// Creates a pipeline that draws with OpenGL.
+  public init(
+    _ views: [ViewConfiguration], encoder: PictureEncoder?, samples: Picture.Format = .rgba,
+    on renderer: GLRenderer
+  ) {
+    self.init(views, encoder: encoder, samples: samples) { renderer }
+  }
+
   /// Creates a pipeline.
   ///
   /// - Parameters:
@@ -53,9 +61,9 @@ public struct RenderPipeline: Sendable {
   ///   - renderer: draws the views. It stays open.
   public init(
     _ views: [ViewConfiguration], encoder: PictureEncoder?, samples: Picture.Format = .rgba,
-    on renderer: GLRenderer
+    on renderer: PictureRenderer
   ) {
-    self.init(views, encoder: encoder, samples: samples) { renderer }
+    self.init(views, encoder: encoder, samples: samples) { renderer.renderer }
   }
 
   /// Creates a pipeline for a renderer of any kind, which is requested after the first frame is decoded.
@@ -70,7 +78,7 @@ public struct RenderPipeline: Sendable {
   private var requests: [ViewRequest] { views.map { ViewRequest($0, as: format) } }
 
   private func planner(for renderer: any Renderer) -> RenderPlanner {
-    let tuning = (renderer as? GLRenderer)?.tuning ?? .unlimited
+    let tuning = (renderer as? any DeviceRenderer)?.tuning ?? .unlimited
     return RenderPlanner(tuning: tuning, maximumPixels: sourceOptions.maximumPixels)
   }
 }
@@ -124,7 +132,7 @@ extension RenderPipeline {
     to deliver: @escaping @Sendable (PipelinePicture) async throws -> Void
   ) async throws {
     let renderer = try await renderer()
-    await (renderer as? GLRenderer)?.lendMemory(to: memory)
+    await (renderer as? any DeviceRenderer)?.lendMemory(to: memory)
     let (frames, planner) = (PlannedFrames(source, schedule, self), planner(for: renderer))
     let waiting = Mutex<[FramePiece]>([])
     // One frame is read and one is delivered. At least two are for the drawing thread, so that it need not
@@ -161,7 +169,7 @@ extension RenderPipeline {
         drawn[index], of: views[piece.firstView + index].name, frame: piece.number, at: frame.timestamp,
         encoder: encoder, iccProfile: frame.iccProfile, capturedAt: time)
       (picture.decodedEighths, picture.gpuTime, picture.lease) = (frame.format.eighths, gpuTime, lease)
-      picture.renderer = (renderer as? GLRenderer)?.device.name ?? "reference"
+      picture.renderer = (renderer as? any DeviceRenderer)?.device.name ?? "reference"
       picture.isLast = piece.isLast && index == drawn.count - 1
       return picture
     }
@@ -180,7 +188,7 @@ extension RenderPipeline {
   private func draw(
     _ piece: FramePiece, on renderer: any Renderer
   ) async throws -> (pictures: [Picture], gpuTime: Duration?) {
-    guard let gpu = renderer as? GLRenderer else {
+    guard let gpu = renderer as? any DeviceRenderer else {
       return (try await renderer.render(piece.frame, piece.plan), nil)
     }
     guard measuresGPU else { return (try await gpu.render(piece.frame, piece.plan, within: budget), nil) }

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Draws frames on one GPU, as a `RenderPlan` describes. Its methods run on their own thread, the only one
 /// that calls GL.
-public actor GLRenderer: Renderer {
+public actor GLRenderer: DeviceRenderer {
   package typealias Failure = RenderError
 
   /// The device that it draws on.
@@ -32,7 +32,8 @@ public actor GLRenderer: Renderer {
   /// Finds a device and opens a context on it. Faster than `GPUDevice.choose(_:)` and `open(on:)`, because it
   /// draws in the context in which the device was tested.
   ///
-  /// - Parameter choice: `.automatic` selects the first that works, hardware before software.
+  /// - Parameter choice: `.automatic` selects the first that works, hardware before software; `.cpu` selects
+  ///   software. (Sessions draw on the CPU without OpenGL instead.)
   /// - Returns: the renderer; `device` is the device found.
   /// - Throws: `DeviceError`, with all attempts and hints; `RenderError` if the driver fails.
   public static func open(_ choice: GPUDevice.Choice = .automatic) async throws -> GLRenderer {
@@ -85,7 +86,7 @@ public actor GLRenderer: Renderer {
   }
 
   /// Frees the memory that pools borrowed, but no frame uses.
-  func removeUnheldMemory() { state?.uploader.mappedMemory.removeUnheld() }
+  package func removeUnheldMemory() { state?.uploader.mappedMemory.removeUnheld() }
 
   /// For tests: makes all further draws fail as after a GPU reset.
   func loseContext() { isLost = true }
@@ -107,14 +108,7 @@ public actor GLRenderer: Renderer {
     _ format: Frame.Format, _ views: [ViewConfiguration], as output: Picture.Format,
     maximumPixels: Int = 100_000_000
   ) throws(ParameterError) -> RenderPlan {
-    let planner = RenderPlanner(tuning: tuning, maximumPixels: maximumPixels)
-    return try planner.plan(
-      format,
-      views.map { view throws(ParameterError) in
-        ViewRequest(
-          view, as: output,
-          under: try Lettering(at: nil, PangoTextRenderer.shared).layers(of: view, format, planner))
-      })
+    try planned(format, views, as: output, maximumPixels: maximumPixels)
   }
 
   /// Draws all views of `plan` from one frame, which is uploaded once.
@@ -143,9 +137,9 @@ public actor GLRenderer: Renderer {
   }
 
   /// Does what `render(_:_:)` does, and counts the GPU objects made for it against `budget`.
-  func render(_ frames: [Frame?], _ plan: ScenePlan, within budget: MemoryBudget?) async throws(RenderError)
-    -> Picture
-  {
+  package func render(
+    _ frames: [Frame?], _ plan: ScenePlan, within budget: MemoryBudget?
+  ) async throws(RenderError) -> Picture {
     try check(frames, plan)
     let drawn = try await draw(.scene(frames, plan), within: budget)
     guard let picture = drawn.pictures.first else { throw RenderError("the scene has no picture") }
@@ -170,10 +164,10 @@ public actor GLRenderer: Renderer {
   }
 
   /// The bytes kept for the next pictures: targets, buffers, the last frame.
-  nonisolated var cachedByteCount: Int { kept.load(ordering: .relaxed) }
+  package nonisolated var cachedByteCount: Int { kept.load(ordering: .relaxed) }
 
   /// The compiled programs.
-  nonisolated var programCount: Int { programs.load(ordering: .relaxed) }
+  package nonisolated var programCount: Int { programs.load(ordering: .relaxed) }
 
   /// Frees the memory kept for the next pictures; the next one takes a little longer.
   package func removeCached() {
@@ -182,7 +176,7 @@ public actor GLRenderer: Renderer {
   }
 
   /// Frees the programs, which are loaded from the caches on disk again.
-  func removePrograms() {
+  package func removePrograms() {
     state?.removePrograms()
     countKept()
   }

@@ -32,11 +32,12 @@ struct GLState: ~Copyable {
   private let context: GLContext
 
   init(_ device: GPUDevice, _ tuning: RenderTuning) throws {
+    guard let platform = device.platform else { throw RenderError("OpenGL does not draw on it") }
     let context =
-      if let parked = GLContext.parked(on: try GPUDisplay.usedForContexts(on: device.platform)) {
+      if let parked = GLContext.parked(on: try GPUDisplay.usedForContexts(on: platform)) {
         parked
       } else {
-        try GLContext(on: .forContext(on: device.platform))
+        try GLContext(on: .forContext(on: platform))
       }
     let sumsWords = tuning.boxes == .words
     programs = ProgramCache(

@@ -22,8 +22,8 @@ final class ProgramPrimer: Sendable {
 
   /// Begins to fill the caches for frames of `format`, once, after those seen before.
   func saw(_ format: PixelFormat, on device: GPUDevice) {
-    // Without a cache folder, nothing would be kept.
-    guard CacheBase.ofThisProcess != nil else { return }
+    // The CPU has no programs. Without a cache folder, nothing would be kept.
+    guard device.kind != .cpu, CacheBase.ofThisProcess != nil else { return }
     state.withLock { state in
       guard !state.isEnded, state.seen.insert(format).inserted else { return }
       state.task = Task { [before = state.task] in

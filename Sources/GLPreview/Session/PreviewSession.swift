@@ -163,6 +163,10 @@ public final class PreviewSession: Sendable {
     get async throws { try await core.drawing.device }
   }
 
+  /// The reason why the CPU draws in place of a GPU that has failed; nil if it does not. With
+  /// `Options.gpu == .automatic`, sessions go on that way until the GPU works again.
+  public var deviceFailure: String? { get async { await core.drawing.deviceFailure } }
+
   /// The reason why no labels are drawn on this machine, and what to install; nil if they are drawn, or
   /// before the first one.
   public var textFailure: String? { PangoTextRenderer.shared.failure?.description }

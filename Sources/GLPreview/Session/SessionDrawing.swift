@@ -29,7 +29,7 @@ final class SessionDrawing: Sendable {
   }
 
   private struct LatestRenderer {
-    weak var renderer: GLRenderer?
+    weak var renderer: (any DeviceRenderer)?
   }
 
   /// The interval between checks whether anything was drawn. If nothing was, a renderer that keeps more than
@@ -69,6 +69,9 @@ final class SessionDrawing: Sendable {
     get async throws { try await lease.withRenderer { $0.device } }
   }
 
+  /// The reason why the CPU draws in place of a GPU that has failed; nil if it does not.
+  var deviceFailure: String? { get async { await lease.standInReason } }
+
   /// Draws the views of `requests`; `plans` are the existing plans of their source.
   func draw(_ frame: Frame, _ requests: [ViewRequest], _ plans: ViewPlans) async throws -> [Picture] {
     counters.count(\.renders)
@@ -88,7 +91,7 @@ final class SessionDrawing: Sendable {
   ///
   /// - Throws: `MemoryBudget.Exceeded` if there is no room for the pictures or for drawing.
   private func drawn(
-    _ views: [PlannedView], by renderer: GLRenderer, _ render: () async throws -> [Picture]
+    _ views: [PlannedView], by renderer: any DeviceRenderer, _ render: () async throws -> [Picture]
   ) async throws -> [Picture] {
     let leases = try views.compactMap { try budget?.reserve($0.byteCount) }
     latest.withLock { $0.renderer = renderer }
@@ -105,7 +108,7 @@ final class SessionDrawing: Sendable {
 
   /// Releases a renderer's memory when nothing is being drawn, and its programs after a long time without
   /// drawing.
-  private func letGoWhenIdle(_ renderer: GLRenderer) {
+  private func letGoWhenIdle(_ renderer: any DeviceRenderer) {
     drawings.add(1, ordering: .relaxed)
     idling.withLock { idling in
       idling =

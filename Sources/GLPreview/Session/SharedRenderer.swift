@@ -9,23 +9,27 @@ actor SharedRenderers {
   /// How long an unused renderer is kept, so that closing one session and opening the next makes no new
   /// context.
   private let keepsFor: Duration
-  private let open: @Sendable (GPUDevice.Choice) async throws -> GLRenderer
+  private let open: @Sendable (GPUDevice.Choice) async throws -> any DeviceRenderer
   private var entries: [GPUDevice.Choice: Entry] = [:]
   private var generation = 0
+  /// The pauses between attempts to open a GPU again: the first, doubled up to the longest.
+  private let pausesOf: (first: Duration, longest: Duration) = (.milliseconds(250), .seconds(30))
 
   private struct Entry {
     var users = 0
     /// The number of this opening. A user that finds the context lost passes it, so that the renderer is only
     /// replaced once.
     var generation = 0
-    var renderer: Task<GLRenderer, any Error>?
+    var renderer: Task<any DeviceRenderer, any Error>?
     var closing: Task<Void, Never>?
+    /// Why the CPU draws in place of a GPU, and the task that opens the GPU again.
+    var standIn: (reason: String, returning: Task<Void, Never>)?
   }
 
   init(
     keepsFor: Duration = .seconds(2),
-    open: @escaping @Sendable (GPUDevice.Choice) async throws -> GLRenderer = {
-      try await GLRenderer.open($0)
+    open: @escaping @Sendable (GPUDevice.Choice) async throws -> any DeviceRenderer = {
+      try await Renderers.open($0)
     }
   ) {
     self.keepsFor = keepsFor
@@ -33,7 +37,7 @@ actor SharedRenderers {
   }
 
   /// A renderer and the number of its opening.
-  typealias Opened = (renderer: GLRenderer, generation: Int)
+  typealias Opened = (renderer: any DeviceRenderer, generation: Int)
 
   /// Adds a user.
   func enter(_ choice: GPUDevice.Choice) {
@@ -65,6 +69,7 @@ actor SharedRenderers {
   private func close(_ choice: GPUDevice.Choice) async {
     guard let entry = entries[choice], entry.users == 0 else { return }
     entries[choice] = nil
+    entry.standIn?.returning.cancel()
     if let renderer = try? await entry.renderer?.value { await renderer.close() }
   }
 
@@ -94,8 +99,47 @@ actor SharedRenderers {
     if let renderer = try? await lost.value { await renderer.close() }
   }
 
+  // MARK: The CPU in place of a GPU
+
+  /// The reason why the CPU draws in place of a GPU; nil if it does not.
+  func standInReason(_ choice: GPUDevice.Choice) -> String? { entries[choice]?.standIn?.reason }
+
+  /// Has the CPU draw in place of a GPU that has failed, until the GPU works again.
+  func standIn(_ choice: GPUDevice.Choice, _ generation: Int, because reason: String) {
+    guard let lost = forget(choice, generation) else { return }
+    self.generation += 1
+    entries[choice]?.generation = self.generation
+    entries[choice]?.renderer = Task { CPUDrawing() }
+    let standIn = self.generation
+    let returning = Task { [weak self, open, pausesOf] in
+      // A driver that hangs must not hold up anything else.
+      if let renderer = try? await lost.value { await renderer.close() }
+      var pause = pausesOf.first
+      while !Task.isCancelled {
+        if let renderer = try? await open(choice), renderer.device.kind != .cpu {
+          await self?.giveBack(choice, standIn, renderer)
+          return
+        }
+        try? await GLPreview.pause(pause)
+        pause = min(pause * 2, pausesOf.longest)
+      }
+    }
+    entries[choice]?.standIn = (reason, returning)
+  }
+
+  /// Replaces the CPU by a GPU that works again.
+  private func giveBack(
+    _ choice: GPUDevice.Choice, _ generation: Int, _ renderer: any DeviceRenderer
+  ) async {
+    guard entries[choice]?.generation == generation else { return await renderer.close() }
+    self.generation += 1
+    entries[choice]?.generation = self.generation
+    entries[choice]?.renderer = Task { renderer }
+    entries[choice]?.standIn = nil
+  }
+
   @discardableResult
-  private func forget(_ choice: GPUDevice.Choice, _ generation: Int) -> Task<GLRenderer, any Error>? {
+  private func forget(_ choice: GPUDevice.Choice, _ generation: Int) -> Task<any DeviceRenderer, any Error>? {
     guard entries[choice]?.generation == generation else { return nil }
     defer { entries[choice]?.renderer = nil }
     return entries[choice]?.renderer
@@ -138,15 +182,23 @@ final class RendererLease: Sendable {
   /// problem.
   private static let mostLosses = 3
 
-  /// Passes the renderer to `work`. If its context is lost, calls `work` again with a new one.
+  /// The reason why the CPU draws in place of a GPU that has failed; nil if it does not.
+  var standInReason: String? { get async { await renderers.standInReason(choice) } }
+
+  /// Passes the renderer to `work`. If it fails, calls `work` again: with the CPU where the choice allows that,
+  /// otherwise with a new renderer if the context is lost.
   func withRenderer<Result: Sendable>(
-    _ work: @Sendable (GLRenderer) async throws -> Result
+    _ work: @Sendable (any DeviceRenderer) async throws -> Result
   ) async throws -> Result {
     await entering.value
     for _ in 0..<Self.mostLosses {
       let opened = try await renderers.renderer(choice)
       do {
         return try await work(opened.renderer)
+      } catch let error as RenderError where choice == .automatic && error.shortage == nil {
+        // Only a GPU fails by itself.
+        guard opened.renderer.device.kind != .cpu else { throw error }
+        await renderers.standIn(choice, opened.generation, because: "\(error)")
       } catch let error as RenderError where error.isContextLost {
         await renderers.replace(choice, opened.generation)
       }

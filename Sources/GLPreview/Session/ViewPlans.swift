@@ -17,7 +17,7 @@ package final class ViewPlans: Sendable {
     /// another.
     var pinned: Size?
     var plans = LRUCache<Key, RenderPlan>(capacity: 16)
-    weak var mappedMemory: GLRenderer?
+    weak var mappedMemory: (any DeviceRenderer)?
   }
 
   private struct Key: Hashable {
@@ -104,7 +104,7 @@ package final class ViewPlans: Sendable {
 
   /// Lets the source's frames be allocated in memory that the renderer can read directly; once for each
   /// renderer.
-  func lendMemory(of renderer: GLRenderer) async {
+  func lendMemory(of renderer: any DeviceRenderer) async {
     let isNew = state.withLock { state in
       defer { state.mappedMemory = renderer }
       return state.mappedMemory !== renderer

@@ -70,7 +70,7 @@ struct BenchCommand: AsyncParsableCommand {
     _ works: [BenchWork], _ length: BenchLength, _ gpu: GPUDevice.Choice, json: Bool
   ) async throws {
     let device = try await GPUDevice.choose(gpu)
-    let renderer = try await GLRenderer.open(on: device)
+    let renderer = try await Renderers.open(on: device)
     let input = if case .frames(let count) = length { BenchInput(atMost: count) } else { BenchInput() }
     var report = BenchReport(on: device)
     if !json { try StandardOutput.print(report.heading) }

@@ -31,7 +31,7 @@ struct BenchRun {
   let frames: [[UInt8]]
   /// A file with all of `frames`.
   let file: String
-  let renderer: GLRenderer
+  let renderer: any DeviceRenderer
   let length: BenchLength
   /// The memory pool of the frames.
   private let memory = FramePool()
@@ -50,7 +50,7 @@ struct BenchRun {
 
   private func stages() async throws -> [(stage: BenchStage, times: StageTimes)] {
     let source = try await openSource()
-    let plan = try renderer.plan(work.format, work.views, as: work.encoder?.pictureFormat ?? .rgba)
+    let plan = try renderer.planned(work.format, work.views, as: work.encoder?.pictureFormat ?? .rgba)
     var stages: [BenchStage: StageTimes] = [:]
     var copy = CopyLimit()
     let baseline = try JPEGBaseline()
@@ -105,6 +105,12 @@ struct BenchRun {
     _ frame: Frame, _ plan: RenderPlan, _ copy: inout CopyLimit, _ stages: inout [BenchStage: StageTimes]
   ) async throws -> [Picture] {
     let (pictures, cost) = try await renderer.measure(frame, plan)
+    guard renderer.device.kind != .cpu else {
+      stages[.passes, default: StageTimes()].add(
+        WorkTime(cost.passes), byteCount: cost.passes.byteCount,
+        pixelCount: pictures.reduce(0) { $0 + $1.size.pixelCount })
+      return pictures
+    }
     let uploading = try await copy.copy(frame.bytes, first: cost.upload.byteCount)
     let reading = try await copy.copy(pictures.flatMap(\.bytes), first: cost.readback.byteCount)
     let pixels = pictures.reduce(0) { $0 + $1.size.pixelCount }
@@ -149,7 +155,7 @@ struct BenchRun {
   }
 
   private func render(frames count: Int) async throws -> WorkTime {
-    var pipeline = RenderPipeline(work.views, encoder: work.encoder, on: renderer)
+    var pipeline = RenderPipeline(work.views, encoder: work.encoder) { [renderer] in renderer }
     pipeline.sourceOptions = work.sourceOptions
     pipeline.memory = memory
     let schedule = FrameSchedule(limit: count, loops: .max)

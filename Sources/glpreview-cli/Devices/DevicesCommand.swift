@@ -7,7 +7,8 @@ struct DevicesCommand: AsyncParsableCommand {
     commandName: "devices",
     abstract: "List the rendering devices, the one used by default, the cameras and the video encoders.",
     discussion: """
-      Each device is tested: it draws a pixel and reads it back. The exit status is 69 if none works.
+      Each GPU is tested: it draws a pixel and reads it back. Without one, the CPU draws, with the instructions that are \
+      named. The exit status is 69 if the device of --gpu does not work.
       Cameras are listed with the formats that glpreview can read, their sizes, and their rates in frames per second.
       Video encoders are those of H.264, in the order in which they are tried. Each is tested by encoding a picture.
       """)
@@ -48,7 +49,8 @@ struct DevicesCommand: AsyncParsableCommand {
         "\(table)\n\n\(CameraList(cameras, controls: controls))\n\n\(EncoderReport.table(encoders))")
     }
     let report = DevicesReport(
-      devices: devices.map { DeviceReport($0, isPicked: $0.index == picked) }, picked: picked,
+      devices: devices.map { DeviceReport($0, isPicked: $0.index == picked) },
+      picked: picked.flatMap { $0 < 0 ? nil : $0 },
       cameras: cameras.map(CameraReport.init), encoders: encoders)
     try StandardOutput.print(report.jsonLine())
   }
@@ -65,7 +67,8 @@ private struct DeviceTable: CustomStringConvertible {
       switch device.status {
       case .works(let driver):
         return [
-          mark, "\(device.index)", driver.renderer, driver.name, "\(driver.version)",
+          mark, device.kind == .cpu ? "cpu" : "\(device.index)", driver.renderer, driver.name,
+          device.kind == .cpu ? "-" : "\(driver.version)",
           device.isSoftware ? "yes" : "no", device.drmNode ?? "-", device.kind.rawValue,
         ]
       case .fails(let reason):
@@ -81,7 +84,7 @@ private struct DeviceTable: CustomStringConvertible {
 
 private struct DevicesReport: Encodable {
   let devices: [DeviceReport]
-  /// The number of the default device.
+  /// The number of the default device; nil for the CPU.
   let picked: Int?
   let cameras: [CameraReport]
   let encoders: [EncoderReport]
@@ -108,7 +111,8 @@ private struct EncoderReport: Encodable {
 
 /// One device in `--json`.
 private struct DeviceReport: Encodable {
-  let index: Int
+  /// Nil for the CPU.
+  let index: Int?
   let kind: String
   let drmNode: String?
   let software: Bool
@@ -122,7 +126,7 @@ private struct DeviceReport: Encodable {
   let reason: String?
 
   init(_ device: GPUDevice, isPicked: Bool) {
-    index = device.index
+    index = device.kind == .cpu ? nil : device.index
     kind = device.kind.rawValue
     drmNode = device.drmNode
     software = device.isSoftware
@@ -131,7 +135,7 @@ private struct DeviceReport: Encodable {
     driver = device.driver?.name
     vendor = device.driver?.vendor
     renderer = device.driver?.renderer
-    glesVersion = device.driver.map { "\($0.version)" }
+    glesVersion = device.kind == .cpu ? nil : device.driver.map { "\($0.version)" }
     maximumTextureSize = device.driver?.maximumTextureSize
     if case .fails(let reason) = device.status { self.reason = reason } else { reason = nil }
   }

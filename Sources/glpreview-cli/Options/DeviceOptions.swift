@@ -11,7 +11,7 @@ enum RendererChoice: String, ExpressibleByArgument, CaseIterable {
 struct DeviceOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The GPU: auto, software, a number from `glpreview devices`, or a path such as /dev/dri/renderD128.",
+      "What draws: auto (a GPU, else the CPU), hardware, cpu, llvmpipe, an N of `glpreview devices`, or a /dev/dri file.",
       valueName: "DEVICE"))
   var gpu = GPUDevice.Choice.automatic
 }

@@ -19,7 +19,7 @@ actor LazyRenderer {
   ) -> Task<any Renderer, any Error> {
     Task {
       guard choice == .gpu else { return ReferenceRenderer() }
-      return try await GLRenderer.open(gpu)
+      return try await Renderers.open(gpu)
     }
   }
 
@@ -31,8 +31,8 @@ actor LazyRenderer {
     return try await opening.value
   }
 
-  private var renderer: GLRenderer? {
-    get async { try? await opening?.value as? GLRenderer }
+  private var renderer: (any DeviceRenderer)? {
+    get async { try? await opening?.value as? any DeviceRenderer }
   }
 
   /// Opens another renderer at the next use, after an error of the device.

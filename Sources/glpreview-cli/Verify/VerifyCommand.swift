@@ -6,10 +6,10 @@ import GLPreview
 struct VerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Compare this machine's driver with the reference renderer.",
+    abstract: "Compare this machine's renderer with the reference renderer.",
     discussion: """
-      Renders several hundred small pictures, of every format, filter, mode and orientation, on the GPU and, in double \
-      precision, on the CPU. Copies must be identical; other results may differ by 1 of 255 in any channel.
+      Renders several hundred small pictures, of every format, filter, mode and orientation, on the GPU, or on the CPU \
+      where there is none, and again in double precision, as the definition says. Copies must be identical; other results may differ by 1 of 255 in any channel.
 
       Exit status: 0 all results are within the bounds, 1 a bound is exceeded, 69 no device works.
       """)
@@ -37,27 +37,34 @@ struct VerifyCommand: AsyncParsableCommand {
       var tuning = device.tuning
       // Each case is drawn twice: with the programs for all ratios, then with one specialised for its own.
       tuning.specialisesAfter = 1
-      let renderer = try await GLRenderer.open(on: device, tuning: tuning)
+      let renderer = try await Renderers.open(on: device, tuning: tuning)
       if !json { try StandardOutput.print("device \(device)\n") }
-      let run = ConformanceRun(renderer, tuning: renderer.tuning)
-      var groups = GroupTally()
-      for conformanceCase in ConformanceSuite.cases + ConformanceSuite.mixed(count: random, seed: seed) {
-        let result = try await run.result(of: conformanceCase)
-        groups.add(result)
-        guard !result.isWithinBound else { continue }
-        let place = result.difference.worstSample.map { ", \($0)" } ?? ""
-        StandardError.print("broken: \(conformanceCase)\(place)")
-      }
+      let groups = try await tally(of: renderer)
       await renderer.close()
       if json {
         for group in groups.all { try StandardOutput.print(group.jsonLine()) }
       } else {
         try StandardOutput.print(groups.table.description)
         try StandardOutput.print(
-          groups.isWhole ? "\nall bounds are kept" : "\nbounds are BROKEN: do not trust this driver")
+          groups.isWhole ? "\nall bounds are kept" : "\nbounds are BROKEN: do not trust this device")
       }
       guard groups.isWhole else { throw ExitCode.failure }
     }
+  }
+}
+
+extension VerifyCommand {
+  private func tally(of renderer: some DeviceRenderer) async throws -> GroupTally {
+    let run = ConformanceRun(renderer, tuning: renderer.tuning)
+    var groups = GroupTally()
+    for conformanceCase in ConformanceSuite.cases + ConformanceSuite.mixed(count: random, seed: seed) {
+      let result = try await run.result(of: conformanceCase)
+      groups.add(result)
+      guard !result.isWithinBound else { continue }
+      let place = result.difference.worstSample.map { ", \($0)" } ?? ""
+      StandardError.print("broken: \(conformanceCase)\(place)")
+    }
+    return groups
   }
 }
 

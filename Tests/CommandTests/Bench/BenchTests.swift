@@ -55,7 +55,7 @@ struct BenchTests {
   /// Frames are generated and drawn at full size: one run for all that is asked of it.
   @Test("`bench --json` prints one object with the machine, the device and each workload's stages")
   func json() async throws {
-    let result = try await folder.run("bench", "--frames", "2", "--json")
+    let result = try await folder.run("bench", "--gpu", "llvmpipe", "--frames", "2", "--json")
 
     #expect(result.status == 0, "\(result.errors)")
     #expect(result.errors.isEmpty)
@@ -112,9 +112,21 @@ struct BenchTests {
     #expect(try folder.names == [])
   }
 
+  @Test("on the CPU, `bench` has no upload and no readback")
+  func cpu() async throws {
+    let result = try await folder.run("bench", "--gpu", "cpu", "--frames", "2", "--json")
+    #expect(result.status == 0, "\(result.errors)")
+    let report = try JSONDecoder().decode(Report.self, from: Data(result.output))
+    #expect(report.device.renderer.hasPrefix("CPU ("))
+    #expect(
+      report.works.map { $0.stages.map(\.stage) } == [
+        ["decode", "passes", "encode"], ["read", "passes", "encode"], ["read", "passes"],
+      ])
+  }
+
   @Test("`bench` prints a table with the stages, limits and rate of the chosen workload")
   func table() async throws {
-    let result = try await folder.run("bench", "--frames", "1", "--work", "w2")
+    let result = try await folder.run("bench", "--gpu", "llvmpipe", "--frames", "1", "--work", "w2")
 
     #expect(result.status == 0, "\(result.errors)")
     let text = String(decoding: result.output, as: UTF8.self)

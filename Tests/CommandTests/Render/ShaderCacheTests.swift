@@ -15,7 +15,7 @@ struct ShaderCacheTests {
 
   private func render(_ variables: [String: String]) async throws -> [UInt8] {
     let result = try await folder.run(
-      ["render", "source.jpg", "--size", "64x", "-o", "-"], environment: variables)
+      ["render", "source.jpg", "--gpu", "llvmpipe", "--size", "64x", "-o", "-"], environment: variables)
     #expect(result.status == 0)
     #expect(result.errors.isEmpty, "\(result.errors)")
     return result.output
@@ -101,7 +101,8 @@ struct ShaderCacheTests {
   @Test("a running service compiles the shaders for all filters before they are requested")
   func primed() async throws {
     let service = try await ServedCommand(
-      "pattern:smpte,size=192x108", in: folder, preparing: "export XDG_CACHE_HOME=\"$PWD/cache\"")
+      "pattern:smpte,size=192x108", "--gpu", "llvmpipe", in: folder,
+      preparing: "export XDG_CACHE_HOME=\"$PWD/cache\"")
     // The stand-in for a camera that a busy machine delays needs programs of its own.
     let live = "offline=error&timeout=60000"
     func get(_ words: String) async throws {
@@ -134,6 +135,15 @@ struct ShaderCacheTests {
     #expect(try await !loadsDriver("--version"))
     #expect(try await !loadsDriver("render", "source.jpg", "--size", "x"))
     #expect(try await !loadsDriver("render", "missing.jpg"))
+  }
+
+  @Test("drawing on the CPU loads no GPU driver")
+  func cpu() async throws {
+    try await makeSource()
+    for choice in ["cpu", "software"] {
+      #expect(try await !loadsDriver("render", "source.jpg", "--gpu", choice, "-o", "null:"))
+    }
+    #expect(try await loadsDriver("render", "source.jpg", "--gpu", "llvmpipe", "-o", "null:"))
   }
 
   /// The dynamic linker of glibc tells on standard error what it loads: here, the vendors' libraries behind libglvnd's,

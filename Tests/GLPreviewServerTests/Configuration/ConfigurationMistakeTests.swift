@@ -17,7 +17,7 @@ struct ConfigurationMistakeTests {
       ("bind: ':80'", "1:7: bind: ':80' has no host"),
       ("bind: ::1", "1:7: bind: '::1' is not"), ("bind: 'unix:'", "names no socket"),
       ("bind: 'a b:1'", "HOST:PORT"),
-      ("bind: '8080'", "127.0.0.1:8080"), ("gpu: fast", "1:6: gpu: 'fast' is not one of auto, software"),
+      ("bind: '8080'", "127.0.0.1:8080"), ("gpu: fast", "1:6: gpu: 'fast' is not one of auto, hardware"),
       ("require-hardware: perhaps", "'perhaps' is not true or false"),
       ("limits: {connections: 0}", "1:23: limits.connections: '0' is not a whole number from 1 to 1000000"),
       ("limits: {requests-per-second: nan}", "requests-per-second: 'nan' is not a number from"),

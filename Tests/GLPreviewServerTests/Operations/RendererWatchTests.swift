@@ -83,6 +83,33 @@ struct RendererWatchTests {
     #expect(RendererWatch.State.opening.failure == "the renderer is opening")
   }
 
+  @Test("a GPU that the CPU stands in for is reported with its reason, and so is its return")
+  func standsIn() async throws {
+    let records = LogRecords()
+    let reason = Mutex<String?>("the context is lost")
+    let (states, told) = AsyncStream.makeStream(of: RendererWatch.State.self)
+    let watch = RendererWatch(
+      requiresHardware: false, logger: records.logger, device: { .cpu },
+      deviceFailure: { reason.withLock { $0 } }, isNeeded: { true }, onChange: { told.yield($0) })
+
+    let running = Task { try await watch.run() }
+    for await state in states {
+      guard state.problem != nil else {
+        #expect(state.event == "renderer-works")
+        break
+      }
+      #expect(state.failure == nil && state.device == .cpu && state.event == "renderer-stands-in")
+      #expect(state.problem?.contains("the context is lost") == true)
+      reason.withLock { $0 = nil }
+    }
+    running.cancel()
+    _ = await running.result
+    #expect(
+      records.messages.filter { $0.hasPrefix("renderer") } == [
+        "renderer failed: the CPU draws until it works again, which is tried", "renderer available again",
+      ])
+  }
+
   @Test("a software renderer is reported as a failure if hardware is required")
   func software() async throws {
     let records = LogRecords()

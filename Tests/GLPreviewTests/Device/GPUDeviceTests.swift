@@ -12,7 +12,7 @@ import Testing
     for device in devices {
       switch device.status {
       case .works(let driver):
-        #expect(driver.version >= GLVersion(3, 0))
+        #expect(driver.version >= GLVersion(3, 0) || device.kind == .cpu)
         #expect(driver.maximumTextureSize >= 2048)
         #expect(!driver.renderer.isEmpty && !driver.vendor.isEmpty && !driver.name.isEmpty)
         #expect(device.isSoftware || !GPUDevice.isSoftware(renderer: driver.renderer))
@@ -23,9 +23,9 @@ import Testing
 
   @Test("the automatically chosen device works, and choosing its index returns the same device")
   func choose() async throws {
-    let device = try await GPUDevice.choose(.automatic)
+    let device = try await GPUDevice.chooseForGL(.automatic)
     #expect(device.driver != nil)
-    #expect(try await GPUDevice.choose(.index(device.index)) == device)
+    #expect(try await GPUDevice.chooseForGL(.index(device.index)) == device)
   }
 
   @Test(
@@ -51,7 +51,7 @@ import Testing
 
   @Test("a background renderer uses the same driver, and on software a display of its own")
   func background() async throws {
-    let device = try await GPUDevice.choose()
+    let device = try await GPUDevice.chooseForGL()
     guard let renderer = try await GLRenderer.openInBackground(on: device, shared: true) else {
       #expect(device.isSoftware && device.platform == .surfaceless, "there is no other display")
       return
@@ -63,7 +63,7 @@ import Testing
 
   @Test("no background renderer opens on a software display that is already in use")
   func occupiedBackground() async throws {
-    let device = try await GPUDevice.choose(.software)
+    let device = try await GPUDevice.chooseForGL(.llvmpipe)
     let display = try GPUDisplay.open(.surfaceless)
     guard display.turn != nil else { return }  // It is hardware's.
 
@@ -76,12 +76,13 @@ import Testing
 
   @Test("contexts on one software display never run at the same time")
   func turns() async throws {
-    let device = try await GPUDevice.choose(.software)
-    let display = try GPUDisplay.open(device.platform)
+    let device = try await GPUDevice.chooseForGL(.software)
+    let platform = try #require(device.platform)
+    let display = try GPUDisplay.open(platform)
     let contexts = [
-      try await TestContext(device.platform, on: display),
-      try await TestContext(device.platform, on: display),
-      try await TestContext(device.platform, on: display),
+      try await TestContext(platform, on: display),
+      try await TestContext(platform, on: display),
+      try await TestContext(platform, on: display),
     ]
     let overlap = Overlap()
     await withTaskGroup { group in
@@ -105,15 +106,31 @@ import Testing
     }
   }
 
-  @Test("choosing software returns a software device")
-  func chooseSoftware() async throws { #expect(try await GPUDevice.choose(.software).isSoftware) }
+  @Test("choosing software for OpenGL returns a software device")
+  func chooseSoftware() async throws {
+    #expect(try await GPUDevice.chooseForGL(.llvmpipe).isSoftware)
+    #expect(try await GPUDevice.chooseForGL(.software).isSoftware)
+  }
+
+  @Test("the CPU is the first of the list, and the choice where there is no hardware")
+  func cpu() async throws {
+    #expect(await GPUDevice.list().first == .cpu)
+    #expect(try await GPUDevice.choose(.cpu) == .cpu)
+    #expect(try await GPUDevice.choose(.software) == .cpu)
+    let chosen = try await GPUDevice.choose()
+    #expect(chosen == .cpu || !chosen.isSoftware)
+    if chosen == .cpu {
+      await #expect(throws: DeviceError.self) { try await GPUDevice.choose(.hardware) }
+    }
+    #expect(GPUDevice.cpu.description.hasPrefix("CPU ("))
+  }
 
   @Test(
     "a device node that is missing or not a GPU is rejected with its path",
     arguments: ["/dev/no-gpu", "/dev/null"])
   func chooseNode(path: String) async throws {
     let error = try await #require(throws: DeviceError.self) {
-      try await GPUDevice.choose(.node(path))
+      try await GPUDevice.chooseForGL(.node(path))
     }
     #expect(error.problem == "no usable GPU at \(path)")
     #expect(error.attempts.map(\.place) == ["GBM on \(path)"])
@@ -169,8 +186,9 @@ import Testing
   @Test("every working device can have two contexts at once with the same capabilities")
   func everyWay() async throws {
     for device in await GPUDevice.list() where device.driver != nil {
-      let first = try await TestContext(device.platform)
-      let second = try await TestContext(device.platform)
+      guard let platform = device.platform else { continue }
+      let first = try await TestContext(platform)
+      let second = try await TestContext(platform)
       let capabilities = await (first.perform { GLCapabilities() }, second.perform { GLCapabilities() })
       #expect(capabilities.0 == capabilities.1)
       #expect(await first.end() == [:])
@@ -186,7 +204,7 @@ import Testing
       ["EGL_KHR_create_context"],
     ] as [Set<Substring>])
   func olderDriver(lacking: Set<Substring>) async throws {
-    let context = try await TestContext(chosenDevice.value.platform, lacking: lacking)
+    let context = try await TestContext(chosenPlatform(), lacking: lacking)
 
     let pixel = try await context.perform {
       let target = try RenderTarget(Texture(.rgba8, width: 1, height: 1))
@@ -203,13 +221,17 @@ import Testing
   @Test(
     "--gpu parses every accepted value and formats it back",
     arguments: [
-      ("auto", GPUDevice.Choice.automatic), ("software", .software), ("0", .index(0)), ("12", .index(12)),
+      ("auto", GPUDevice.Choice.automatic), ("hardware", .hardware), ("cpu", .cpu), ("llvmpipe", .llvmpipe),
+      ("0", .index(0)), ("12", .index(12)),
       ("/dev/dri/renderD128", .node("/dev/dri/renderD128")),
     ])
   func words(text: String, choice: GPUDevice.Choice) {
     #expect(GPUDevice.Choice(text) == choice)
     #expect(choice.description == text)
   }
+
+  @Test("`--gpu software` is the CPU")
+  func software() { #expect(GPUDevice.Choice("software") == .cpu && GPUDevice.Choice.software == .cpu) }
 
   @Test("--gpu rejects invalid values", arguments: ["", "-1", "Auto", "gpu0", "1.5", "dev/dri"])
   func noWords(text: String) { #expect(GPUDevice.Choice(text) == nil) }

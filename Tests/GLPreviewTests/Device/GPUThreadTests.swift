@@ -107,7 +107,7 @@ private func threadCount() -> Int {
       func openAndClose() async throws {
         let counter = try Counter()
         await counter.add(1)
-        let context = try await TestContext(chosenDevice.value.platform)
+        let context = try await TestContext(chosenPlatform())
         _ = await context.end()
       }
 

@@ -9,7 +9,7 @@ struct GLMemoryTests {
   private static let size = Size(width: 256, height: 256)
 
   private static func renderer() async throws -> GLRenderer {
-    try await GLRenderer.open(on: GPUDevice.choose())
+    try await GLRenderer.open(on: GPUDevice.chooseForGL())
   }
 
   private static func frame() throws -> Frame {

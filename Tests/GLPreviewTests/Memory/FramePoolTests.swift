@@ -85,7 +85,7 @@ struct LentMemoryTests {
 
   @Test("frames in reused GPU memory are drawn with their own contents")
   func framesInLentMemory() async throws {
-    let device = try await GPUDevice.choose(.automatic)
+    let device = try await GPUDevice.chooseForGL(.automatic)
     let renderer = try await GLRenderer.open(
       on: device, tuning: RenderTuning(maximumTargetSide: 2048, boxes: .words))
     let pool = FramePool()
@@ -107,7 +107,7 @@ struct LentMemoryTests {
 
   @Test("a renderer maps only as many buffers as are in use at once")
   func lentMemory() async throws {
-    let device = try await GPUDevice.choose(.automatic)
+    let device = try await GPUDevice.chooseForGL(.automatic)
     let renderer = try await GLRenderer.open(
       on: device, tuning: RenderTuning(maximumTargetSide: 2048, boxes: .words))
     let pool = FramePool()
@@ -131,7 +131,7 @@ struct LentMemoryTests {
 
   @Test("a frame in GPU memory stays valid after its renderer closes, and another renderer draws it")
   func framesOutliveTheirLender() async throws {
-    let device = try await GPUDevice.choose(.automatic)
+    let device = try await GPUDevice.chooseForGL(.automatic)
     let tuning = RenderTuning(maximumTargetSide: 2048, boxes: .words)
     let pool = FramePool()
     let first = try await GLRenderer.open(on: device, tuning: tuning)
@@ -154,7 +154,7 @@ struct LentMemoryTests {
 
   @Test("a frame in GPU memory stays valid after its renderer is released without closing")
   func lenderIsLetGo() async throws {
-    let device = try await GPUDevice.choose(.automatic)
+    let device = try await GPUDevice.chooseForGL(.automatic)
     let pool = FramePool()
     var kept: Frame?
 

@@ -25,7 +25,7 @@ struct RenderPipelineTests {
   }
 
   private func delivered(_ transfer: FrameTransfer) async throws -> Delivered {
-    let device = try await GPUDevice.choose()
+    let device = try await GPUDevice.chooseForGL()
     let tuning = RenderTuning(maximumTargetSide: device.tuning.maximumTargetSide, transfer: transfer)
     let renderer = try await GLRenderer.open(on: device, tuning: tuning)
     let pipeline = RenderPipeline(Self.views, encoder: PictureEncoder(.png), on: renderer)

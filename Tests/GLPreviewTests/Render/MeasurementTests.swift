@@ -15,7 +15,7 @@ struct MeasurementTests {
     arguments: [PixelFormat.nv12, .i420, .yuyv, .rgb24])
   func measure(format: PixelFormat) async throws {
     let frame = try frame(format)
-    let renderer = try await GLRenderer.open(on: GPUDevice.choose())
+    let renderer = try await GLRenderer.open(on: GPUDevice.chooseForGL())
     let views = [
       ViewConfiguration(name: "a", width: 32, height: 24),
       ViewConfiguration(name: "b", rotation: .clockwise90, width: 24, height: 32),

@@ -34,7 +34,7 @@ func high() {
   "a frame wider than a texture is drawn the same as a crop of a narrow frame",
   arguments: [PixelFormat.nv12, .rgb24, .yuyv])
 func drawnFromBands(pixelFormat: PixelFormat) async throws {
-  let device = try await GPUDevice.choose()
+  let device = try await GPUDevice.chooseForGL()
   let limit = device.tuning.maximumTargetSide
   let renderer = try await GLRenderer.open(
     on: device, tuning: RenderTuning(maximumTargetSide: limit, boxes: .texels))
@@ -74,7 +74,7 @@ func drawnFromBands(pixelFormat: PixelFormat) async throws {
   "frames with rows too long for packed texels are drawn with correct values",
   arguments: [PixelFormat.yuyv, .nv12])
 func rowsTooLongToPack(pixelFormat: PixelFormat) async throws {
-  let device = try await GPUDevice.choose()
+  let device = try await GPUDevice.chooseForGL()
   let limit = device.tuning.maximumTargetSide
   let renderer = try await GLRenderer.open(
     on: device, tuning: RenderTuning(maximumTargetSide: limit, boxes: .texels))
@@ -112,7 +112,7 @@ private func ramp(_ pixelFormat: PixelFormat, _ size: Size) throws -> Frame {
 
 /// The red of four columns that show the whole frame.
 private func fourColumns(_ frame: Frame, _ filter: Filter) async throws -> [UInt8] {
-  let renderer = try await GLRenderer.open(on: GPUDevice.choose())
+  let renderer = try await GLRenderer.open(on: GPUDevice.chooseForGL())
   let view = ViewConfiguration(width: 4, height: 1, contentMode: .stretch, filter: filter)
   let plan = try renderer.plan(frame.format, [view], as: .rgba, maximumPixels: .max)
   let picture = try await renderer.render(frame, plan)[0]
@@ -124,7 +124,7 @@ private func fourColumns(_ frame: Frame, _ filter: Filter) async throws -> [UInt
   "area and Lanczos filters work on rows wider than a texture", arguments: [PixelFormat.rgba, .rgb24],
   [Filter.area, .lanczos])
 func wideSums(pixelFormat: PixelFormat, filter: Filter) async throws {
-  let limit = try await GPUDevice.choose().tuning.maximumTargetSide
+  let limit = try await GPUDevice.chooseForGL().tuning.maximumTargetSide
   let frame = try ramp(pixelFormat, Size(width: min(limit * 3, Size.maximumSide), height: 2))
 
   let columns = try await fourColumns(frame, filter)

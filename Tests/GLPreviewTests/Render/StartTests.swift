@@ -17,7 +17,7 @@ extension GLRenderer {
   func open(choice: GPUDevice.Choice) async throws {
     let renderer = try await GLRenderer.open(choice)
     #expect(await renderer.ledger() == [.context: 1])
-    #expect(try await GPUDevice.choose(choice) == renderer.device)
+    #expect(try await GPUDevice.chooseForGL(choice) == renderer.device)
     await renderer.close()
     #expect(await renderer.ledger() == [:])
   }
@@ -26,7 +26,7 @@ extension GLRenderer {
   func noDevice() async throws {
     for choice in [GPUDevice.Choice.node("/dev/no-gpu"), .index(4711)] {
       let error = try await #require(throws: DeviceError.self) { try await GLRenderer.open(choice) }
-      #expect(await #expect(throws: DeviceError.self) { try await GPUDevice.choose(choice) } == error)
+      #expect(await #expect(throws: DeviceError.self) { try await GPUDevice.chooseForGL(choice) } == error)
     }
   }
 

@@ -28,10 +28,10 @@ struct SharedRendererTests {
     let isOver = Atomic<Bool>(false)
   }
 
-  private static func session(_ script: SourceScript, _ renderers: SharedRenderers) throws -> (
-    SessionCore, Preview
-  ) {
-    var options = PreviewSession.Options(linger: .zero)
+  private static func session(
+    _ script: SourceScript, _ renderers: SharedRenderers, on choice: GPUDevice.Choice = .llvmpipe
+  ) throws -> (SessionCore, Preview) {
+    var options = PreviewSession.Options(gpu: choice, linger: .zero)
     options.renderers = renderers
     let core = try SessionCore([script.source()], options)
     let view = ViewConfiguration(width: 4, height: 3)
@@ -128,10 +128,72 @@ struct SharedRendererTests {
     await renderers.closeUnused()
   }
 
+  @Test("the CPU draws while a GPU is lost, without a missing picture, until the GPU works again")
+  func standsIn() async throws {
+    // llvmpipe stands for the GPU, which can be taken away.
+    let opener = Opener()
+    let isThere = Mutex(true)
+    let renderers = SharedRenderers(keepsFor: .seconds(3600)) { _ in
+      guard isThere.withLock({ $0 }) else { return CPUDrawing() }
+      let renderer = try await GLRenderer.open(.llvmpipe)
+      opener.opened.withLock { $0.append(renderer) }
+      return renderer
+    }
+    let script = SourceScript()
+    let (core, preview) = try Self.session(script, renderers, on: .automatic)
+    var frames = preview.pictures.makeAsyncIterator()
+    script.give(1)
+    #expect(try await frames.next()?.code == 1)
+    #expect(await core.drawing.deviceFailure == nil)
+
+    isThere.withLock { $0 = false }
+    await opener.opened.withLock { $0[0] }.loseContext()
+    for code: UInt8 in 2...4 {
+      script.give(code)
+      #expect(try await frames.next()?.code == code)
+    }
+    #expect(try await core.drawing.device == .cpu)
+    #expect(await core.drawing.deviceFailure?.isEmpty == false)
+
+    isThere.withLock { $0 = true }
+    await until { await core.drawing.deviceFailure == nil }
+    #expect(try await core.drawing.device != .cpu)
+    script.give(5)
+    #expect(try await frames.next()?.code == 5)
+    #expect(opener.opened.withLock { $0.count } == 2)
+
+    await core.close()
+    await renderers.closeUnused()
+  }
+
+  @Test("a GPU that is required is not replaced by the CPU")
+  func requiredHardware() async throws {
+    let tries = Atomic(0)
+    let renderers = SharedRenderers(keepsFor: .seconds(3600)) { _ in
+      tries.add(1, ordering: .relaxed)
+      let renderer = try await GLRenderer.open(.llvmpipe)
+      await renderer.loseContext()
+      return renderer
+    }
+    let lease = RendererLease(.hardware, of: renderers)
+    let frame = try #require(SourceScript.frame(0, Size(width: 8, height: 6), 0))
+    await #expect(throws: RenderError.self) {
+      try await lease.withRenderer { renderer in
+        let plan = try RenderPlanner(tuning: renderer.tuning).plan(
+          frame.format, [ViewRequest(ViewConfiguration(), as: .rgba)])
+        return try await renderer.render(frame, plan)
+      }
+    }
+    #expect(tries.load(ordering: .relaxed) > 1)
+    #expect(await lease.standInReason == nil)
+    await lease.giveBack()
+    await renderers.closeUnused()
+  }
+
   @Test("a returned renderer lease throws CancellationError and opens no renderer")
   func closedSession() async throws {
     let opener = Opener()
-    let lease = RendererLease(.automatic, of: opener.renderers())
+    let lease = RendererLease(.llvmpipe, of: opener.renderers())
     await lease.giveBack()
     await #expect(throws: CancellationError.self) { try await lease.withRenderer { _ in } }
     #expect(opener.opened.withLock { $0.isEmpty })

@@ -34,11 +34,16 @@ actor TestContext {
 }
 
 /// Tried once for all tests.
-let chosenDevice = Task { try await GPUDevice.choose() }
+let chosenDevice = Task { try await GPUDevice.chooseForGL() }
+
+/// The display of the chosen device.
+func chosenPlatform() async throws -> DisplayPlatform {
+  try #require(try await chosenDevice.value.platform)
+}
 
 /// Does `work` in a context of the device that this machine would choose, and finds that nothing outlives it.
 func withContext<Result: Sendable>(_ work: @Sendable () throws -> Result) async throws -> Result {
-  let context = try await TestContext(chosenDevice.value.platform)
+  let context = try await TestContext(chosenPlatform())
   let result: Swift.Result<Result, any Error>
   do { result = .success(try await context.perform(work)) } catch { result = .failure(error) }
   #expect(await context.end() == [:])

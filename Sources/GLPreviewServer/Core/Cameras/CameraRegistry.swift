@@ -40,6 +40,8 @@ package final class CameraRegistry: Sendable {
     timeouts = configuration.timeouts
     var options = options
     options.gpu = configuration.gpu
+    // Required hardware that fails must not be replaced by the CPU.
+    if configuration.requiresHardware, configuration.gpu == .automatic { options.gpu = .hardware }
     budget = MemoryBudget(capacity: limits.memory ?? MachineMemory.usualBudget)
     options.budget = budget
     var prepared = PreparedState(configuration, from: ServedState())

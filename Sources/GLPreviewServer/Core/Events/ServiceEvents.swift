@@ -44,8 +44,8 @@ package struct ServiceEvents: Sendable {
     publish(
       "service",
       [
-        "what": .string(state.failure == nil ? "renderer-works" : "renderer-fails"),
-        "reason": state.failure.map(JSONValue.string),
+        "what": .string(state.event),
+        "reason": (state.failure ?? state.problem).map(JSONValue.string),
       ])
   }
 

@@ -10,8 +10,10 @@ struct HealthRoutes: Sendable {
   let watch: CameraWatch
   let renderer: RendererWatch
 
-  private static func healthy(_ status: String) -> Response {
-    Response(json: ["status": .string(status), "failing": []] as [String: JSONValue])
+  private static func healthy(_ status: String, renderer: String? = nil) -> Response {
+    var members: [String: JSONValue] = ["status": .string(status), "failing": []]
+    members["renderer"] = renderer.map(JSONValue.string)
+    return Response(json: members)
   }
 
   func add(to group: ServiceRoutes) {
@@ -38,7 +40,8 @@ struct HealthRoutes: Sendable {
     .object([
       .init("status", .choice(["ok", "ready", "not ready"])),
       .init("failing", .list(of: .object([.init("camera", .text), .init("reason", .text)]))),
-      .optional("renderer", .text, "the reason why the renderer fails"),
+      .optional(
+        "renderer", .text, "the reason why the renderer fails, or why the CPU draws in place of a GPU"),
     ]))
 
   private func readiness() -> Response {
@@ -46,7 +49,9 @@ struct HealthRoutes: Sendable {
       JSONValue.object(["camera": .string(camera), "reason": .string(why)])
     }
     let renderer = renderer.state.failure
-    guard !failing.isEmpty || renderer != nil else { return Self.healthy("ready") }
+    guard !failing.isEmpty || renderer != nil else {
+      return Self.healthy("ready", renderer: self.renderer.state.problem)
+    }
     var members: [String: JSONValue] = ["status": "not ready", "failing": .array(failing)]
     members["renderer"] = renderer.map(JSONValue.string)
     return Response(status: .serviceUnavailable, headers: [.retryAfter: "1"], json: members)

@@ -49,7 +49,8 @@ package struct ServiceCore: Sendable {
     watch = CameraWatch(registry, logger: logger) { events.cameraChanged($0, $1) }
     renderer = RendererWatch(
       requiresHardware: configuration.requiresHardware, logger: logger,
-      device: { try await registry.session.device }, isNeeded: { registry.needsRenderer },
+      device: { try await registry.session.device },
+      deviceFailure: { await registry.session.deviceFailure }, isNeeded: { registry.needsRenderer },
       onChange: { events.rendererChanged($0) })
     let views = AdmissionLimit(capacity: limits.adHocViews)
     streams = StreamRegistry(registry, gate: views, counting: metrics, logger: logger)

@@ -83,10 +83,13 @@ extension ConfigurationFormat<Size> {
 
 extension ConfigurationFormat<GPUDevice.Choice> {
   static var gpu: Self {
-    Self("`auto`, `software`, a number of `glpreview devices`, `/dev/dri/renderD128`") { text in
+    Self(
+      "`auto`, `hardware`, `cpu`, `llvmpipe`, a number of `glpreview devices`, `/dev/dri/renderD128`"
+    ) { text in
       if let choice = GPUDevice.Choice(text) { return choice }
       throw ParameterError(
-        "'\(text)' is not one of auto, software, a number of `glpreview devices`, /dev/dri/renderD128")
+        "'\(text)' is not one of auto, hardware, cpu, llvmpipe, a number of `glpreview devices`, "
+          + "/dev/dri/renderD128")
     }
   }
 }

@@ -32,8 +32,9 @@ package enum ConfigurationKeys {
     -> [ConfigurationKey<ServerConfiguration>]
   {
     [
-      .init("gpu", .gpu, \.gpu, "`auto`", "the GPU to render with").atStart,
-      .init("require-hardware", .flag, \.requiresHardware, "`false`", "refuse to render in software").atStart,
+      .init("gpu", .gpu, \.gpu, "`auto`", "what renders; `auto` is hardware, otherwise the CPU").atStart,
+      .init("require-hardware", .flag, \.requiresHardware, "`false`", "refuse to render without a GPU")
+        .atStart,
       .init("cameras", .named, camera(features), \.cameras, new: { name, _ in .init(name: name, source: "") })
       {
         $0.needs("source", at: $1)

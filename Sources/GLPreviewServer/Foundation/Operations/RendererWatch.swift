@@ -11,6 +11,8 @@ package final class RendererWatch: Service {
     /// Nothing has to be drawn, so that no driver is loaded, which would take tens of megabytes.
     case notNeeded
     case works(GPUDevice)
+    /// The CPU draws in place of a GPU that has failed, until it works again.
+    case standsIn(GPUDevice, reason: String)
     /// The renderer can't be opened, or the configuration does not allow it. All pictures are refused.
     case fails(String)
 
@@ -18,20 +20,41 @@ package final class RendererWatch: Service {
     package var failure: String? {
       switch self {
       case .opening: "the renderer is opening"
-      case .notNeeded, .works: nil
+      case .notNeeded, .works, .standsIn: nil
       case .fails(let reason): reason
       }
     }
 
     /// The reason for a failure; nil while the renderer is being opened for the first time.
-    package var problem: String? { if case .fails(let reason) = self { reason } else { nil } }
+    package var problem: String? {
+      switch self {
+      case .opening, .notNeeded, .works: nil
+      case .fails(let reason): reason
+      case .standsIn(_, let reason): "the CPU draws until the GPU works again: \(reason)"
+      }
+    }
 
-    package var device: GPUDevice? { if case .works(let device) = self { device } else { nil } }
+    package var device: GPUDevice? {
+      switch self {
+      case .opening, .notNeeded, .fails: nil
+      case .works(let device), .standsIn(let device, _): device
+      }
+    }
+
+    /// The name of the state's event: "renderer-works", "renderer-stands-in" or "renderer-fails".
+    package var event: String {
+      switch self {
+      case .standsIn: "renderer-stands-in"
+      case .opening, .fails: "renderer-fails"
+      case .notNeeded, .works: "renderer-works"
+      }
+    }
   }
 
   private let requiresHardware: Bool
   private let logger: Logger
   private let device: @Sendable () async throws -> GPUDevice
+  private let deviceFailure: @Sendable () async -> String?
   private let isNeeded: @Sendable () -> Bool
   private let onChange: @Sendable (State) -> Void
   private let now = Mutex(State.opening)
@@ -41,15 +64,18 @@ package final class RendererWatch: Service {
   private static let looksEvery = Duration.seconds(5)
 
   /// `device` opens the renderer if necessary; it is called once `isNeeded` returns true, or at once if
-  /// hardware is required. `onChange` is called when the renderer starts or stops working.
+  /// hardware is required. `deviceFailure` returns why the CPU draws in place of a GPU, if it does. `onChange`
+  /// is called when the renderer starts or stops working, or is replaced by the CPU.
   package init(
     requiresHardware: Bool, logger: Logger, device: @escaping @Sendable () async throws -> GPUDevice,
+    deviceFailure: @escaping @Sendable () async -> String? = { nil },
     isNeeded: @escaping @Sendable () -> Bool, onChange: @escaping @Sendable (State) -> Void
   ) {
     self.isNeeded = isNeeded
     self.requiresHardware = requiresHardware
     self.logger = logger
     self.device = device
+    self.deviceFailure = deviceFailure
     self.onChange = onChange
   }
 
@@ -74,14 +100,17 @@ package final class RendererWatch: Service {
 
   private func look() async -> State {
     guard requiresHardware || isNeeded() else {
-      if case .works = state { return state }
-      return .notNeeded
+      switch state {
+      case .works, .standsIn: return state
+      case .opening, .notNeeded, .fails: return .notNeeded
+      }
     }
     do {
       let device = try await device()
       guard !requiresHardware || !device.isSoftware else {
         return .fails(SoftwareRendererRefused(device: device).description)
       }
+      if let reason = await deviceFailure() { return .standsIn(device, reason: reason) }
       return .works(device)
     } catch {
       return .fails((error as? DeviceError)?.description ?? "\(error)")
@@ -93,13 +122,17 @@ package final class RendererWatch: Service {
       defer { now = state }
       return now
     }
-    guard before.failure != state.failure else { return }
+    guard before.problem != state.problem || before.failure != state.failure else { return }
     switch state {
     case .opening, .notNeeded: return
     case .works(let device):
       let words: Logger.Message =
-        if case .fails = before { "renderer available again" } else { "renderer available" }
+        before.problem == nil ? "renderer available" : "renderer available again"
       logger.notice(words, metadata: ["renderer": "\(device.name)"])
+    case .standsIn(let device, let reason):
+      logger.warning(
+        "renderer failed: the CPU draws until it works again, which is tried",
+        metadata: ["renderer": "\(device.name)", "reason": "\(reason)"])
     case .fails(let reason):
       logger.error(
         """

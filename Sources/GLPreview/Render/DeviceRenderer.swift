@@ -1,0 +1,86 @@
+// What sessions and pipelines draw with: OpenGL on a device, or the CPU.
+
+/// A renderer of a device of this machine.
+package protocol DeviceRenderer: Renderer, AnyObject where Failure == RenderError {
+  nonisolated var device: GPUDevice { get }
+
+  /// The limits and preferences for plans of this renderer.
+  nonisolated var tuning: RenderTuning { get }
+
+  /// The bytes kept for the next pictures.
+  nonisolated var cachedByteCount: Int { get }
+
+  /// The compiled programs.
+  nonisolated var programCount: Int { get }
+
+  /// Draws like `render(_:_:)`, and counts the memory that is taken for it against `budget`.
+  func render(_ frame: Frame, _ plan: RenderPlan, within budget: MemoryBudget?) async throws(RenderError)
+    -> [Picture]
+
+  /// Draws like `render(_:_:)`, and counts the memory that is taken for it against `budget`.
+  func render(_ frames: [Frame?], _ plan: ScenePlan, within budget: MemoryBudget?) async throws(RenderError)
+    -> Picture
+
+  /// Draws like `render(_:_:)`, and measures each stage.
+  func measure(
+    _ frame: Frame, _ plan: RenderPlan
+  ) async throws(RenderError) -> (pictures: [Picture], measurement: RenderMeasurement)
+
+  /// Makes `pool` allocate frames in memory that the device reads in place, if it can.
+  func lendMemory(to pool: FramePool) async
+
+  /// Frees the memory that pools borrowed, but no frame uses.
+  func removeUnheldMemory() async
+
+  /// Frees the memory kept for the next pictures.
+  func removeCached() async
+
+  /// Frees the programs.
+  func removePrograms() async
+
+  /// Frees everything. The renderer can't be used any more.
+  func close() async
+}
+
+extension DeviceRenderer {
+  /// Plans views of frames, with their labels except for those that show the time, which only sessions draw.
+  ///
+  /// - Throws: `ParameterError` if a crop is not inside the frame, or a picture exceeds the limits.
+  package nonisolated func planned(
+    _ format: Frame.Format, _ views: [ViewConfiguration], as output: Picture.Format,
+    maximumPixels: Int = 100_000_000
+  ) throws(ParameterError) -> RenderPlan {
+    let planner = RenderPlanner(tuning: tuning, maximumPixels: maximumPixels)
+    return try planner.plan(
+      format,
+      views.map { view throws(ParameterError) in
+        ViewRequest(
+          view, as: output,
+          under: try Lettering(at: nil, PangoTextRenderer.shared).layers(of: view, format, planner))
+      })
+  }
+}
+
+/// Opens the renderer of a choice.
+package enum Renderers {
+  /// Opens a renderer: `.automatic` is the first hardware that works, otherwise the CPU.
+  ///
+  /// - Throws: `DeviceError`, with all attempts and hints; `RenderError` if the driver fails.
+  package static func open(_ choice: GPUDevice.Choice = .automatic) async throws -> any DeviceRenderer {
+    switch choice {
+    case .cpu: return CPUDrawing()
+    case .automatic:
+      guard HostFacts.hasGPUFile else { return CPUDrawing() }
+      do { return try await GLRenderer.open(.hardware) } catch { return CPUDrawing() }
+    case .hardware, .llvmpipe, .index, .node: return try await GLRenderer.open(choice)
+    }
+  }
+
+  /// Opens a renderer on a device, with a tuning that need not be the device's own.
+  package static func open(
+    on device: GPUDevice, tuning: RenderTuning? = nil
+  ) async throws -> any DeviceRenderer {
+    guard device.kind != .cpu else { return CPUDrawing() }
+    return try await GLRenderer.open(on: device, tuning: tuning ?? device.tuning)
+  }
+}
