@@ -32,13 +32,10 @@ INLINE i16x16 FORM(converted)(
 // Turns sixteen by sixteen bytes.
 INLINE void FORM(turn_bytes)(u8x16 *a) {
   u8x16 b[16];
-  for (int stage = 0; stage < 4; stage++) {
-    for (int i = 0; i < 8; i++) {
-      b[2 * i] = LOW_BYTES(a[i], a[i + 8]);
-      b[2 * i + 1] = HIGH_BYTES(a[i], a[i + 8]);
-    }
-    memcpy(a, b, sizeof b);
-  }
+  SHUFFLE(16, a, b, LOW_BYTES, HIGH_BYTES);
+  SHUFFLE(16, b, a, LOW_BYTES, HIGH_BYTES);
+  SHUFFLE(16, a, b, LOW_BYTES, HIGH_BYTES);
+  SHUFFLE(16, b, a, LOW_BYTES, HIGH_BYTES);
 }
 
 // Writes rows of up to sixteen bytes.

@@ -34,14 +34,10 @@ INLINE void FORM(sum)(
 // Turns eight rows of sixteen samples: vector i gets columns i and i + 8.
 INLINE void FORM(turn_half)(const int16_t *from, ptrdiff_t stride, i16x16 *a) {
   i16x16 b[8];
-  for (int i = 0; i < 8; i++) a[i] = LOAD(i16x16, from + i * stride);
-  for (int stage = 0; stage < 3; stage++) {
-    for (int i = 0; i < 4; i++) {
-      b[2 * i] = LOW(a[i], a[i + 4]);
-      b[2 * i + 1] = HIGH(a[i], a[i + 4]);
-    }
-    memcpy(a, b, sizeof b);
-  }
+  for (int i = 0; i < 8; i++) b[i] = LOAD(i16x16, from + i * stride);
+  SHUFFLE(8, b, a, LOW, HIGH);
+  SHUFFLE(8, a, b, LOW, HIGH);
+  SHUFFLE(8, b, a, LOW, HIGH);
 }
 
 // Turns sixteen rows of sixteen samples.

@@ -30,4 +30,11 @@ typedef int16_t i16x8 __attribute__((vector_size(16)));
 #define LOW_WORDS(a, b) __builtin_shufflevector((a), (b), 0, 8, 1, 9, 2, 10, 3, 11)
 #define HIGH_WORDS(a, b) __builtin_shufflevector((a), (b), 4, 12, 5, 13, 6, 14, 7, 15)
 
+// One of the stages that turn `count` vectors, 2 to the power of the number of stages.
+#define SHUFFLE(count, from, to, low, high) \
+  _Pragma("clang loop unroll(full)") for (int i_ = 0; i_ < (count) / 2; i_++) { \
+    (to)[2 * i_] = low((from)[i_], (from)[i_ + (count) / 2]); \
+    (to)[2 * i_ + 1] = high((from)[i_], (from)[i_ + (count) / 2]); \
+  }
+
 #endif

@@ -38,13 +38,13 @@ extension CameraMachine {
       #expect(nodes.map(\.works) == [true])
     }
 
-    @Test("`render` gives the same PNG bytes on the render node as on the software device")
+    @Test("`render` gives the same PNG bytes on the render node as on llvmpipe")
     func sameBytes() throws {
       let folder = FileManager.default.temporaryDirectory.appending(path: "gbm-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(at: folder) }
 
-      let pictures = try ["software", renderNode].enumerated().map { index, device in
+      let pictures = try ["llvmpipe", renderNode].enumerated().map { index, device in
         let file = folder.appending(path: "\(index).png")
         try runCommand(
           "render", "--gpu", device, "pattern:smpte,size=320x240", "--size", "100x75", "-o", file.path)

@@ -57,6 +57,24 @@ struct CPURendererTests {
     #expect(one == several)
   }
 
+  @Test("every instruction set draws the same codes", arguments: [Filter.Light.encoded, .linear])
+  func instructions(light: Filter.Light) throws {
+    for pixelFormat in PixelFormat.allCases {
+      let format = Frame.Format(
+        pixelFormat, Size(width: 97, height: 61),
+        color: ColorDescription(matrix: .bt709, range: .limited, siting: .left))
+      let frame = try Frame.synthetic(format, .noise, seed: 8)
+      let view = ViewConfiguration(
+        rotation: .clockwise90, width: 40, height: 31, filter: .lanczos, light: light)
+      let plan = try RenderPlanner(tuning: CPURenderer.tuning).plan(
+        format, [ViewRequest(view, as: .rgba), ViewRequest(view, as: .ycbcr(.yuv420))])
+      let pictures = try CPURenderer.Instructions.available.map {
+        try CPURenderer(instructions: $0).render(frame, plan)
+      }
+      #expect(pictures.allSatisfy { $0 == pictures[0] }, "\(pixelFormat)")
+    }
+  }
+
   @Test("many tasks draw with one renderer at the same time, each its own picture")
   func concurrent() async throws {
     let renderer = CPURenderer()
