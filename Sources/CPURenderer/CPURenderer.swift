@@ -92,9 +92,21 @@ package struct CPUError: Error, Hashable, CustomStringConvertible {
 }
 
 extension DrawingPlan {
-  /// The bytes of all drawn planes.
+  /// The bytes of all drawn planes, of frames over backgrounds, and of sums between the steps.
   fileprivate var byteCount: Int {
-    steps.reduce(0) { sum, step in
+    var backgrounds: Set<RGBColor> = []
+    var (blended, sums) = (0, 0)
+    for step in steps {
+      guard let drawing = step.drawing else { continue }
+      let columns = drawing.signals.map { $0.columns.source.samples.upperBound * $0.step }.max() ?? 0
+      // Sixteen rows of two bytes, or of four floats and two more lines.
+      sums = max(sums, columns * (drawing.lightCrop == nil ? 32 * 3 : 18 * 16))
+      if let color = drawing.behind, backgrounds.insert(color).inserted {
+        let rows = drawing.signals.map { $0.rows.source.samples.upperBound }.max() ?? 0
+        blended += columns * rows * 2
+      }
+    }
+    return steps.reduce(blended + sums) { sum, step in
       switch step.work {
       case .rows: sum
       case .columns(let drawing, _), .samples(let drawing), .boxes(let drawing, _, _, _):
@@ -102,6 +114,15 @@ extension DrawingPlan {
       case .turn(let turning):
         sum + turning.drawing.size.pixelCount * (turning.drawing.output == .pixels ? 4 : 1)
       }
+    }
+  }
+}
+
+extension DrawingStep {
+  fileprivate var drawing: Drawing? {
+    switch work {
+    case .columns(let drawing, _), .samples(let drawing), .boxes(let drawing, _, _, _): drawing
+    case .rows, .turn: nil
     }
   }
 }

@@ -16,8 +16,11 @@ final class Caches: Sendable {
     let format: Frame.Format
   }
 
-  private let lights = Mutex(LRUCache<LightKey, PreparedLight>(capacity: 64))
-  private let drawings = Mutex(LRUCache<Key, PreparedDrawing>(capacity: 256))
+  /// The most bytes of tables that either cache keeps.
+  private static let mostTables = 8 << 20
+
+  private let lights = Mutex(LRUCache<LightKey, PreparedLight>(capacity: 64, maximumCost: mostTables))
+  private let drawings = Mutex(LRUCache<Key, PreparedDrawing>(capacity: 256, maximumCost: mostTables))
   let scratch = ScratchPool()
   /// The most threads that draw one picture.
   private let mostThreads: Int
@@ -35,7 +38,7 @@ final class Caches: Sendable {
     let key = Key(drawing: drawing, samples: samples)
     if let prepared = drawings.withLock({ $0[key] }) { return prepared }
     let prepared = PreparedDrawing(drawing, samples)
-    drawings.withLock { $0.insert(prepared, for: key) }
+    drawings.withLock { $0.insert(prepared, for: key, cost: prepared.byteCount) }
     return prepared
   }
 
@@ -43,7 +46,7 @@ final class Caches: Sendable {
     let key = LightKey(drawing: drawing, format: format)
     if let prepared = lights.withLock({ $0[key] }) { return prepared }
     let prepared = PreparedLight(drawing, within: crop, of: format)
-    lights.withLock { $0.insert(prepared, for: key) }
+    lights.withLock { $0.insert(prepared, for: key, cost: prepared.byteCount) }
     return prepared
   }
 
@@ -58,7 +61,7 @@ final class Caches: Sendable {
     return min(mostThreads, max(1, work / Caches.samplesPerThread), (drawing.size.height + 15) / 16)
   }
 
-  var byteCount: Int { scratch.byteCount }
+  var byteCount: Int { scratch.byteCount + drawings.withLock { $0.cost } + lights.withLock { $0.cost } }
 
   func removeAll() {
     scratch.removeAll()

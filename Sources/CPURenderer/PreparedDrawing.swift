@@ -4,7 +4,7 @@ internal import PreviewCore
 
 /// Everything of a drawing that does not depend on a frame's samples.
 final class PreparedDrawing: Sendable {
-  /// The bytes of words that samples are blended into are four to a pixel, whatever the frame has.
+  /// The samples of rows: the frame's bytes, or sixteen bits a sample.
   enum Samples: Hashable {
     case bytes
     case words
@@ -23,25 +23,26 @@ final class PreparedDrawing: Sendable {
     let planes: [Int]
   }
 
-  /// The fraction bits of the conversion's factors.
-  private static let factorBits = 13.0
   /// A whole pixel's coverage.
   private static let whole = 16384.0
 
   init(_ drawing: Drawing, _ samples: Samples) {
     self.drawing = drawing
     signals = drawing.signals.map { signal in
-      var planes: [Int] = []
-      for component in signal.components where !planes.contains(component.plane) {
-        planes.append(component.plane)
-      }
-      return Signal(
+      Signal(
         packed: signal, rows: WeightTable(signal.rows, of: samples == .bytes ? .bytes : .words),
-        columns: WeightTable(signal.columns, of: .sums), planes: planes)
+        columns: WeightTable(signal.columns, of: .sums), planes: signal.planes)
     }
     let hasBars = !drawing.isWhole
     coverageX = hasBars ? PreparedDrawing.coverage(drawing.signals[0].columns) : nil
     coverageY = hasBars ? PreparedDrawing.coverage(drawing.signals[0].rows) : nil
+  }
+
+  /// The bytes of its tables.
+  var byteCount: Int {
+    signals.reduce((coverageX?.byteCount ?? 0) + (coverageY?.byteCount ?? 0)) {
+      $0 + $1.rows.byteCount + $1.columns.byteCount
+    }
   }
 
   private static func coverage(_ map: SamplingMap) -> FixedArray<Int16> {
@@ -155,5 +156,14 @@ final class PreparedDrawing: Sendable {
     unsafe description.offsets = (offset(0), offset(1), offset(2))
     func background(_ row: Int) -> Int16 { row < rows.count ? rows[row].background : 0 }
     unsafe description.background = (background(0), background(1), background(2))
+  }
+}
+
+extension PackedSignal {
+  /// The planes that its components lie in.
+  var planes: [Int] {
+    components.reduce(into: []) { planes, component in
+      if !planes.contains(component.plane) { planes.append(component.plane) }
+    }
   }
 }

@@ -46,6 +46,8 @@ final class PreparedLight: Sendable {
       self.weights = FixedArray(weights)
     }
 
+    var byteCount: Int { first.byteCount + weights.byteCount }
+
     var taps: pixels_light_taps {
       unsafe pixels_light_taps(first: first.pointer, weights: weights.pointer, count: Int32(count))
     }
@@ -68,6 +70,8 @@ final class PreparedLight: Sendable {
       second = FixedArray(positions.map { clamped(Int($0.rounded(.down)) + 1) })
       part = FixedArray(positions.map { Float($0 - $0.rounded(.down)) })
     }
+
+    var byteCount: Int { first.byteCount + second.byteCount + part.byteCount }
 
     var inC: pixels_neighbours {
       unsafe pixels_neighbours(first: first.pointer, second: second.pointer, part: part.pointer)
@@ -98,13 +102,16 @@ final class PreparedLight: Sendable {
     coverage = drawing.isWhole ? nil : (parts(signal.columns), parts(signal.rows))
   }
 
+  /// The bytes of its tables.
+  var byteCount: Int {
+    rows.byteCount + columns.byteCount + (across?.byteCount ?? 0) + (down?.byteCount ?? 0)
+      + (coverage?.x.byteCount ?? 0) + (coverage?.y.byteCount ?? 0)
+  }
+
   /// Describes the drawing of a frame's planes into memory.
   func description(of source: FramePlanes, into target: PlaneMemory) -> pixels_light {
     var description = unsafe pixels_light()
-    var planes: [Int] = []
-    for component in signal.components where !planes.contains(component.plane) {
-      planes.append(component.plane)
-    }
+    let planes = signal.planes
     unsafe description.planes.0 = unsafe source.plane(planes[0])
     if planes.count > 1 { unsafe description.planes.1 = unsafe source.plane(planes[1]) }
     if planes.count > 2 { unsafe description.planes.2 = unsafe source.plane(planes[2]) }

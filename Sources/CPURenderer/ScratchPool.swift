@@ -19,15 +19,20 @@ internal import Synchronization
 final class ScratchPool: Sendable {
   private let idle = Mutex<[Scratch]>([])
 
-  /// The most that is kept.
-  private static let mostIdle = 16
+  /// The most bytes that are kept.
+  private static let mostIdle = 16 << 20
 
   func with<Result>(_ byteCount: Int, _ body: (Scratch) throws -> Result) rethrows -> Result {
     let scratch =
       idle.withLock { idle in
         idle.firstIndex { $0.byteCount >= byteCount }.map { idle.remove(at: $0) }
       } ?? Scratch(byteCount)
-    defer { idle.withLock { if $0.count < ScratchPool.mostIdle { $0.append(scratch) } } }
+    defer {
+      idle.withLock { idle in
+        let kept = idle.reduce(scratch.byteCount) { $0 + $1.byteCount }
+        if kept <= ScratchPool.mostIdle { idle.append(scratch) }
+      }
+    }
     return try body(scratch)
   }
 

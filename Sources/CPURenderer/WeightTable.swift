@@ -64,6 +64,8 @@ final class WeightTable: Sendable {
     self.weights = FixedArray(weights)
   }
 
+  var byteCount: Int { first.byteCount + weights.byteCount }
+
   /// The table for C, which is valid as long as this object.
   var taps: pixels_taps {
     unsafe pixels_taps(

@@ -41,7 +41,8 @@ struct DeviceSearch {
       }
       return device
     case .hardware:
-      let (device, attempts) = first(of: automaticOrder) { !$0.isSoftware }
+      // Software's driver need not be loaded to be refused.
+      let (device, attempts) = first(of: candidates.filter { !$0.isMarkedSoftware }) { !$0.isSoftware }
       guard let device, !device.isSoftware else {
         throw DeviceError(problem: "no GPU that works", attempts: attempts, hints: host.deviceHints)
       }

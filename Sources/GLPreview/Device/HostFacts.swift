@@ -26,11 +26,11 @@ struct HostFacts: Sendable, Equatable {
   /// Variables that replace the GPU's own driver.
   static let driverVariables = ["MESA_LOADER_DRIVER_OVERRIDE", "GALLIUM_DRIVER"]
 
-  /// Whether there is a device file of a GPU. Without one, EGL finds only software, and loading its drivers would take
+  /// Whether there is a device file of a GPU that renders, not only of a display. Without one, EGL finds only software, and loading its drivers would take
   /// tens of milliseconds and of megabytes.
   static var hasGPUFile: Bool {
     let prefixes = ["nvidia", "mali", "kgsl", "dxg", "pvr"]
-    return !paths(in: "/dev/dri") { $0.hasPrefix("renderD") || $0.hasPrefix("card") }.isEmpty
+    return !paths(in: "/dev/dri") { $0.hasPrefix("renderD") }.isEmpty
       || !paths(in: "/dev") { name in prefixes.contains { name.hasPrefix($0) } }.isEmpty
   }
 

@@ -235,7 +235,8 @@ public actor GLRenderer: DeviceRenderer {
       if (error as? GLError)?.isContextLost == true { isLost = true }
       var shortage: MemoryBudget.Exceeded?
       if case .budget(let error)? = (error as? GLError)?.reason { shortage = error }
-      throw RenderError("\(device.name): \(error)", isContextLost: isLost, shortage: shortage)
+      throw RenderError(
+        "\(device.name): \(error)", isContextLost: isLost, isOfDevice: true, shortage: shortage)
     }
     guard let result else { throw RenderError("the renderer is closed") }
     return result
@@ -265,14 +266,21 @@ public struct RenderError: Error, Hashable, CustomStringConvertible {
   /// Whether the context is lost with everything in it. A new renderer may work.
   public let isContextLost: Bool
 
+  /// Whether the driver reported it; a plan for other frames, or a closed renderer, is not the device's fault.
+  let isOfDevice: Bool
+
   /// The memory budget's error, if it had no room.
   let shortage: MemoryBudget.Exceeded?
 
   package var isOutOfMemory: Bool { shortage != nil }
 
-  init(_ description: String, isContextLost: Bool = false, shortage: MemoryBudget.Exceeded? = nil) {
+  init(
+    _ description: String, isContextLost: Bool = false, isOfDevice: Bool = false,
+    shortage: MemoryBudget.Exceeded? = nil
+  ) {
     self.description = description
     self.isContextLost = isContextLost
+    self.isOfDevice = isOfDevice
     self.shortage = shortage
   }
 }

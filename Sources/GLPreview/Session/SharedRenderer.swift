@@ -13,7 +13,9 @@ actor SharedRenderers {
   private var entries: [GPUDevice.Choice: Entry] = [:]
   private var generation = 0
   /// The pauses between attempts to open a GPU again: the first, doubled up to the longest.
-  private let pausesOf: (first: Duration, longest: Duration) = (.milliseconds(250), .seconds(30))
+  private static let pauses = (first: Duration.milliseconds(250), longest: Duration.seconds(30))
+  /// A GPU that fails this soon after its return has not recovered: attempts begin later each time.
+  private static let relapsesWithin = Duration.seconds(60)
 
   private struct Entry {
     var users = 0
@@ -24,6 +26,9 @@ actor SharedRenderers {
     var closing: Task<Void, Never>?
     /// Why the CPU draws in place of a GPU, and the task that opens the GPU again.
     var standIn: (reason: String, returning: Task<Void, Never>)?
+    /// The number of failures of a GPU that had returned shortly before, and the time of its last return.
+    var relapses = 0
+    var returned: ContinuousClock.Instant?
   }
 
   init(
@@ -110,18 +115,26 @@ actor SharedRenderers {
     self.generation += 1
     entries[choice]?.generation = self.generation
     entries[choice]?.renderer = Task { CPUDrawing() }
+    let isRelapse = entries[choice]?.returned.map { .now - $0 < Self.relapsesWithin } ?? false
+    let relapses = isRelapse ? (entries[choice]?.relapses ?? 0) + 1 : 0
+    entries[choice]?.relapses = relapses
     let standIn = self.generation
-    let returning = Task { [weak self, open, pausesOf] in
+    let returning = Task { [weak self, open] in
       // A driver that hangs must not hold up anything else.
       if let renderer = try? await lost.value { await renderer.close() }
-      var pause = pausesOf.first
+      var attempt = relapses
       while !Task.isCancelled {
+        if attempt > 0 {
+          let pause = Backoff.pause(
+            attempt - 1, first: Self.pauses.first, longest: Self.pauses.longest, jitter: 1)
+          try? await GLPreview.pause(pause)
+          guard !Task.isCancelled else { return }
+        }
+        attempt += 1
         if let renderer = try? await open(choice), renderer.device.kind != .cpu {
           await self?.giveBack(choice, standIn, renderer)
           return
         }
-        try? await GLPreview.pause(pause)
-        pause = min(pause * 2, pausesOf.longest)
       }
     }
     entries[choice]?.standIn = (reason, returning)
@@ -136,6 +149,7 @@ actor SharedRenderers {
     entries[choice]?.generation = self.generation
     entries[choice]?.renderer = Task { renderer }
     entries[choice]?.standIn = nil
+    entries[choice]?.returned = .now
   }
 
   @discardableResult
@@ -195,9 +209,9 @@ final class RendererLease: Sendable {
       let opened = try await renderers.renderer(choice)
       do {
         return try await work(opened.renderer)
-      } catch let error as RenderError where choice == .automatic && error.shortage == nil {
-        // Only a GPU fails by itself.
-        guard opened.renderer.device.kind != .cpu else { throw error }
+      } catch let error as RenderError
+        where choice == .automatic && error.isOfDevice && error.shortage == nil
+      {
         await renderers.standIn(choice, opened.generation, because: "\(error)")
       } catch let error as RenderError where error.isContextLost {
         await renderers.replace(choice, opened.generation)

@@ -190,6 +190,24 @@ struct SharedRendererTests {
     await renderers.closeUnused()
   }
 
+  @Test("a plan for other frames is refused without taking the GPU for lost")
+  func otherFrames() async throws {
+    let renderers = SharedRenderers(keepsFor: .seconds(3600)) { _ in try await GLRenderer.open(.llvmpipe) }
+    let lease = RendererLease(.automatic, of: renderers)
+    let frame = try #require(SourceScript.frame(0, Size(width: 8, height: 6), 0))
+    let other = try #require(SourceScript.frame(0, Size(width: 16, height: 6), 0))
+    await #expect(throws: RenderError.self) {
+      try await lease.withRenderer { renderer in
+        let plan = try RenderPlanner(tuning: renderer.tuning).plan(
+          other.format, [ViewRequest(ViewConfiguration(), as: .rgba)])
+        return try await renderer.render(frame, plan)
+      }
+    }
+    #expect(await lease.standInReason == nil)
+    await lease.giveBack()
+    await renderers.closeUnused()
+  }
+
   @Test("a returned renderer lease throws CancellationError and opens no renderer")
   func closedSession() async throws {
     let opener = Opener()
