@@ -30,6 +30,17 @@ struct SnapshotLimitTests {
     #expect(try await work.value(30, gate.enter) { 8 } == 8)
   }
 
+  @Test("SingleFlightCache removes what nobody requests any more, and makes it again")
+  func age() async throws {
+    let work = SingleFlightCache<Int, Int>(capacity: 10_000, lifetime: .milliseconds(20)) { $0 }
+    for value in [1000, 2000] {
+      for key in 1...3 { #expect(try await work.value(key, { nil }) { value } > 0) }
+      await until { work.byteCount == 0 }
+      #expect(try await work.value(1, { nil }) { value + 1 } == value + 1)
+      await until { work.byteCount == 0 }
+    }
+  }
+
   @Test("SingleFlightCache shares a running computation; another one is rejected at the limit")
   func admission() async throws {
     let work = SingleFlightCache<Int, Int>(capacity: 10_000) { $0 }

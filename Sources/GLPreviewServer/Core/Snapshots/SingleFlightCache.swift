@@ -2,17 +2,27 @@
 internal import NIOCore
 internal import Synchronization
 
-/// A cache in which each value is made once for all concurrent requests; the newest values are kept.
+/// A cache in which each value is made once for all concurrent requests; the newest values are kept until nobody
+/// has asked for them for a while.
 package final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let state = Mutex(State())
   private let capacity: Int
   private let cost: @Sendable (Value) -> Int
+  private let lifetime: Duration
 
   private struct State {
     var flights: [Key: Flight] = [:]
-    var values: [Key: (value: Value, bytes: Int)] = [:]
+    var values: [Key: Entry] = [:]
     var order = CircularBuffer<Key>()
     var bytes = 0
+    /// Whether a task removes values that have not been requested for long.
+    var isExpiring = false
+  }
+
+  private struct Entry {
+    let value: Value
+    let bytes: Int
+    var lastUse: CaptureInstant
   }
 
   /// A value that is being made. Only the value is kept afterwards, because a finished task would hold more
@@ -33,9 +43,13 @@ package final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>
   /// The cost of a value besides its bytes.
   private static var overhead: Int { 1024 }
 
-  /// Caches `capacity` bytes of values; `cost` returns the bytes of a value.
-  package init(capacity: Int, cost: @escaping @Sendable (Value) -> Int) {
+  /// Caches `capacity` bytes of values; `cost` returns the bytes of a value. A value that is not requested for
+  /// `lifetime` is removed within as long again.
+  package init(
+    capacity: Int, lifetime: Duration = .seconds(10), cost: @escaping @Sendable (Value) -> Int
+  ) {
     self.capacity = capacity
+    self.lifetime = lifetime
     self.cost = cost
   }
 
@@ -47,7 +61,10 @@ package final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>
     _ make: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     let found = try state.withLock { state -> Found in
-      if let known = state.values[key] { return .value(known.value) }
+      if let known = state.values[key]?.value {
+        state.values[key]?.lastUse = CaptureClock.now
+        return .value(known)
+      }
       if let flight = state.flights[key] {
         state.flights[key]?.waiters += 1
         return .outcome(flight.result)
@@ -99,11 +116,28 @@ package final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>
 
   private func keep(_ value: Value, of key: Key, in state: inout State) {
     let bytes = cost(value) + Self.overhead
-    state.values[key] = (value, bytes)
+    state.values[key] = Entry(value: value, bytes: bytes, lastUse: CaptureClock.now)
     state.order.append(key)
     state.bytes += bytes
     while state.bytes > capacity, let oldest = state.order.popFirst() {
       state.bytes -= state.values.removeValue(forKey: oldest)?.bytes ?? 0
+    }
+    guard !state.values.isEmpty, !state.isExpiring else { return }
+    state.isExpiring = true
+    Task { [weak self, lifetime] in
+      repeat { await CaptureClock.sleep(untilMultipleOf: lifetime) } while self?.expire() ?? false
+    }
+  }
+
+  /// Removes the values that have not been requested for `lifetime`. Returns whether any is left.
+  private func expire() -> Bool {
+    state.withLock { state in
+      let now = CaptureClock.now
+      state.values = state.values.filter { now - $0.value.lastUse < lifetime }
+      state.order = CircularBuffer(state.order.filter { state.values[$0] != nil })
+      state.bytes = state.values.values.reduce(0) { $0 + $1.bytes }
+      state.isExpiring = !state.values.isEmpty
+      return state.isExpiring
     }
   }
 
