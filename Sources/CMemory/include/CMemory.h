@@ -17,6 +17,10 @@ struct glp_memory glp_memory_measure(void);
 /// Returns the pages of idle memory to the system.
 void glp_memory_trim(void);
 
+/// Unmaps the pages of code and constants, which are read again when they are used: from the page cache, at a microsecond each.
+/// Pages with changes, such as those of relocations, and mappings of devices are kept.
+void glp_memory_drop_file_pages(void);
+
 /// From now on all new threads have their memory from one place, which keeps what is freed until `glp_memory_trim`: to be
 /// called before there are threads. Left to itself, glibc has up to eight places for each core, keeps up to 64 MiB at the end of
 /// each, which `glp_memory_trim` does not give back, and maps large blocks anew each time they are taken.

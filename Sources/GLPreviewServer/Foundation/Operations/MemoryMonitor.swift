@@ -35,6 +35,8 @@ package struct MemoryMonitor: Service {
   /// The part of a budget that is reserved for pictures.
   static let unshared = 256 << 20
   private static let interval = Duration.milliseconds(250)
+  /// The interval while no picture is held and nothing is to be returned.
+  private static let restInterval = Duration.seconds(2)
   /// The number of checks after which memory counts as idle. Memory that is freed and reused with each
   /// picture must not be returned in between.
   private static let patience = 12
@@ -49,13 +51,20 @@ package struct MemoryMonitor: Service {
 
   private func look() async {
     var looks = 0
+    var filePages = FilePages()
     while !Task.isCancelled {
-      await CaptureClock.sleep(untilMultipleOf: Self.interval)
+      let isAtRest = looks == 0 && filePages.isSettled && budget.reserved == 0
+      await CaptureClock.sleep(untilMultipleOf: isAtRest ? Self.restInterval : Self.interval)
       let heap = glp_memory_measure()
       if ProcessHeap.isOurs.load(ordering: .relaxed), heap.used > 0 {
         let used = Int(heap.used) + (ProcessMetrics.sharedBytes ?? 0)
         budget.overhead = Self.overhead(
           used: used, reserved: budget.reserved, of: budget.capacity, before: budget.overhead)
+      }
+      if ProcessHeap.isOurs.load(ordering: .relaxed),
+        filePages.shouldDrop(resident: ProcessMetrics.sharedBytes ?? 0, patience: Self.patience)
+      {
+        glp_memory_drop_file_pages()
       }
       looks = heap.idle > Self.kept ? looks + 1 : 0
       guard looks > Self.patience || (looks > 0 && (ProcessMetrics.residentBytes ?? 0) > budget.capacity)
@@ -74,5 +83,31 @@ package struct MemoryMonitor: Service {
   /// highest value counts; it halves within nine seconds.
   static func overhead(used: Int, reserved: Int, of capacity: Int, before: Int) -> Int {
     min(max(used - reserved - uncounted, before - before / 50, 0), max(capacity - unshared, 0) / 3)
+  }
+}
+
+/// Decides when to unmap code and constants. Most of those that are resident were needed once, mostly at the
+/// start; what is in use is soon mapped again.
+struct FilePages {
+  /// The bytes above those in use for which unmapping pays.
+  static let kept = 8 << 20
+  /// The resident bytes that are in use; nil shortly after a drop.
+  private var inUse: Int? = 0
+  private var looks = 0
+
+  /// Whether nothing is to be unmapped, and nothing has been lately.
+  var isSettled: Bool { inUse ?? 0 > 0 && looks == 0 }
+
+  /// Returns whether to unmap now. Called regularly, with the `resident` bytes of files.
+  mutating func shouldDrop(resident: Int, patience: Int) -> Bool {
+    guard let inUse else {
+      looks += 1
+      if looks > patience { (self.inUse, looks) = (resident, 0) }
+      return false
+    }
+    looks = resident > inUse + Self.kept ? looks + 1 : 0
+    guard looks > patience else { return false }
+    (self.inUse, looks) = (nil, 0)
+    return true
   }
 }
