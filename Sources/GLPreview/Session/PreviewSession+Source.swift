@@ -11,6 +11,9 @@ extension PreviewSession {
   /// The sources, in the order in which they were added.
   public var sources: [Source] { core.sources.compactMap { self[$0.name] } }
 
+  /// Which sources have begun or ended to work.
+  package var activity: SourceActivity { core.activity }
+
   /// A source of a running session: its state, and its switch. It does not keep the session alive.
   public struct Source: Sendable {
     /// The name, unique in its session.
@@ -29,6 +32,10 @@ extension PreviewSession {
     /// Previews of the source throw the error; scenes show a fallback instead, so read the reason here. A live
     /// source that is retried does not fail: its `status` describes it.
     public var failure: (any Error)? { get async { await feed.failure } }
+
+    /// What can be observed of it in one look. An inactive source, which is neither open nor being opened, does
+    /// not change without a note in its session's `activity`.
+    package var observation: SourceObservation { get async { await feed.observation } }
 
     /// Switches the source off or on again, as participants of a call do. A source that is off is closed, and
     /// its readers get its fallback.

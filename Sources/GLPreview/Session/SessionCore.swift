@@ -6,6 +6,7 @@ internal import Synchronization
 final class SessionCore: Sendable {
   let counters = SessionCounters()
   let drawing: SessionDrawing
+  let activity = SourceActivity()
   /// Scenes look up their sources here, and hold no reference to the session.
   private let feeds = FeedDirectory()
   private let linger: Duration
@@ -42,8 +43,9 @@ final class SessionCore: Sendable {
     guard !source.name.isEmpty else { throw SessionError("a source has no name") }
     let feed = SourceFeed(
       source, ViewDrawing(on: drawing, of: source), linger: linger, counting: counters,
-      after: others.compactMap { feeds[$0] }, within: replacedCloseWithin)
+      after: others.compactMap { feeds[$0] }, within: replacedCloseWithin, noting: activity)
     guard try feeds.add(feed) else { throw SessionError("two sources are called '\(source.name)'") }
+    activity.note([source.name])
     if source.staysOpen { Task { await feed.warmUp() } }
     for scene in previews.compactMap(\.sceneFeed) { Task { await scene.sourcesChanged() } }
   }
@@ -137,15 +139,14 @@ final class FeedDirectory: Sendable {
 
   private struct State {
     var feeds: [SourceFeed] = []
+    var byName: [String: SourceFeed] = [:]
     var isClosed = false
   }
 
   /// The feeds, in the order in which they were added.
   var all: [SourceFeed] { state.withLock { $0.feeds } }
 
-  subscript(name: String) -> SourceFeed? {
-    state.withLock { $0.feeds.first { $0.source.name == name } }
-  }
+  subscript(name: String) -> SourceFeed? { state.withLock { $0.byName[name] } }
 
   /// Adds a feed; false if the name is taken.
   ///
@@ -153,15 +154,18 @@ final class FeedDirectory: Sendable {
   func add(_ feed: SourceFeed) throws(SessionError) -> Bool {
     try state.withLock { state throws(SessionError) in
       guard !state.isClosed else { throw SessionError("the session is closed") }
-      guard !state.feeds.contains(where: { $0.source.name == feed.source.name }) else { return false }
+      guard state.byName[feed.source.name] == nil else { return false }
       state.feeds.append(feed)
+      state.byName[feed.source.name] = feed
       return true
     }
   }
 
   func remove(_ name: String) -> SourceFeed? {
     state.withLock { state in
-      state.feeds.firstIndex { $0.source.name == name }.map { state.feeds.remove(at: $0) }
+      guard let feed = state.byName.removeValue(forKey: name) else { return nil }
+      state.feeds.removeAll { $0 === feed }
+      return feed
     }
   }
 

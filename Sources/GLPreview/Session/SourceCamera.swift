@@ -44,6 +44,8 @@ struct SourceCamera {
   /// Whether the last frame could not be read from the open source.
   var isFailing = false
   var isOn = true
+  /// Whether it is open, or being opened, or takes a still.
+  var isActive: Bool { opened != nil || opening != nil || still != nil }
   private var openings = 0
   /// The number of the next frame, across all connections.
   private(set) var nextSequence = 0

@@ -12,6 +12,10 @@ extension SourceFeed {
     camera.opened.flatMap { $0.source.isLive ? $0.source.status : nil }
   }
 
+  var observation: SourceObservation {
+    SourceObservation(status: status, failure: failure, isActive: isActive)
+  }
+
   /// Returns the next picture, with the feed's own number. Opens the source first if it is not open.
   ///
   /// - Throws: `FrameFailure`; `CancellationError` if the source was closed meanwhile; the errors of opening

@@ -17,8 +17,11 @@ actor SourceFeed: PictureProducer {
   nonisolated var budget: MemoryBudget? { drawing.memory.budget }
   /// The waiting requests, and what the source shows.
   var board: RequestBoard
-  var camera: SourceCamera
-  private(set) var pump: Task<Void, Never>?
+  var camera: SourceCamera { didSet { noteActivity() } }
+  private(set) var pump: Task<Void, Never>? { didSet { noteActivity() } }
+  private let activity: SourceActivity
+  /// Whether the source is open, or being opened, read or closed. Otherwise its state does not change.
+  private(set) var isActive = false
   /// Whether the pump is to retry a failed source once, even without a request.
   private var triesAgain = false
   /// The picture that is being decoded, by its number.
@@ -36,8 +39,10 @@ actor SourceFeed: PictureProducer {
 
   init(
     _ source: SessionSource, _ drawing: ViewDrawing, linger: Duration, counting counters: SessionCounters,
-    after predecessors: [SourceFeed], within predecessorsCloseWithin: Duration
+    after predecessors: [SourceFeed], within predecessorsCloseWithin: Duration,
+    noting activity: SourceActivity
   ) {
+    self.activity = activity
     camera = SourceCamera(linger: linger, after: predecessors, within: predecessorsCloseWithin)
     board = RequestBoard { [plans = drawing.plans] size in
       if case .mode = plans.misfit(size) { true } else { false }
@@ -48,6 +53,13 @@ actor SourceFeed: PictureProducer {
     self.drawing = drawing
     replay = ReplayReader(source, drawing.memory.budget, after: predecessors)
     self.counters = SessionCounters(partOf: counters)
+  }
+
+  private func noteActivity() {
+    let isActive = pump != nil || camera.isActive
+    guard isActive != self.isActive else { return }
+    self.isActive = isActive
+    activity.note([source.name])
   }
 
   // MARK: Requests

@@ -196,7 +196,11 @@ package final class CameraRegistry: Sendable {
 
   /// Serves the prepared state. Returns nil if it was prepared for a state that is no longer served.
   private func swap(_ prepared: PreparedState, _ swapping: () -> Void) -> PreparedState.Remains? {
-    defer { grants.revokeLost() }
+    defer {
+      grants.revokeLost()
+      // Cameras may have become required.
+      session.activity.note(cameras.map(\.source))
+    }
     return state.update { state in
       guard state.generation == prepared.base.generation else { return nil }
       let (next, remains) = prepared.swapped(state)

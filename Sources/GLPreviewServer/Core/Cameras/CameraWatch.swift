@@ -3,7 +3,8 @@ internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// Checks all cameras a few times a second and reports changes.
+/// Checks the cameras that are in use a few times a second, and reports changes. Cameras that nobody watches cost
+/// nothing.
 package final class CameraWatch: Service {
   private let registry: CameraRegistry
   private let logger: Logger
@@ -50,37 +51,52 @@ package final class CameraWatch: Service {
   package func run() async throws { await cancelWhenGracefulShutdown { [self] in await look() } }
 
   private func look() async {
+    let activity = registry.session.activity
+    var inUse = Set(registry.cameras.map(\.source))
     await withDiscardingTaskGroup { group in
       while !Task.isCancelled {
-        for camera in registry.cameras {
-          await look(at: camera)
+        inUse.formUnion(activity.take())
+        let cameras = registry.cameras
+        var unsettled: Set<String> = []
+        for camera in cameras where inUse.contains(camera.source) {
+          if await !look(at: camera) { unsettled.insert(camera.source) }
           if needsProof(camera) { group.addTask { await self.prove(camera) } }
         }
-        forgetOthers()
+        inUse = unsettled
+        forgetOthers(cameras)
+        if inUse.isEmpty { try? await activity.wait() }
         await CaptureClock.sleep(untilMultipleOf: Self.interval)
       }
       group.cancelAll()
     }
   }
 
-  private func forgetOthers() {
-    let names = Set(registry.cameras.map(\.source))
-    state.withLock { state in state = state.filter { names.contains($0.key) } }
+  private func forgetOthers(_ cameras: [ServedCamera]) {
+    state.withLock { state in
+      guard state.count > cameras.count else { return }
+      let names = Set(cameras.map(\.source))
+      state = state.filter { names.contains($0.key) }
+    }
   }
 
   // MARK: Observation
 
-  private func look(at camera: ServedCamera) async {
-    let source = camera.source
-    let status = await registry.session[source]?.status
-    let failure = await registry.session[source]?.failure
-    let frames = registry.session[source]?.statistics.frames ?? 0
-    let news = state.withLock { entries -> CameraReport? in
-      entries[source, default: WatchedCamera()].update(status, failure, frames, at: CaptureClock.now)
-      return entries[source]?.takeNews()
+  /// Returns whether the camera stays as it is until its source becomes active.
+  private func look(at camera: ServedCamera) async -> Bool {
+    let source = registry.session[camera.source]
+    let seen = await source?.observation
+    let frames = source?.statistics.frames ?? 0
+    let (news, isSettled) = state.withLock { entries in
+      entries[camera.source, default: WatchedCamera()].look(seen, frames, at: CaptureClock.now)
     }
+    report(news, of: camera, source)
+    return isSettled && seen?.isActive != true
+      && (!camera.configuration.isRequired || report(of: camera).isProven)
+  }
+
+  private func report(_ news: CameraReport?, of camera: ServedCamera, _ source: PreviewSession.Source?) {
     guard var news else { return }
-    news.replay = registry.session[source]?.bufferedTimes
+    news.replay = source?.bufferedTimes
     let name = camera.configuration.name
     logger.log(
       level: news.state.isTrouble ? .warning : .info, "camera state changed",

@@ -52,9 +52,21 @@ package struct WatchedCamera: Sendable {
   private static let mostReasons = 8
   private static let mostChanges = 64
 
+  /// Whether it stays as it is while its source is inactive: it has no trouble, and has read no frames lately.
+  var isSettled: Bool { troubleSeenAt == nil && samples.first?.frames == samples.last?.frames }
+
   /// Returns whether frames were read recently.
   private func isFresh(_ frames: Int, at now: CaptureInstant) -> Bool {
     samples.first { $0.time >= now - Self.freshFor }.map { frames > $0.frames } ?? false
+  }
+
+  /// Takes an observation. Returns the report if it is news, and whether the camera stays as it is while its
+  /// source is inactive.
+  mutating func look(
+    _ seen: SourceObservation?, _ frames: Int, at now: CaptureInstant
+  ) -> (news: CameraReport?, isSettled: Bool) {
+    update(seen?.status, seen?.failure, frames, at: now)
+    return (takeNews(), isSettled)
   }
 
   mutating func update(
