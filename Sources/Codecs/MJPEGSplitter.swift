@@ -1,5 +1,6 @@
 // Splits a stream of JPEGs by walking their marker segments (T.81, B.1), so that an EOI inside a segment, as
 // in embedded thumbnails, does not end the picture. It does no I/O: bytes go in, pictures come out.
+internal import Glibc
 
 /// Splits a stream of JPEGs into pictures. Bytes between pictures, such as padding or multipart headers, are
 /// dropped.
@@ -52,7 +53,7 @@ package struct MJPEGSplitter {
   private mutating func longRun(in bytes: ArraySlice<UInt8>) -> Int? {
     switch state {
     case .inScan:
-      let run = (bytes.firstIndex(of: 0xFF) ?? bytes.endIndex) - bytes.startIndex
+      let run = Self.entropyCodedCount(bytes)
       return run > 0 ? run : nil
     case .inSegment(let remaining, let isScan):
       let run = min(remaining, bytes.count)
@@ -64,13 +65,39 @@ package struct MJPEGSplitter {
     }
   }
 
+  /// Returns the number of bytes before the FF that ends entropy-coded data, or before an FF whose next byte has
+  /// not arrived. Almost all bytes of a picture are skipped here, many at a time.
+  private static func entropyCodedCount(_ bytes: ArraySlice<UInt8>) -> Int {
+    unsafe bytes.withUnsafeBytes { bytes in
+      guard let start = bytes.baseAddress else { return 0 }
+      var position = 0
+      while position < bytes.count,
+        let found = unsafe memchr(start + position, 0xFF, bytes.count - position)
+      {
+        position = unsafe UnsafeRawPointer(found) - start
+        guard position + 1 < bytes.count, unsafe isEntropyCoded(afterFF: bytes[position + 1]) else {
+          return position
+        }
+        position += 2
+      }
+      return bytes.count
+    }
+  }
+
+  /// Whether FF and `byte` belong to entropy-coded data: a stuffed zero, or a restart marker.
+  private static func isEntropyCoded(afterFF byte: UInt8) -> Bool { byte == 0x00 || 0xD0...0xD7 ~= byte }
+
   private mutating func keep(_ bytes: ArraySlice<UInt8>) throws(TooLarge) {
-    guard partialPicture.count + bytes.count <= pictureLimit else {
+    try makeRoom(for: bytes.count)
+    partialPicture += bytes
+  }
+
+  private mutating func makeRoom(for count: Int) throws(TooLarge) {
+    guard partialPicture.count + count <= pictureLimit else {
       state = .betweenPictures
       partialPicture = []
       throw TooLarge()
     }
-    partialPicture += bytes
   }
 
   private mutating func step(_ byte: UInt8) throws(TooLarge) -> [UInt8]? {
@@ -91,7 +118,8 @@ package struct MJPEGSplitter {
       state = .atMarker
       return nil
     default:
-      try keep([byte])
+      try makeRoom(for: 1)
+      partialPicture.append(byte)
       return stepInPicture(byte)
     }
   }
@@ -100,10 +128,8 @@ package struct MJPEGSplitter {
     switch state {
     case .atMarker: return stepAtMarker(byte)
     case .inScanAfterFF:
-      switch byte {
-      case 0x00, 0xD0...0xD7: state = .inScan
-      default: return stepAtMarker(byte)
-      }
+      guard Self.isEntropyCoded(afterFF: byte) else { return stepAtMarker(byte) }
+      state = .inScan
     case .betweenSegments: if byte == 0xFF { state = .atMarker }
     case .inScan: if byte == 0xFF { state = .inScanAfterFF }
     case .lengthHigh(let isScan): state = .lengthLow(Int(byte) << 8, isScan: isScan)

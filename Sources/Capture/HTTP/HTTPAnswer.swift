@@ -18,6 +18,8 @@ final class HTTPAnswer: Sendable {
     var headTime = CaptureInstant.start
     var chunks: [HTTPChunk] = []
     var byteCount = 0
+    /// The number of unread bytes that the reader waits for; less is not worth waking it.
+    var wanted = 1
     /// The number of bytes that `sniff` has examined.
     var sniffedCount = 0
     /// Called when there is space again; nil while there is space.
@@ -54,6 +56,20 @@ final class HTTPAnswer: Sendable {
     }
     onRoom?()
     return chunk
+  }
+
+  /// Waits for `count` bytes, or for as many as can be stored unread, or for the end. Returns all unread chunks;
+  /// none at the end.
+  func chunks(ofAtLeast count: Int) async throws -> [HTTPChunk] {
+    let (chunks, onRoom) = try await wait { state -> ([HTTPChunk], (@Sendable () -> Void)?)? in
+      state.wanted = min(count, Self.capacity)
+      guard state.byteCount >= state.wanted || state.end != nil else { return nil }
+      if state.chunks.isEmpty, case .failure(let error) = state.end { throw error }
+      defer { (state.chunks, state.byteCount, state.wanted, state.onRoom) = ([], 0, 1, nil) }
+      return (state.chunks, state.onRoom)
+    }
+    onRoom?()
+    return chunks
   }
 
   /// Waits until `look` recognises the body's content by its first bytes, which stay unread. `look` must
@@ -100,13 +116,15 @@ final class HTTPAnswer: Sendable {
   /// Adds bytes; false if there is no space for more. `onRoom` is then called as soon as there is.
   func add(_ bytes: ByteBuffer, onRoom: @escaping @Sendable () -> Void) -> Bool {
     let chunk = HTTPChunk(bytes: Array(bytes.readableBytesView), time: CaptureClock.now)
-    return state.update { state in
+    let (hasRoom, isEnough) = state.withLock { state in
       state.chunks.append(chunk)
       state.byteCount += chunk.bytes.count
-      guard state.byteCount >= Self.capacity else { return true }
-      state.onRoom = onRoom
-      return false
+      let hasRoom = state.byteCount < Self.capacity
+      if !hasRoom { state.onRoom = onRoom }
+      return (hasRoom, state.byteCount >= state.wanted)
     }
+    if isEnough { state.update { _ in } }
+    return hasRoom
   }
 
   func end(_ result: Result<Void, any Error>) {

@@ -25,6 +25,7 @@ actor HTTPConnection: CaptureConnection {
   /// Whether `stream` has been finished.
   private var isFinished = false
   private var intake: StreamIntake
+  private var turnBegan = CaptureClock.now
 
   private enum Way {
     case stream(HTTPServer.Reply, waiting: [PictureEvent], pictureCount: Int)
@@ -103,10 +104,14 @@ actor HTTPConnection: CaptureConnection {
   private func nextEvent() async throws -> PictureEvent? {
     guard case .stream(let reply, var waiting, var count) = way else { return nil }
     while waiting.isEmpty {
-      guard let chunk = try await nextChunk(reply, count) else { return try endOfStream(reply, count) }
-      waiting = stream.take(chunk.bytes[...], at: chunk.time)
-      try await account(
-        for: chunk, waiting: stream.waitingByteCount, foundPicture: waiting.contains(where: \.isPicture))
+      let chunks = try await nextChunks(reply, count)
+      guard !chunks.isEmpty else { return try endOfStream(reply, count) }
+      for chunk in chunks {
+        let events = stream.take(chunk.bytes[...], at: chunk.time)
+        waiting += events
+        try await account(
+          for: chunk, waiting: stream.waitingByteCount, foundPicture: events.contains(where: \.isPicture))
+      }
     }
     let event = waiting.removeFirst()
     if event.isPicture { count += 1 }
@@ -114,23 +119,34 @@ actor HTTPConnection: CaptureConnection {
     return event
   }
 
-  /// Returns the next chunk; nil at the end of the stream. If the connection ends early after a single
-  /// complete picture, that counts as the end too.
-  private func nextChunk(_ reply: HTTPServer.Reply, _ count: Int) async throws -> HTTPChunk? {
+  /// Returns the next chunks; none at the end of the stream. If the connection ends early after a single
+  /// complete picture, that counts as the end too. A picture of a declared length comes as a whole, so that its
+  /// chunks do not wake this task one by one.
+  private func nextChunks(_ reply: HTTPServer.Reply, _ count: Int) async throws -> [HTTPChunk] {
     do {
-      return try await reply.answer.next()
+      return try await reply.answer.chunks(ofAtLeast: stream.missingByteCount)
     } catch  where stream is JPEGRun && count == 1 && stream.waitingByteCount == 0 {
       try Task.checkCancellation()
-      return nil
+      return []
     }
   }
 
-  /// Runs between two chunks: checks for cancellation, gives other calls a turn, and pauses if the server
-  /// sends too much.
+  /// How long chunks are processed before other calls get a turn.
+  private static let turn = Duration.milliseconds(5)
+
+  /// Runs between two chunks: checks for cancellation, gives other calls a turn from time to time, and pauses if
+  /// the server sends too much.
   private func account(for chunk: HTTPChunk, waiting: Int, foundPicture: Bool) async throws {
     let pause = try intake.took(chunk.bytes.count, waiting: waiting, foundPicture: foundPicture)
     try Task.checkCancellation()
-    if pause > .zero { try await Task.sleep(for: pause) } else { await Task.yield() }
+    if pause > .zero {
+      try await Task.sleep(for: pause)
+    } else if CaptureClock.now - turnBegan < Self.turn {
+      return
+    } else {
+      await Task.yield()
+    }
+    turnBegan = CaptureClock.now
   }
 
   /// Handles a regular end. A response with a declared length is over; a single picture is polled from now

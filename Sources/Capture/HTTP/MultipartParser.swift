@@ -80,6 +80,11 @@ struct MultipartParser: PictureStream {
   /// The search for the end of a picture has a copy of it.
   var waitingByteCount: Int { walk == nil ? buffer.count : 2 * buffer.count }
 
+  var missingByteCount: Int {
+    guard state == .body, walk == nil, let length = header.contentLength else { return 1 }
+    return max(length - buffer.count, 1)
+  }
+
   private var rest: ArraySlice<UInt8> { buffer[position...] }
 
   /// Performs one step; returns false if the next one needs more bytes.

@@ -45,6 +45,13 @@ protocol PictureStream: Sendable {
 
   /// The number of bytes that are stored for an incomplete picture.
   var waitingByteCount: Int { get }
+
+  /// The least number of bytes before the next event, as far as the stream declares it; otherwise 1.
+  var missingByteCount: Int { get }
+}
+
+extension PictureStream {
+  var missingByteCount: Int { 1 }
 }
 
 /// Concatenated JPEGs.

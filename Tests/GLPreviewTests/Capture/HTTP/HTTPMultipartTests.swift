@@ -48,6 +48,23 @@ struct HTTPMultipartTests {
     }
   }
 
+  @Test("no event comes before the bytes that a part declares as missing", arguments: ServedStream.wellFormed)
+  func missing(stream: ServedStream) {
+    var most = 0
+    for cut in stream.bytes.indices {
+      var parser = MultipartParser(boundary: stream.boundary, pictureLimit: Self.limit)
+      _ = parser.take(stream.bytes[..<cut], at: .start)
+      let missing = parser.missingByteCount
+      #expect(missing >= 1)
+      most = max(most, missing)
+      let next = stream.bytes[cut...].prefix(missing - 1)
+      #expect(parser.take(next, at: .start).isEmpty, "\(missing) after \(cut)")
+    }
+    // A whole picture, where its length is declared.
+    let says = String(decoding: stream.bytes, as: UTF8.self).lowercased().contains("content-length")
+    #expect(says == (most > 1))
+  }
+
   @Test(
     "a picture is delivered with its last byte, not with the next boundary",
     arguments: ServedStream.wellFormed + ServedStream.missing.prefix(7))
