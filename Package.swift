@@ -58,7 +58,6 @@ let service: [Target.Dependency] = [
   .product(name: "NIOSSL", package: "swift-nio-ssl"),
   .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
   .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-  .product(name: "Yams", package: "Yams"),
 ]
 
 /// What the service offers beside its core.
@@ -98,8 +97,8 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
-    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    // Without its default traits, which link all of Foundation.
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
@@ -110,6 +109,7 @@ let package = Package(
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .target(name: "CTurboJPEG", cSettings: hardened, linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "CJPEGBaseline", cSettings: hardened, linkerSettings: [.linkedLibrary("jpeg")]),
+    .target(name: "CYAML", cSettings: hardened, linkerSettings: [.linkedLibrary("yaml")]),
     .target(name: "CPNG", cSettings: hardened, linkerSettings: [.linkedLibrary("png16")]),
     .target(name: "CV4L2", cSettings: hardened, linkerSettings: [.linkedLibrary("v4l2")]),
     // Needs FFmpeg's headers only with the trait, and its libraries only when a video is opened.
@@ -162,7 +162,8 @@ let package = Package(
       name: "Bench", dependencies: ["CJPEGBaseline", "GLPreview", "PreviewCore"], swiftSettings: house),
     // The service: what any part of it stands on, the core, the features, and the list of them.
     service(
-      "ServiceFoundation", in: "Foundation", ["CMemory", "CWeb", "Cryptography", "GLPreview", "NATS"]),
+      "ServiceFoundation", in: "Foundation",
+      ["CMemory", "CWeb", "CYAML", "Cryptography", "GLPreview", "NATS"]),
     service("ServiceCore", in: "Core", ["ServiceFoundation"]),
     service("Cluster", ["Cryptography", "NATS", "ServiceCore"]),
     service("HLS", ["ServiceCore"]),

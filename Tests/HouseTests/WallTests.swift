@@ -28,7 +28,7 @@ struct WallTests {
       ("CWeb", ["Sources/GLPreviewServer/Foundation/HTTP/"]),
       ("CMemory", ["Sources/GLPreviewServer/Foundation/Operations/"]), ("CPixels", ["Sources/CPURenderer/"]),
       ("Hummingbird", [server]),
-      ("Yams", ["Sources/GLPreviewServer/Foundation/Configuration/"]),
+      ("CYAML", ["Sources/GLPreviewServer/Foundation/Configuration/"]),
       ("AsyncHTTPClient", clients), ("NIOCore", nio), ("NIOHTTP1", httpWords),
       ("NIOHTTPCompression", http), ("NIOPosix", http + [nats]), ("NIOSSL", http + [nats]), ("NIOTLS", http),
     ])
