@@ -7,7 +7,7 @@
 #pragma clang diagnostic ignored "-Wpsabi"
 
 // The samples that are summed at a time: sixteen rows of them stay in the first cache.
-enum { SUM_CHUNK = 256 };
+enum { SUM_CHUNK = 2048 };
 
 // The outputs that are converted at a time.
 enum { CONVERT_CHUNK = 64 };

@@ -12,33 +12,32 @@ INLINE void FORM(draw_tile)(
     const struct pixels_drawing *drawing, const struct bands *bands, int x, int y, int width, int height,
     const i16x16 *covered, int outputs) {
   _Alignas(32) u8x16 codes[3][16];
-  struct FORM(values) values = {};
-  for (int column = 0; column < 16; column++) {
-    int output = x + (column < width ? column : width - 1);
-    for (int s = 0; s < drawing->signal_count; s++) {
-      const struct pixels_signal *signal = &drawing->signals[s];
-      for (int c = 0; c < signal->component_count; c++) {
-        const struct pixels_component *component = &signal->components[c];
-        values.of[signal->input + c] = FORM(sum_columns)(
-            &signal->columns, component, signal->begin, output, bands->of[s][component->plane]);
-      }
+  i16x16 values[3][16], coverage[16];
+  int inputs = 0;
+  for (int s = 0; s < drawing->signal_count; s++) inputs += drawing->signals[s].component_count;
+  // Those that are missing have no part in the outputs, but are read.
+  if (inputs < 3 && !drawing->is_identity) memset(values, 0, sizeof values);
+  for (int s = 0; s < drawing->signal_count; s++) {
+    const struct pixels_signal *signal = &drawing->signals[s];
+    for (int c = 0; c < signal->component_count; c++) {
+      const struct pixels_component *component = &signal->components[c];
+      FORM(sum_columns)(&signal->columns, component, signal->begin, x, width, bands->of[s][component->plane],
+                        values[signal->input + c]);
     }
-    if (drawing->clamps_inputs) {
-      for (int i = 0; i < 3; i++) {
-        i16x16 most = (i16x16){} + 255 * 64, least = {};
-        values.of[i] = __builtin_elementwise_max(__builtin_elementwise_min(values.of[i], most), least);
-      }
-    }
-    i16x16 coverage;
-    if (covered) {
-      int32_t across = drawing->coverage_x[output];
-      i16x16 across16 = (i16x16){} + (int16_t)across, none = {};
-      coverage = FORM(packs)(FORM(madd)(LOW(*covered, none), LOW(across16, none)) >> 14,
-                             FORM(madd)(HIGH(*covered, none), HIGH(across16, none)) >> 14);
-    }
-    for (int i = 0; i < outputs; i++)
-      codes[i][column] = FORM(codes)(FORM(converted)(drawing, &values, i, covered ? &coverage : NULL));
   }
+  if (drawing->clamps_inputs) {
+    i16x16 most = (i16x16){} + 255 * 64, least = {};
+    for (int i = 0; i < 3; i++)
+      for (int column = 0; column < 16; column++)
+        values[i][column] = __builtin_elementwise_max(__builtin_elementwise_min(values[i][column], most), least);
+  }
+  if (covered)
+    for (int column = 0; column < 16; column++) {
+      i16x16 across = (i16x16){} + (int16_t)drawing->coverage_x[x + (column < width ? column : width - 1)], none = {};
+      coverage[column] = FORM(packs)(FORM(madd)(LOW(*covered, none), LOW(across, none)) >> 14,
+                                     FORM(madd)(HIGH(*covered, none), HIGH(across, none)) >> 14);
+    }
+  for (int i = 0; i < outputs; i++) FORM(convert_codes)(drawing, values, i, covered ? coverage : NULL, codes[i]);
   switch (drawing->output) {
   case PIXELS_RGBA:
     FORM(write_pixels)(codes[0], codes[1], codes[2], drawing->planes[0] + y * drawing->strides[0] + 4 * x,

@@ -1,32 +1,37 @@
 // The last step: values become codes, are mixed with the background, turned back and written.
 
-struct FORM(values) {
-  i16x16 of[3];
-};
-
-// Output `index` of a drawing: sixteen rows of codes, not yet within 0...255.
-INLINE i16x16 FORM(converted)(
-    const struct pixels_drawing *drawing, const struct FORM(values) *values, int index, const i16x16 *coverage) {
-  i16x16 value;
-  if (drawing->is_identity) {
-    if (!coverage) return (values->of[drawing->first_input + index] + 32) >> 6;
-    value = (values->of[drawing->first_input + index] + 2) >> 2;
-  } else {
-    const int16_t *factors = drawing->factors[index];
-    i16x16 first = (i16x16)((i32x8){} + LOAD(int32_t, factors)), second = (i16x16)((i32x8){} + factors[2]);
-    i16x16 none = {};
-    i32x8 start = (i32x8){} + drawing->offsets[index];
-    i32x8 low = start + FORM(madd)(LOW(values->of[0], values->of[1]), first)
-        + FORM(madd)(LOW(values->of[2], none), second);
-    i32x8 high = start + FORM(madd)(HIGH(values->of[0], values->of[1]), first)
-        + FORM(madd)(HIGH(values->of[2], none), second);
-    if (!coverage) return FORM(packs)((low + (1 << 18)) >> 19, (high + (1 << 18)) >> 19);
-    value = FORM(packs)((low + (1 << 14)) >> 15, (high + (1 << 14)) >> 15);
-  }
-  i16x16 behind = (i16x16){} + drawing->background[index], rest = 16384 - *coverage;
-  i32x8 low = FORM(madd)(LOW(value, behind), LOW(*coverage, rest));
-  i32x8 high = FORM(madd)(HIGH(value, behind), HIGH(*coverage, rest));
+// Mixes values, in sixteenths of a code, with the background.
+INLINE i16x16 FORM(covering)(i16x16 value, i16x16 behind, i16x16 coverage) {
+  i16x16 rest = 16384 - coverage;
+  i32x8 low = FORM(madd)(LOW(value, behind), LOW(coverage, rest));
+  i32x8 high = FORM(madd)(HIGH(value, behind), HIGH(coverage, rest));
   return FORM(packs)((low + (1 << 17)) >> 18, (high + (1 << 17)) >> 18);
+}
+
+// Output `index` of a drawing: sixteen columns of sixteen codes.
+INLINE void FORM(convert_codes)(
+    const struct pixels_drawing *drawing, i16x16 values[3][16], int index, const i16x16 *coverage, u8x16 *codes) {
+  i16x16 behind = (i16x16){} + drawing->background[index];
+  if (drawing->is_identity) {
+    const i16x16 *input = values[drawing->first_input + index];
+    for (int i = 0; i < 16; i++) {
+      i16x16 value = coverage ? FORM(covering)((input[i] + 2) >> 2, behind, coverage[i]) : (input[i] + 32) >> 6;
+      codes[i] = FORM(codes)(value);
+    }
+    return;
+  }
+  const int16_t *factors = drawing->factors[index];
+  i16x16 first = (i16x16)((i32x8){} + LOAD(int32_t, factors)), second = (i16x16)((i32x8){} + factors[2]), none = {};
+  i32x8 start = (i32x8){} + (drawing->offsets[index] + (coverage ? 1 << 14 : 1 << 18));
+  for (int i = 0; i < 16; i++) {
+    i32x8 low = start + FORM(madd)(LOW(values[0][i], values[1][i]), first)
+        + FORM(madd)(LOW(values[2][i], none), second);
+    i32x8 high = start + FORM(madd)(HIGH(values[0][i], values[1][i]), first)
+        + FORM(madd)(HIGH(values[2][i], none), second);
+    i16x16 value = coverage ? FORM(covering)(FORM(packs)(low >> 15, high >> 15), behind, coverage[i])
+                            : FORM(packs)(low >> 19, high >> 19);
+    codes[i] = FORM(codes)(value);
+  }
 }
 
 // Turns sixteen by sixteen bytes.

@@ -94,6 +94,10 @@ INLINE void FORM(sum_kind)(
       int output = first + row < height ? first + row : height - 1;
       for (int sample = 0; sample < count; sample += 32) {
         if (count - sample < 32) sample = count - 32;
+        // Three or more rows at a time are more than the processor's own prefetching follows.
+        if (row < 15 && !(sample & 32))
+          for (int tap = 0; tap < taps->count; tap++)
+            __builtin_prefetch(pointers[(row + 1) * taps->count + tap] + (start + sample) * width);
         FORM(sum)(pointers + row * taps->count, taps->weights + output * taps->count, taps, start + sample, kind,
                   lines + row * SUM_CHUNK + sample);
       }
