@@ -103,6 +103,10 @@ package final class Preview: Sendable {
     }
   }
 
+  /// Whether a JPEG may be decoded at a reduced size for its readers. Recordings, and others that read video in
+  /// batches, get exact pictures.
+  var takesReduced: Bool { configuration.takesReduced && !videos.areReadPatiently }
+
   /// The format of the encoder that runs with a configuration; nil if none does.
   package func videoFormat(_ configuration: VideoConfiguration) -> H264Format? {
     videos.running(configuration)?.format

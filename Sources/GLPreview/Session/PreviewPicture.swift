@@ -28,6 +28,11 @@ package enum PreviewPicture: Sendable {
     if case .drawn(let picture) = self { picture.sourceState } else { .live }
   }
 
+  /// The scale at which the camera's JPEG was decoded, in eighths; 8 for a picture that was not.
+  package var decodedEighths: Int {
+    if case .drawn(let picture) = self { picture.decodedEighths } else { 8 }
+  }
+
   /// The position in the camera's H.264, of which the reader gets all pictures since its last one; nil for a
   /// single picture.
   var video: OriginalVideo.Place? {

@@ -16,6 +16,8 @@ public struct RenderedPicture: Sendable {
   public let sourceState: SourceState
   /// The frame's ICC colour profile, for pictures of R, G and B.
   public let iccProfile: [UInt8]?
+  /// The scale at which the source's JPEG was decoded, in eighths: 8 is full size.
+  package let decodedEighths: Int
   /// Distinguishes it from the preview's other pictures.
   let key: PictureKey
   private let onEncode: @Sendable (Duration) -> Void
@@ -24,7 +26,7 @@ public struct RenderedPicture: Sendable {
   /// Creates a picture; `onEncode` is called with the duration of each of its JPEG encodes.
   init(
     name: String, picture: Picture, _ key: PictureKey, timestamp: CaptureInstant,
-    sourceState: SourceState = .live, iccProfile: [UInt8]? = nil,
+    sourceState: SourceState = .live, iccProfile: [UInt8]? = nil, decodedEighths: Int = 8,
     onEncode: @escaping @Sendable (Duration) -> Void = { _ in }
   ) {
     self.name = name
@@ -34,6 +36,7 @@ public struct RenderedPicture: Sendable {
     self.timestamp = timestamp
     self.sourceState = sourceState
     self.iccProfile = iccProfile
+    self.decodedEighths = decodedEighths
     self.onEncode = onEncode
   }
 

@@ -1,6 +1,6 @@
 // Answers requests: with a camera's own JPEG or H.264, before anything is decoded; or with pictures that are
 // drawn from the feed's frame, which is decoded once, and only if a reader needs samples. A JPEG decoded at a
-// reduced size is enough if only tiny views are wanted, such as those of motion detection.
+// reduced size is enough if all wanted views allow that, such as those of motion detection.
 
 extension SourceFeed {
   /// Answers requests with a new picture. Readers that accept the camera's own picture do not wait for what
@@ -76,7 +76,7 @@ extension SourceFeed {
     let waiting = board.requests.filter { board.waitsForDecoding($0.value) }
     var views: [ViewRequest] = []
     for request in waiting.values {
-      guard let picture = request.picture, picture.preview.configuration.takesReduced,
+      guard let picture = request.picture, picture.preview.takesReduced,
         let view = picture.preview.configuration.view
       else { return }
       views.append(ViewRequest(view, as: picture.format))

@@ -13,6 +13,13 @@ final class VideoFeeds: Sendable {
   /// The running encoders.
   var count: Int { feeds.withLock { $0.count } }
 
+  /// Whether a watcher reads in batches, as recordings do.
+  var areReadPatiently: Bool {
+    feeds.withLock { $0.values }.contains {
+      $0.state.withLock { $0.watchers.values.contains(where: \.isPatient) }
+    }
+  }
+
   /// The feed with a configuration; nil if none runs.
   func running(_ configuration: VideoConfiguration) -> VideoFeed? {
     feeds.withLock { feeds in

@@ -85,8 +85,9 @@ struct ViewDrawing: Sendable {
   private func kept(_ wanted: Wanted, _ picture: Picture, _ frame: Frame) -> RenderedPicture {
     let rendered = RenderedPicture(
       name: wanted.request.preview.name, picture: picture, wanted.key, timestamp: frame.timestamp,
-      iccProfile: frame.iccProfile, onEncode: onEncode)
-    wanted.request.preview.keep(rendered, as: wanted.request.format)
+      iccProfile: frame.iccProfile, decodedEighths: frame.format.eighths, onEncode: onEncode)
+    // Others may want an exact picture of the same frame.
+    if frame.format.eighths == 8 { wanted.request.preview.keep(rendered, as: wanted.request.format) }
     return rendered
   }
 

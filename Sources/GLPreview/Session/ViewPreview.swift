@@ -35,12 +35,14 @@ public struct ViewPreview: Sendable, Hashable {
 
   /// Replaces the view and everything else at once: no picture shows only some of the changes.
   package func show(
-    _ view: ViewConfiguration, isEnabled: Bool, keepsReferenceSize: Bool, updateEvery: Duration
+    _ view: ViewConfiguration, isEnabled: Bool, keepsReferenceSize: Bool, takesReduced: Bool,
+    updateEvery: Duration
   ) {
     preview.update { configuration in
       configuration.view = view
       configuration.isEnabled = isEnabled
       configuration.keepsReferenceSize = keepsReferenceSize
+      configuration.takesReduced = takesReduced
       configuration.updateEvery = updateEvery
     }
   }

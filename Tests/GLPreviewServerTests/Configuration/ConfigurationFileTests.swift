@@ -105,6 +105,15 @@ struct ConfigurationFileTests {
     #expect(configuration.cameras.allSatisfy { $0.views == [ServedView()] })
   }
 
+  @Test("a camera's `decode` is that of its views, unless they have their own")
+  func decode() throws {
+    let camera = try #require(
+      try folder.load(
+        "cameras: {door: {source: 'pattern:smpte', decode: fast, views: {a: {}, b: {decode: exact}}}}"
+      ).cameras.first)
+    #expect(camera.views.map(\.decode) == [.fast, .exact])
+  }
+
   @Test(
     "`size` and `fps` are set as the demand and added to the source if it supports them",
     arguments: [

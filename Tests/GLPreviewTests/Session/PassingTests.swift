@@ -272,6 +272,26 @@ struct PassingTests {
     }
     await session.close()
   }
+
+  @Test("a reduced picture says so, and an exact one of the same frame is not taken from it")
+  func reducedThenExact() async throws {
+    let size = Size(width: 64, height: 64)
+    let jpeg = try JPEGEncoder(quality: 95).encode(
+      Picture(tight: size, format: .ycbcr(.yuv444), bytes: [UInt8](repeating: 90, count: 3 * size.pixelCount))
+    )
+    let device = ScriptedDevice()
+    let session = try Self.session(device, mayDraw: true)
+    let view = try session.addPreview(ViewConfiguration(width: 16, height: 16))
+    view.preview.update { $0.takesReduced = true }
+    device.playWhenOpen(.jpeg(jpeg))
+
+    let streamed = try #require(try await view.pictures(for: .jpeg).first { _ in true })
+    #expect(streamed.decodedEighths == 2)
+    let exact = try await view.preview.moment(.patient(.newest(maxAge: allTheTimeThereIs)))
+      .draw([view.preview], as: .ycbcr(.yuv420)).first
+    #expect(exact?.decodedEighths == 8 && exact?.sequence == streamed.sequence)
+    await session.close()
+  }
 }
 
 extension PreviewPicture {

@@ -69,7 +69,7 @@ extension ViewPreview {
   func show(_ served: ServedView) {
     show(
       served.view, isEnabled: served.isEnabled, keepsReferenceSize: served.isLocked,
-      updateEvery: served.updateEvery)
+      takesReduced: served.decode == .fast, updateEvery: served.updateEvery)
   }
 }
 

@@ -161,6 +161,7 @@ struct CameraRoutes: Sendable {
       "background": .string(background), "filter": .string(view.filter.rawValue),
       "fps": Self.hundredths(use.framesPerSecond), "enabled": .bool(served.isEnabled),
       "locked": .bool(served.isLocked), "quality": .integer(served.encodedQuality),
+      "decode": .string((served.decode ?? .exact).rawValue),
       "clients": .integer(use.clients + core.videos.clientCount(of: entry.camera, entry.name)),
       "urls": .object(urls),
     ]

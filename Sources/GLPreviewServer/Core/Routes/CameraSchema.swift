@@ -65,6 +65,8 @@ struct CameraSchema {
       "fps", .number, "the pictures per second that are made; missing for some cameras of other nodes"),
     .init("enabled", .boolean),
     .init("locked", .boolean, "whether only the configuration can change it"), .init("quality", .integer),
+    .init(
+      "decode", .choice(StreamDecoding.self), "how the camera's JPEGs are decoded for its streams"),
     .optional("clients", .integer, "the number of its viewers"), .optional("width", .integer),
     .optional("height", .integer),
     .optional("crop", .text), .optional("label", .text), .optional("time", .text),

@@ -38,6 +38,7 @@ struct StreamPart: Sendable {
       "Content-Type: image/jpeg\r\nContent-Length: \(jpeg.bytes.count)\r\n"
       + "X-Timestamp: \(WallTime(capturedAt: picture.timestamp).secondsText)\r\n"
       + "X-Frame-Sequence: \(picture.sequence)\r\nX-Source-State: \(state.rawValue)\r\n"
+      + (picture.decodedEighths < 8 ? "X-Decode: 1/\(8 / picture.decodedEighths)\r\n" : "")
       + "X-Camera: \(camera)\r\nX-View: \(view)\r\n\r\n"
     let footer = "\r\n--\(Self.boundary)\r\n"
     var buffer = ByteBufferAllocator().buffer(

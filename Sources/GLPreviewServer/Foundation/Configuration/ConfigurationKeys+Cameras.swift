@@ -103,6 +103,10 @@ extension ConfigurationKeys {
     .init(
       "motion", switching: motion, \.motion, new: MotionSettings(),
       "detect motion, which keeps the camera open; or set the keys below ([motion.md](motion.md))"),
+    .init(
+      "decode", .choice, \.decode, "`exact`",
+      "how JPEGs are decoded for streams: `fast` takes less time for small views, which look almost the same ([service.md](service.md#fast-decoding))"
+    ),
     .init("required", .flag, \.isRequired, "`true`", "whether `/readyz` waits for this camera"),
     .init("avatar", .file, \.avatar, "NO SIGNAL", "a picture to show while the camera delivers none"),
     .init(
@@ -132,6 +136,7 @@ extension ConfigurationKeys {
       .init(
         "quality", .whole(1...100), \.quality, "the camera's, or 80",
         "the JPEG quality; if set, an MJPEG camera's own JPEGs are never passed through"),
+      .init("decode", .choice, \.decode, "the camera's", "`decode` of the view's streams"),
       .init("enabled", .flag, \.isEnabled, "`true`", "whether the view delivers pictures"),
       .init(
         "locked", .flag, \.isLocked, "`false`",
@@ -173,6 +178,14 @@ extension ConfigurationKeys {
 }
 
 extension CameraConfiguration {
+  /// The camera with its `decode` in all views that have none.
+  var decoding: CameraConfiguration {
+    guard decode != .exact else { return self }
+    var camera = self
+    for index in camera.views.indices { camera.views[index].decode = camera.views[index].decode ?? decode }
+    return camera
+  }
+
   /// The camera with its configured size and rate added to the source. Without them, a session requests what
   /// its views need.
   var asking: CameraConfiguration {

@@ -38,7 +38,7 @@ package enum ConfigurationKeys {
       .init("cameras", .named, camera(features), \.cameras, new: { name, _ in .init(name: name, source: "") })
       {
         $0.needs("source", at: $1)
-        $2 = $2.asking
+        $2 = $2.asking.decoding
       },
       .init(
         "scenes", .named, scene, \.scenes,

@@ -178,6 +178,8 @@ package struct CameraConfiguration: Sendable, Hashable, CustomStringConvertible 
   package var avatar: String?
   /// The snapshot of a camera that delivers no frames.
   package var offline = SnapshotRequest.FallbackPolicy.placeholder
+  /// How its JPEGs are decoded for the streams of views that do not say.
+  package var decode = StreamDecoding.exact
   /// The configuration of features for this camera.
   package var sections = ConfigurationSections<CameraConfiguration>()
   /// The views of the camera: at least one, with unique names.
@@ -206,6 +208,14 @@ package struct CameraConfiguration: Sendable, Hashable, CustomStringConvertible 
   package static let testPattern = CameraConfiguration(source: "pattern:counter,size=1280x720,fps=30")
 }
 
+/// How the JPEGs of a camera are decoded for streams.
+package enum StreamDecoding: String, Sendable, CaseIterable {
+  /// All of them.
+  case exact
+  /// At 1/2, 1/4 or 1/8 of their size where all watched views stay smaller.
+  case fast
+}
+
 /// The configuration of a view.
 package struct ServedView: Sendable, Hashable {
   /// The view's picture settings. Its name is used in URLs.
@@ -216,6 +226,8 @@ package struct ServedView: Sendable, Hashable {
   package var quality: Int?
   /// The settings of its H.264 encoding.
   package var video = VideoConfiguration()
+  /// How JPEGs are decoded for its streams; nil as the camera says, or `exact`.
+  package var decode: StreamDecoding?
   package var isEnabled = true
   /// Whether URLs can't change the view, so that clients see no other part of the camera.
   package var isLocked = false
