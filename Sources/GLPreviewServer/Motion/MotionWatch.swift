@@ -11,6 +11,8 @@ final class MotionWatch: Service {
   let pictures: MotionPictures
   /// By the names of the cameras' sources, so that a replaced camera starts from the beginning.
   private let state = Mutex<[String: WatchedMotion]>([:])
+  /// Counts the events that begin and the changes of the served cameras.
+  private let wakes = Watched(0)
 
   private static let interval = Duration.milliseconds(250)
   /// The pause before a camera is read again after an error, or after its pictures have ended.
@@ -69,7 +71,9 @@ final class MotionWatch: Service {
     }
     for one in news {
       switch one {
-      case .started(let event), .updated(let event): pictures.take(event, of: camera)
+      case .started(let event), .updated(let event):
+        pictures.take(event, of: camera)
+        wakes.update { $0 += 1 }
       case .ended, .sceneChanged: break
       }
       onNews(motion.camera, one)
@@ -83,9 +87,18 @@ final class MotionWatch: Service {
 
   private func watch() async {
     var readers: [String: Task<Void, Never>] = [:]
+    let first = registry.served.changes
+    let changes = Task {
+      var known = first
+      while let served = try? await registry.served(after: known) {
+        known = served.changes
+        wakes.update { $0 += 1 }
+      }
+    }
+    defer { changes.cancel() }
     while !Task.isCancelled {
-      let served = registry.served
-      let cameras = served.cameras
+      let wake = wakes.value
+      let cameras = registry.cameras
       for source in renewed(cameras) {
         readers.removeValue(forKey: source)?.cancel()
         guard let camera = cameras.first(where: { $0.source == source }),
@@ -94,12 +107,11 @@ final class MotionWatch: Service {
         readers[source] = Task { await self.read(camera, settings) }
       }
       pictures.keep(cameras)
-      for camera in cameras where self[camera]?.episodes.current != nil {
-        update(camera) { $0.passed(to: CaptureClock.now) }
-      }
-      // Events end by time, so this wakes regularly.
-      _ = try? await registry.served(
-        after: served.changes, until: CaptureClock.next(multipleOf: Self.interval))
+      let current = cameras.filter { self[$0]?.episodes.current != nil }
+      for camera in current { update(camera) { $0.passed(to: CaptureClock.now) } }
+      // Events end by time, so this wakes regularly while there is one.
+      let next = current.isEmpty ? nil : CaptureClock.next(multipleOf: Self.interval)
+      _ = try? await wakes.first(until: next) { $0 == wake ? nil : true }
     }
     for reader in readers.values { reader.cancel() }
     for reader in readers.values { await reader.value }
