@@ -5,6 +5,7 @@
 // A texel of sums holds eight samples of a row of bytes, two a word. A record of weights is described by ColumnWeights.
 precision highp float;
 precision highp int;
+#include "place.glsl"
 
 #include "taps.glsl"
 #include "light.glsl"
@@ -196,7 +197,7 @@ vec4 converted(vec4 outputRow, float behind, vec4 coverage) {
 }
 
 void main() {
-  ivec2 place = ivec2(gl_FragCoord.xy);
+  ivec2 place = drawnPlace();
 #ifdef READS_LUMA
   {
     int record = place.x * lumaRecords.x;

@@ -3,6 +3,7 @@
 // bordered, blended over the layers below and rounded to whole codes.
 precision highp float;
 precision highp int;
+#include "place.glsl"
 
 uniform ivec2 origin;      // the pixel of the composition that positions are relative to
 uniform vec3 layerX;       // the layer's x: per pixel to the right, per pixel down, and at the origin's centre
@@ -177,7 +178,7 @@ void mixWithBelow(vec4 x, vec4 y, ivec2 place) {
 #endif
 
 void main() {
-  ivec2 place = ivec2(gl_FragCoord.xy);
+  ivec2 place = drawnPlace();
   ivec2 from = ivec2(place.x * 4, place.y) - origin;
 #ifdef COPIES
   pixels = fourFrom(from.x, from.y) | 0xff000000u;

@@ -3,6 +3,7 @@
 // The sums of red, green and blue light, times 255, are written as the bits of floats.
 precision highp float;
 precision highp int;
+#include "place.glsl"
 
 #include "taps.glsl"
 #include "store.glsl"
@@ -70,7 +71,7 @@ vec4 chromaAt(highp STORE plane, ivec4 store, ivec4 bytes, ivec2 rows, float dow
 #endif
 
 void main() {
-  ivec2 place = unfolded(ivec2(gl_FragCoord.xy), planeFold);
+  ivec2 place = unfolded(drawnPlace(), planeFold);
   ivec4 samples = firstSample + place.x * 4 + ivec4(0, 1, 2, 3);
   vec4 sums[3];
   sums[0] = sums[1] = sums[2] = vec4(0.0);

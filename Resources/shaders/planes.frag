@@ -3,6 +3,7 @@
 // per fragment.
 precision highp float;
 precision highp int;
+#include "place.glsl"
 
 uniform highp usampler2D picture;
 uniform ivec2 lastPixel;    // column and row; pixels beyond it use the edge's
@@ -33,7 +34,7 @@ uvec4 converted(vec4 row, vec4 red, vec4 green, vec4 blue) {
 uint word(uvec4 bytes) { return bytes.x | bytes.y << 8u | bytes.z << 16u | bytes.w << 24u; }
 
 void main() {
-  ivec2 place = ivec2(gl_FragCoord.xy);
+  ivec2 place = drawnPlace();
   float share = 1.0 / float(STEP_X * STEP_Y);
   vec4 first = vec4(firstOutput.rgb * share, firstOutput.a);
   vec4 second = vec4(secondOutput.rgb * share, secondOutput.a);

@@ -4,6 +4,7 @@
 // bytes.
 precision highp float;
 precision highp int;
+#include "place.glsl"
 
 #include "taps.glsl"
 #include "store.glsl"
@@ -112,7 +113,7 @@ uvec4 rounded(Sums sums) {
 }
 
 void main() {
-  ivec2 place = unfolded(ivec2(gl_FragCoord.xy), planeFold);
+  ivec2 place = unfolded(drawnPlace(), planeFold);
   int column = firstColumn + place.x;
   int record = place.y * (1 + pairCount);
   uvec4 run = tableTexel(planeRows, record);

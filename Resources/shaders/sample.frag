@@ -5,6 +5,7 @@
 // A texel of a table of columns has a word for each of them: the first sample, and above 17 bits the weight of the next.
 precision highp float;
 precision highp int;
+#include "place.glsl"
 
 #include "taps.glsl"
 
@@ -246,7 +247,7 @@ vec4 converted(vec4 outputRow, float behindAll, vec4 coverage) {
 }
 
 void main() {
-  ivec2 place = ivec2(gl_FragCoord.xy);
+  ivec2 place = drawnPlace();
   int x = place.x * 4;
 #ifdef READS_LUMA
   {

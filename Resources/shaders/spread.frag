@@ -3,6 +3,7 @@
 // the layer, as the bits of floats.
 precision highp float;
 precision highp int;
+#include "place.glsl"
 
 #include "pixels.glsl"
 #include "bell.glsl"
@@ -12,7 +13,7 @@ uniform float samplesPerRow;  // samples per row of the layer
 layout(location = 0) out uvec4 color;
 
 void main() {
-  ivec2 place = ivec2(gl_FragCoord.xy);
+  ivec2 place = drawnPlace();
   float position = (float(place.y) + 0.5) * samplesPerRow;
   int middle = int(floor(position));
   vec4 weights = bell(position - (vec4(-1.0, 0.0, 1.0, 2.0) + float(middle) + 0.5));

@@ -2,6 +2,7 @@
 // Copies a plane, or pixels, stored four per texel, with rows and columns exchanged and either reversed.
 precision highp float;
 precision highp int;
+#include "place.glsl"
 
 uniform ivec2 sourceSize;  // in samples
 uniform bvec2 flips;       // along the source's columns and rows
@@ -28,7 +29,7 @@ QUAD fetched(int texel, int row) {
 }
 
 void main() {
-  ivec2 place = ivec2(gl_FragCoord.xy);
+  ivec2 place = drawnPlace();
   int column = flips.x ? sourceSize.x - 1 - place.y : place.y;
   QUAD quads;
   for (int index = 0; index < 4; ++index) {

@@ -4,6 +4,7 @@
 // counted from the end of the last word, so the copy's first rows may lie beyond the source.
 precision highp float;
 precision highp int;
+#include "place.glsl"
 
 uniform highp usampler2D source;
 uniform ivec2 sourceSize;  // columns of words, rows
@@ -23,7 +24,7 @@ uvec4 four(uvec4 words) {
 }
 
 void main() {
-  ivec2 place = ivec2(gl_FragCoord.xy);
+  ivec2 place = drawnPlace();
   int column = flips.x ? sourceSize.x - 1 - place.y : place.y;
   uvec4 rows[4];
   for (int quad = 0; quad < 4; ++quad) {

@@ -3,6 +3,7 @@
 // sixteen bytes at a time and summed with two 16-bit sums per word, before any sum becomes a float.
 precision highp float;
 precision highp int;
+#include "place.glsl"
 
 #include "words.glsl"
 
@@ -67,7 +68,7 @@ uvec4 convertedBytes(vec4 outputRow) {
 #endif
 
 void main() {
-  ivec2 place = ivec2(gl_FragCoord.xy);
+  ivec2 place = drawnPlace();
   for (int quad = 0; quad < QUADS; ++quad) luma[quad] = cb[quad] = cr[quad] = vec4(128.0);
 #ifdef LUMA_TEXELS
   {

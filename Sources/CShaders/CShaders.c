@@ -46,6 +46,11 @@ static const char fold_glsl[] = {
 };
 const glp_shader_text glp_fold_glsl = {fold_glsl, sizeof fold_glsl};
 
+static const char place_glsl[] = {
+#embed "../../Resources/shaders/include/place.glsl"
+};
+const glp_shader_text glp_place_glsl = {place_glsl, sizeof place_glsl};
+
 static const char store_glsl[] = {
 #embed "../../Resources/shaders/include/store.glsl"
 };

@@ -35,7 +35,8 @@ package struct ShaderSource: Sendable, Hashable {
 
   private static let included = unsafe [
     ShaderSource("taps.glsl", glp_taps_glsl), ShaderSource("light.glsl", glp_light_glsl),
-    ShaderSource("store.glsl", glp_store_glsl), ShaderSource("fold.glsl", glp_fold_glsl),
+    ShaderSource("place.glsl", glp_place_glsl), ShaderSource("store.glsl", glp_store_glsl),
+    ShaderSource("fold.glsl", glp_fold_glsl),
     ShaderSource("words.glsl", glp_words_glsl),
     ShaderSource("pixels.glsl", glp_pixels_glsl), ShaderSource("bell.glsl", glp_bell_glsl),
   ]

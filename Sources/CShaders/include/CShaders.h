@@ -18,6 +18,7 @@ extern const glp_shader_text glp_turn_frag;
 extern const glp_shader_text glp_words_frag;
 extern const glp_shader_text glp_turnwords_frag;
 extern const glp_shader_text glp_words_glsl;
+extern const glp_shader_text glp_place_glsl;
 extern const glp_shader_text glp_store_glsl;
 extern const glp_shader_text glp_fold_glsl;
 extern const glp_shader_text glp_taps_glsl;
