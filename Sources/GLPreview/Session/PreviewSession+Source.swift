@@ -33,7 +33,7 @@ extension PreviewSession {
     /// source that is retried does not fail: its `status` describes it.
     public var failure: (any Error)? { get async { await feed.failure } }
 
-    /// What can be observed of it in one look. An inactive source, which is neither open nor being opened, does
+    /// The state of the source in one look. An inactive source, which is neither open nor being opened, does
     /// not change without a note in its session's `activity`.
     package var observation: SourceObservation { get async { await feed.observation } }
 

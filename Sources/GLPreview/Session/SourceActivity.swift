@@ -1,4 +1,4 @@
-// Which sources of a session have something to report, so that nobody has to ask all of them again and again.
+// The sources of a session that have something to report, so that watchers need not ask all of them again and again.
 
 /// The state of a source at one moment.
 package struct SourceObservation: Sendable {

@@ -34,9 +34,9 @@ struct CompareTests {
     let (status, output, errors) = try await compare("--list")
     #expect(status == 0, "\(errors)")
     let lines = output.split(separator: "\n").map { $0.split(separator: " ") }
-    #expect(lines.prefix(4).map(\.first) == ["W1", "W1cold", "W2", "W3"])
-    #expect(lines.dropFirst(4).map(\.first) == ["ffmpeg", "gstreamer", "opencv", "vipsthumbnail"])
-    #expect(lines.dropFirst(4).allSatisfy { ["here", "missing"].contains($0.last) })
+    #expect(lines.prefix(5).map(\.first) == ["W1", "W1cold", "W1fresh", "W2", "W3"])
+    #expect(lines.dropFirst(5).map(\.first) == ["ffmpeg", "gstreamer", "opencv", "vipsthumbnail"])
+    #expect(lines.dropFirst(5).allSatisfy { ["here", "missing"].contains($0.last) })
   }
 
   @Test("`--dry-run` prints a glpreview command per workload; only two-tap lines use two-tap filters")

@@ -249,6 +249,8 @@ struct ConfigurationMistakeTests {
       String(repeating: "- ", count: 50_000), "a: " + String(repeating: "\"", count: 3),
       String(repeating: "\n", count: 1000) + "%", "\u{FEFF}bind: [", String(repeating: "? ", count: 10_000),
     ] { #expect(try !folder.problems(text).isEmpty) }
+    let deep = "a: " + String(repeating: "[", count: 65) + String(repeating: "]", count: 65)
+    #expect(try folder.problems(deep) == ["1:68: is nested more than 64 levels deep"])
     try Data([0xFF, 0xFE, 0x00]).write(to: URL(filePath: "\(folder.path)/glpreview.yaml"))
     #expect(folder.problems(folder.loader()) == ["glpreview.yaml: is not UTF-8"])
   }

@@ -3,8 +3,8 @@ internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// Checks the cameras that are in use a few times a second, and reports changes. Cameras that nobody watches cost
-/// nothing.
+/// Checks the cameras that are in use a few times a second, and reports changes. Cameras without viewers
+/// cost nothing.
 package final class CameraWatch: Service {
   private let registry: CameraRegistry
   private let logger: Logger

@@ -2,8 +2,8 @@
 internal import NIOCore
 internal import Synchronization
 
-/// A cache in which each value is made once for all concurrent requests; the newest values are kept until nobody
-/// has asked for them for a while.
+/// A cache in which each value is made once for all concurrent requests; the newest values are kept until
+/// no task has asked for them for a while.
 package final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let state = Mutex(State())
   private let capacity: Int

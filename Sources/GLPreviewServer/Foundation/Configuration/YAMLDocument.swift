@@ -31,7 +31,7 @@ internal import CYAML
 
   private func root() throws(ConfigurationError) -> ConfigurationNode {
     guard try next().kind == GLP_YAML_DOCUMENT else { throw ConfigurationError(at: file, "is empty") }
-    let root = try node(try next())
+    let root = try node(try next(), depth: 0)
     let end = try next()
     guard end.kind == GLP_YAML_END else {
       throw refusal(end.place, "invalid YAML: another document begins here; a file is one document")
@@ -45,8 +45,11 @@ internal import CYAML
     return unsafe Event(event)
   }
 
-  /// Converts a node that begins with `event`. The parser limits the depth.
-  private func node(_ event: Event) throws(ConfigurationError) -> ConfigurationNode {
+  /// The most lists and mappings within one another. libyaml has no limit of its own.
+  private static let mostLevels = 64
+
+  /// Converts a node that begins with `event`, within `depth` others.
+  private func node(_ event: Event, depth: Int) throws(ConfigurationError) -> ConfigurationNode {
     let place = event.place
     guard event.kind != GLP_YAML_ALIAS, !event.hasAnchor else {
       throw refusal(place, Self.noAliases)
@@ -54,10 +57,13 @@ internal import CYAML
     if let tag = event.tag, event.isPlain || tag != Self.stringTag {
       throw refusal(place, "the tag \(tag) is not supported; tags are not allowed")
     }
+    guard depth <= Self.mostLevels else {
+      throw refusal(place, "is nested more than \(Self.mostLevels) levels deep")
+    }
     let content: ConfigurationNode.Content
     switch event.kind {
-    case GLP_YAML_LIST: content = .list(try list())
-    case GLP_YAML_MAPPING: content = .members(try members())
+    case GLP_YAML_LIST: content = .list(try list(depth: depth + 1))
+    case GLP_YAML_MAPPING: content = .members(try members(depth: depth + 1))
     default:
       let isNothing = event.isPlain && ["", "~", "null", "Null", "NULL"].contains(event.text)
       content = isNothing ? .nothing : .scalar(event.text)
@@ -65,16 +71,16 @@ internal import CYAML
     return ConfigurationNode(content: content, origin: origin(place))
   }
 
-  private func list() throws(ConfigurationError) -> [ConfigurationNode] {
+  private func list(depth: Int) throws(ConfigurationError) -> [ConfigurationNode] {
     var items: [ConfigurationNode] = []
     while true {
       let event = try next()
       if event.kind == GLP_YAML_CLOSE { return items }
-      items.append(try node(event))
+      items.append(try node(event, depth: depth))
     }
   }
 
-  private func members() throws(ConfigurationError) -> [ConfigurationNode.Member] {
+  private func members(depth: Int) throws(ConfigurationError) -> [ConfigurationNode.Member] {
     var members: [ConfigurationNode.Member] = []
     var first: [String: glp_yaml_place] = [:]
     var repeated: Set<String> = []
@@ -86,10 +92,10 @@ internal import CYAML
         throw refusal(place, "a key must be a scalar, not a list or a mapping")
       }
       // Rejects names and tags.
-      _ = try node(event)
+      _ = try node(event, depth: depth)
       let key = event.text
       if first[key] == nil { first[key] = place } else { repeated.insert(key) }
-      let value = try node(try next())
+      let value = try node(try next(), depth: depth)
       members.append(.init(key: key, origin: origin(place), value: value))
     }
     let names = repeated.sorted()
@@ -132,7 +138,7 @@ internal import CYAML
   }
 }
 
-/// What libyaml reads next.
+/// An event of libyaml's parser.
 private struct Event {
   let kind: glp_yaml_kind
   let place: glp_yaml_place
