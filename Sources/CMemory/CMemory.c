@@ -3,9 +3,11 @@
 #include "CMemory.h"
 
 #include <malloc.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 struct glp_memory glp_memory_measure(void) {
   struct mallinfo2 info = mallinfo2();
@@ -22,30 +24,32 @@ void glp_memory_use_one_arena(void) {
 // A mapping of the process, as /proc/self/smaps lists it.
 struct mapping {
   unsigned long start, end;
-  // Private, readable and not writable, of a file that is no device: what a device has mapped may not come back.
-  int is_file;
+  // Private and not writable, of the program itself or of LLVM. Other libraries may change their own code, as
+  // those of OpenGL do, and a change between the look at a mapping and its end would be lost.
+  int is_dropped;
 };
 
-static int read_mapping(const char *line, struct mapping *mapping) {
-  char access[5], path[16] = "";
+static int read_mapping(const char *line, const char *program, struct mapping *mapping) {
+  char access[5], path[PATH_MAX] = "";
   unsigned long start, end;
-  if (sscanf(line, "%lx-%lx %4s %*s %*s %*s %15s", &start, &end, access, path) < 3) return 0;
-  *mapping = (struct mapping){
-      start, end, access[0] == 'r' && access[1] == '-' && access[3] == 'p' && path[0] == '/' && strncmp(path, "/dev/", 5)};
+  if (sscanf(line, "%lx-%lx %4s %*s %*s %*s %4095[^\n]", &start, &end, access, path) < 3) return 0;
+  int is_known = !strcmp(path, program) || strstr(path, "/libLLVM");
+  *mapping = (struct mapping){start, end, is_known && access[0] == 'r' && access[1] == '-' && access[3] == 'p'};
   return 1;
 }
 
 void glp_memory_drop_file_pages(void) {
-  FILE *list = fopen("/proc/self/smaps", "re");
+  char program[PATH_MAX], line[PATH_MAX + 256];
+  ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  FILE *list = length > 0 ? fopen("/proc/self/smaps", "re") : NULL;
   if (!list) return;
-  char line[512];
+  program[length] = 0;
   struct mapping mapping = {0};
   int is_start = 1;
   while (fgets(line, sizeof line, list)) {
     long anonymous;
-    // Paths may be longer than a line here.
-    if (is_start && !read_mapping(line, &mapping) && sscanf(line, "Anonymous: %ld", &anonymous) == 1 && anonymous == 0 &&
-        mapping.is_file)
+    if (is_start && !read_mapping(line, program, &mapping) && sscanf(line, "Anonymous: %ld", &anonymous) == 1 && anonymous == 0 &&
+        mapping.is_dropped)
       madvise((void *)mapping.start, mapping.end - mapping.start, MADV_DONTNEED);
     is_start = strchr(line, '\n') != NULL;
   }

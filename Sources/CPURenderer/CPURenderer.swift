@@ -33,7 +33,7 @@ package final class CPURenderer: Renderer {
   }
 
   /// The limits and preferences for plans of this renderer.
-  package static let tuning = RenderTuning(maximumTargetSide: 32_768, boxes: .texels)
+  package static let tuning = RenderTuning(maximumTargetSide: 32_768, boxes: .texels, blendsFrames: true)
 
   /// Creates a renderer.
   ///

@@ -126,8 +126,11 @@ void pixels_blend(const uint8_t *from, int32_t are_words, const uint8_t behind[3
     uint32_t pixel[4];
     for (int c = 0; c < 4; c++)
       pixel[c] = are_words ? from[8 * i + 2 * c] | (uint32_t)from[8 * i + 2 * c + 1] << 8 : from[4 * i + c] * 257u;
-    for (int c = 0; c < 3; c++)
-      to[c] = (uint16_t)(((uint64_t)pixel[c] * pixel[3] + (uint64_t)behind[c] * 257 * (65535 - pixel[3]) + 32767) / 65535);
+    for (int c = 0; c < 3; c++) {
+      // At most 65535 * 65535 + 32767, and the next two lines divide exactly by 65535.
+      uint32_t sum = pixel[c] * pixel[3] + behind[c] * 257u * (65535 - pixel[3]) + 32768;
+      to[c] = (uint16_t)((sum + (sum >> 16)) >> 16);
+    }
     to[3] = 65535;
   }
 }

@@ -38,6 +38,14 @@ struct CPURendererTests {
     }
   }
 
+  @Test("a frame with alpha has a plan for opaque frames, whatever the filter", arguments: Filter.allCases)
+  func opaque(filter: Filter) throws {
+    let format = Frame.Format(.rgba, Size(width: 64, height: 48), color: .jfif)
+    let view = ViewConfiguration(name: "a", width: 20, height: 15, filter: filter)
+    let plan = try RenderPlanner(tuning: CPURenderer.tuning).plan(format, [ViewRequest(view, as: .rgba)])
+    #expect(plan.drawing?.ofOpaque != nil)
+  }
+
   @Test("one thread and several draw the same codes", arguments: [Filter.auto, .lanczos, .bilinear])
   func threads(filter: Filter) throws {
     let format = Frame.Format(

@@ -39,6 +39,18 @@ extension DrawingPlan {
   }
 }
 
+extension DrawingPlan {
+  /// Whether it reads samples that are blended over a background.
+  var blendsSamples: Bool {
+    steps.contains { step in
+      switch step.work {
+      case .samples(let drawing), .columns(let drawing, _): drawing.behind != nil
+      default: false
+      }
+    }
+  }
+}
+
 /// A plane of a step's result.
 package struct PlannedPlane: Sendable, Hashable, CustomStringConvertible {
   /// The result's number.

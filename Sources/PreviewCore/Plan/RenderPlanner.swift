@@ -46,7 +46,8 @@ package struct RenderPlanner: Sendable {
     guard tuning.boxes != .none,
       let plan = DrawingPlan(views, of: format.pixelFormat, sumsWords: sumsWords)
     else { return nil }
-    let opaque = plan.blendsRows ? format.pixelFormat.opaque : nil
+    let isBlended = plan.blendsRows || (tuning.blendsFrames && plan.blendsSamples)
+    let opaque = isBlended ? format.pixelFormat.opaque : nil
     return FrameDrawing(
       plan: plan, ofOpaque: opaque.flatMap { DrawingPlan(views, of: $0, sumsWords: sumsWords) })
   }

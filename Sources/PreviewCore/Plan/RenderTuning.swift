@@ -9,6 +9,8 @@ package struct RenderTuning: Sendable, Hashable {
   /// The number of drawings of one kind, ratio and alignment before a program is compiled for them. Until
   /// then, and where such a program does not pay off, generic programs draw the same picture.
   package var specialisesAfter: Int
+  /// Whether a transparent frame is blended whole before it is read, so that it pays to look for one that is opaque.
+  package let blendsFrames: Bool
   /// How samples are uploaded and pictures downloaded.
   package let transfer: FrameTransfer
   /// Whether the device has timer queries that measure passes.
@@ -16,11 +18,12 @@ package struct RenderTuning: Sendable, Hashable {
 
   package init(
     maximumTargetSide: Int, boxes: BoxPacking = .texels, specialisesAfter: Int = 8,
-    transfer: FrameTransfer = .direct, timesPasses: Bool = false
+    blendsFrames: Bool = false, transfer: FrameTransfer = .direct, timesPasses: Bool = false
   ) {
     self.maximumTargetSide = maximumTargetSide
     self.boxes = boxes
     self.specialisesAfter = specialisesAfter
+    self.blendsFrames = blendsFrames
     self.transfer = transfer
     self.timesPasses = timesPasses
   }
