@@ -2,8 +2,8 @@
 #define _DEFAULT_SOURCE
 #include "CMemory.h"
 
-#include <malloc.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -45,13 +45,17 @@ void glp_memory_drop_file_pages(void) {
   if (!list) return;
   program[length] = 0;
   struct mapping mapping = {0};
-  int is_start = 1;
+  int is_whole = 1;
+  // Changed pages in memory and in swap, in kB: both would be lost. A mapping's swap is listed last.
+  long anonymous = 1, swapped;
   while (fgets(line, sizeof line, list)) {
-    long anonymous;
-    if (is_start && !read_mapping(line, program, &mapping) && sscanf(line, "Anonymous: %ld", &anonymous) == 1 && anonymous == 0 &&
-        mapping.is_dropped)
+    if (is_whole && read_mapping(line, program, &mapping)) {
+      anonymous = 1;
+    } else if (is_whole && sscanf(line, "Anonymous: %ld", &anonymous) != 1 && sscanf(line, "Swap: %ld", &swapped) == 1 &&
+               mapping.is_dropped && anonymous == 0 && swapped == 0) {
       madvise((void *)mapping.start, mapping.end - mapping.start, MADV_DONTNEED);
-    is_start = strchr(line, '\n') != NULL;
+    }
+    is_whole = strchr(line, '\n') != NULL;
   }
   fclose(list);
 }

@@ -18,7 +18,7 @@ struct glp_memory glp_memory_measure(void);
 void glp_memory_trim(void);
 
 /// Unmaps the pages of the program's code and constants, and of LLVM's, which are read again when they are used: from the page
-/// cache, at a microsecond each. Mappings with changes, such as relocations, are kept.
+/// cache, at a microsecond each. Mappings with changes, such as relocations, are kept, also where these are in swap.
 void glp_memory_drop_file_pages(void);
 
 /// From now on all new threads have their memory from one place, which keeps what is freed until `glp_memory_trim`: to be
