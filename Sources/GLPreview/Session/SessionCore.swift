@@ -54,6 +54,7 @@ final class SessionCore: Sendable {
   func removeSource(_ name: String) async {
     for preview in previews where preview.sourceName == name { remove(preview) }
     await feeds.remove(name)?.close()
+    activity.forget(name)
   }
 
   // MARK: Previews

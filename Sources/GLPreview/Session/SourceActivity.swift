@@ -35,6 +35,9 @@ package final class SourceActivity: Sendable {
     }
   }
 
+  /// Forgets a source that was removed: a session without watchers would keep the names of all that it ever had.
+  func forget(_ name: String) { names.withLock { _ = $0.remove(name) } }
+
   /// Waits until a source has changed.
   ///
   /// - Throws: `CancellationError`.

@@ -59,7 +59,7 @@ actor SourceFeed: PictureProducer {
     let isActive = pump != nil || camera.isActive
     guard isActive != self.isActive else { return }
     self.isActive = isActive
-    activity.note([source.name])
+    if !isClosed { activity.note([source.name]) }
   }
 
   // MARK: Requests

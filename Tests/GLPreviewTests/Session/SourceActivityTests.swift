@@ -43,6 +43,12 @@ struct SourceActivityTests {
     await until { !script.isOpen }
     await until { await session[name]?.observation.isActive == false }
     #expect(session.activity.take() == [name])
+
+    async let last = preview.pictures.first
+    try await session.activity.wait()
+    await session.removeSource(name)
+    #expect(session.activity.take().isEmpty)
+    _ = try? await last
     await session.close()
   }
 }
