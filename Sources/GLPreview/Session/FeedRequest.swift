@@ -40,6 +40,9 @@ struct FeedKey: Sendable, Hashable {
 
 struct FeedRequest {
   let subject: Subject
+  /// The number of the first frame that is new enough. Earlier ones were read before the request, and the
+  /// source has newer ones, or was closed since.
+  var earliest = 0
   let answer = Promise<Answer>()
 
   enum Subject: Sendable {

@@ -100,7 +100,8 @@ struct RequestBoard {
 
   /// Whether the current state, as far as it is decoded, satisfies a request.
   func isMet(_ request: FeedRequest) -> Bool {
-    guard request.isMet(by: key, timestamp: latest?.timestamp) else { return false }
+    guard request.isMet(by: key, timestamp: isNew(key.sequence, for: request) ? latest?.timestamp : nil)
+    else { return false }
     guard outage == nil, let latest else { return true }
     return !isSwitching(request, latest.format.uprightSize)
   }
@@ -115,8 +116,14 @@ struct RequestBoard {
   func waitsForDecoding(_ request: FeedRequest) -> Bool {
     guard let picture = undecoded else { return false }
     guard outage == nil else { return request.isMet(by: key, timestamp: nil) }
-    return request.isMet(by: FeedKey(sequence: picture.sequence, outage: 0), timestamp: picture.timestamp)
+    return isNew(picture.sequence, for: request)
+      && request.isMet(by: FeedKey(sequence: picture.sequence, outage: 0), timestamp: picture.timestamp)
       && !isSwitching(request, picture.size)
+  }
+
+  /// Whether a frame is new enough for a request. The last one is for all.
+  private func isNew(_ sequence: Int, for request: FeedRequest) -> Bool {
+    isEnded || sequence >= request.earliest
   }
 
   private func isSwitching(_ request: FeedRequest, _ size: Size) -> Bool {
@@ -158,7 +165,7 @@ struct RequestBoard {
   /// Returns the answer to a request that accepts the newest picture passed through; nil if it does not, or
   /// has seen it.
   private func answer(to request: FeedRequest) -> FeedRequest.Answer? {
-    guard outage == nil, let original else { return nil }
+    guard outage == nil, let original, isNew(original.picture.sequence, for: request) else { return nil }
     let picture = original.picture
     switch request.subject {
     case .picture(let preview, let format, after: let last, passes: true):

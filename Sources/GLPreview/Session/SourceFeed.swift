@@ -87,7 +87,8 @@ actor SourceFeed: PictureProducer {
 
   private func answer(to subject: FeedRequest.Subject) async throws -> FeedRequest.Answer? {
     try Task.checkCancellation()
-    let request = FeedRequest(subject: subject)
+    var request = FeedRequest(subject: subject)
+    if !isCurrent, !request.isForFrame { request.earliest = camera.nextSequence }
     guard !isClosed, !request.isObsolete else { return nil }
     guard !request.isDisabled else { throw PreviewIsDisabled() }
     let id = board.add(request)
@@ -101,9 +102,7 @@ actor SourceFeed: PictureProducer {
     camera.closing?.cancel()
     camera.closing = nil
     if request.isCropped { demandChanged() }
-    if board.isMet(request) || board.isMetByOriginal(request),
-      board.outage != nil || isCurrent || request.isForFrame
-    {
+    if board.isMet(request) || board.isMetByOriginal(request) {
       // The outage of a failed source is returned at once; meanwhile the source is retried.
       if camera.isFailing, pump == nil {
         triesAgain = true
@@ -130,9 +129,11 @@ actor SourceFeed: PictureProducer {
   /// The state of a source that is being opened, once that takes long; nil otherwise.
   var openingEvent: FeedEvent? { board.outage?.state == .opening ? board.event : nil }
 
-  /// Whether the frame that is shown is the newest one known: it was just read, or nothing follows it.
+  /// Whether the newest frame is of the open source, and it has no newer one.
   private var isCurrent: Bool {
-    pump != nil || board.isEnded || (camera.opened?.source as? any TimelySource)?.hasNewFrame == false
+    guard let opened = camera.opened, opened.hasGivenPicture else { return false }
+    if let timely = opened.source as? any TimelySource { return board.isEnded || !timely.hasNewFrame }
+    return board.isEnded || pump != nil
   }
 
   private var mayPump: Bool {

@@ -167,6 +167,27 @@ struct SourceFeedTests {
     await session.close()
   }
 
+  @Test("readers of a source that is reopened get its next picture, not the last one from before")
+  func reopened() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.small)
+    script.give(1)
+    #expect(try await preview.pictures.first?.code == 1)
+    await until { !script.isOpen }
+
+    let first = Task { try await preview.pictures.first?.code }
+    await until { script.isOpen }
+    let second = Task { try await preview.pictures.first?.code }
+    await letOthersGoOn()
+    preview.mirroring = .horizontal
+    await letOthersGoOn()
+    script.give(2)
+    #expect(try await first.value == 2)
+    #expect(try await second.value == 2)
+    await session.close()
+  }
+
   @Test("a source is reopened only after it has closed")
   func closedBeforeOpened() async throws {
     let (script, gate) = (SourceScript(), OpeningGate())
