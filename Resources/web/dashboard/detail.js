@@ -150,7 +150,7 @@ export class Detail {
     const known = sizeOf(view, this.tile.source);
     const isBlurred = view.background === "blur";
     const values = { ...view, fps: view.fps_limit, background: isBlurred ? "#000000" : view.background };
-    for (const name of ["crop", "rotate", "mirror", "mode", "background", "width", "height", "filter", "fps", "quality"]) {
+    for (const name of ["crop", "rotate", "mirror", "mode", "background", "width", "height", "filter", "fps", "quality", "decode"]) {
       // A field keeps its text while the user types in it, and after a refusal until the user corrects it.
       const isHis = document.activeElement === fields[name] || fields[name].ariaInvalid === "true";
       if (!isHis) fields[name].value = String(values[name] ?? "");

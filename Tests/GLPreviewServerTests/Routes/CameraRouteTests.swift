@@ -37,10 +37,11 @@ struct CameraRouteTests {
     try await withService(SnapshotRouteTests.configuration()) { service in
       let path = "/api/cameras/camera/views/main"
       let changed = try await service.send(
-        "PATCH", path, body: #"{"rotate": 90, "width": 90, "fps": 5, "quality": 60, "crop": "160x90+0+0"}"#)
+        "PATCH", path, body: #"{"rotate": 90, "width": 90, "fps": 5, "quality": 60, "decode": "fast", "crop": "160x90+0+0"}"#)
 
       #expect(changed.status == 200)
       #expect(changed.text.contains(#""fps_limit":5"#) && changed.text.contains(#""rotate":90"#))
+      #expect(changed.text.contains(#""decode":"fast""#))
       let picture = try await service.get("/cameras/camera/main.jpg")
       #expect(picture.headers["X-View-Size"] == ["90x160"])
 
@@ -48,6 +49,7 @@ struct CameraRouteTests {
         #"{"rotate": 45}"#, #"{"fps": 0}"#, #"{"quality": 101}"#, #"{"name": "other"}"#, "{}", "", "[1]",
         "nonsense",
         #"{"rotate": null}"#, #"{"crop": "999x999+0+0"}"#, #"{"enabled": "maybe"}"#,
+        #"{"decode": "slow"}"#, #"{"decode": null}"#,
         #"{"rotate": 0, "mirror": "sideways"}"#,
       ] {
         #expect(try await service.send("PATCH", path, body: body).status == 400, "\(body)")

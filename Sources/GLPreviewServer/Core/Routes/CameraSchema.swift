@@ -99,6 +99,7 @@ struct CameraSchema {
     } + [
       .optional("fps", .number(in: 0.01...1000).orNull, "the maximum pictures per second"),
       .optional("enabled", .boolean), .optional("quality", .integer(in: 1...100).orNull),
+      .optional("decode", .choice(StreamDecoding.self), "how the camera's JPEGs are decoded for its streams"),
     ], isClosed: true)
 
   private static let nullable: Set = ["crop", "size", "width", "height"]

@@ -1,4 +1,4 @@
-// The change of a view by PATCH: view keys, frame rate, quality, and whether it is enabled.
+// The change of a view by PATCH: view keys, frame rate, quality, decoding, and whether it is enabled.
 internal import FoundationEssentials
 internal import HTTPTypes
 
@@ -6,7 +6,7 @@ internal import HTTPTypes
 struct ViewChange {
   private let members: [String: JSONScalar]
 
-  private static let keys = ViewConfiguration.keys + ["fps", "enabled", "quality"]
+  private static let keys = ViewConfiguration.keys + ["fps", "enabled", "quality", "decode"]
 
   /// - Throws: `Problem` 400 if it is not an object of scalars, or is empty.
   init(json: [UInt8]) throws(Problem) {
@@ -41,6 +41,11 @@ struct ViewChange {
         throw .badParameter("quality", "'\(value)' is neither null nor a whole number from 1 to 100")
       }
       served.quality = quality
+    case ("decode", _):
+      guard let decode = StreamDecoding(rawValue: "\(value)") else {
+        throw .badParameter("decode", "'\(value)' is neither exact nor fast")
+      }
+      served.decode = decode
     case ("crop", .null): served.view.crop = nil
     case ("width", .null): served.view.width = nil
     case ("height", .null): served.view.height = nil
