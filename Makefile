@@ -20,7 +20,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 # for swift-backtrace beside itself, and complain: no other target sets this.
 test test-camera test-browser screenshot golden api: export SWIFT_BACKTRACE ?= enable=yes,interactive=no,color=no,threads=all
 
-.PHONY: help setup build build-tests render examples examples-alone api docs test nightly test-starved test-camera test-browser screenshot fuzz sanitize soak cluster \
+.PHONY: help setup build build-tests render examples examples-alone api docs test nightly test-llvmpipe test-starved test-camera test-browser screenshot fuzz sanitize soak cluster \
   cluster-demo check-pictures check-api verify bench bench-service bench-hostile gpu-kit sbom release-notes deb test-deb format lint golden install install-service \
   clean
 
@@ -29,6 +29,7 @@ help:
 	@echo "make render    install what is missing, build, render the test pattern to several views under out/"
 	@echo "make test      install what is missing, run every test (SUITE=trixie: in that release of Debian)"
 	@echo "make nightly   what takes longer: each stage of scripts/stages whose record in Tests/nightly.json is out of date (STAGE=soak: that one)"
+	@echo "make test-llvmpipe  the tests of sessions and of the service, drawn by OpenGL in software"
 	@echo "make test-starved  run every test RUNS times beside BUSY busy loops (default: 3 and 4), until one fails"
 	@echo "make test-camera   the tests that need a camera, in a small machine with a kernel of its own"
 	@echo "make test-browser  the tests of the dashboard, in a headless Chromium"
@@ -119,6 +120,9 @@ endif
 STAGE ?=
 nightly:
 	@scripts/stages night $(STAGE)
+
+test-llvmpipe: build-tests
+	@GLPREVIEW_TEST_GPU=llvmpipe SWIFT="$(SWIFT)" scripts/run-tests --filter 'GLPreviewTests\.|GLPreviewServerTests\.'
 
 test-starved:
 	@scripts/prove-tests

@@ -187,10 +187,12 @@ extension ServiceParts {
 }
 
 extension ServerConfiguration {
-  /// The same at a free port of loopback, with all the time there is, where a test does not say otherwise.
+  /// The same at a free port of loopback, on the GPU that is tested, with all the time there is, where a test does not
+  /// say otherwise.
   func patient() -> ServerConfiguration {
     var (copy, usual) = (self, ServerConfiguration())
     copy.bind = .host("127.0.0.1", port: 0)
+    if gpu == .automatic { copy.gpu = testedGPU(as: GPUDevice.Choice.self) ?? gpu }
     func replace(
       _ path: WritableKeyPath<ServerConfiguration, Duration>, by time: Duration = allTheTimeThereIs
     ) {

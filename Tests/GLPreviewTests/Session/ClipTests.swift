@@ -101,7 +101,7 @@ struct ClipTests {
 
   @Test("a replacing source shortens the inherited replay buffer only once it has taken over")
   func replaced() async throws {
-    var options = PreviewSession.Options(linger: .zero)
+    var options = PreviewSession.Options.tested(linger: .zero)
     options.replacedCloseWithin = allTheTimeThereIs
     let session = try PreviewSession([try Self.source()], options: options)
     let buffer = try #require(session.firstFeed?.replay?.buffer)

@@ -18,7 +18,7 @@ struct DroppedPictureTests {
     source.opensWithin = allTheTimeThereIs
     source.options.live = .patient()
     source.replay = Replay(.seconds(3600), maximumBytes: 1 << 20)
-    session = try PreviewSession([source], options: PreviewSession.Options(linger: .zero))
+    session = try PreviewSession([source], options: .tested(linger: .zero))
   }
 
   /// Plays pictures until there are `count`, the last of which is delivered, and returns how many were dropped.

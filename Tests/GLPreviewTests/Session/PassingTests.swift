@@ -23,7 +23,7 @@ struct PassingTests {
     source.keepsWarm = true
     source.options.live = .patient(.every(maximumBytes: 1 << 20))
     change(&source.options)
-    var options = PreviewSession.Options(linger: .zero)
+    var options = PreviewSession.Options.tested(linger: .zero)
     options.budget = budget
     if !mayDraw {
       options.renderers = SharedRenderers { _ in

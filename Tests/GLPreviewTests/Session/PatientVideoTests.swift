@@ -18,7 +18,7 @@
       source.opensWithin = allTheTimeThereIs
       source.keepsWarm = true
       source.options.live = .patient(.newest)
-      return try PreviewSession([source], options: PreviewSession.Options(linger: .zero))
+      return try PreviewSession([source], options: .tested(linger: .zero))
     }
 
     private static func watch(

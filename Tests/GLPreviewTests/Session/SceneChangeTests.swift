@@ -13,7 +13,7 @@ struct SceneChangeTests {
   {
     try PreviewSession(
       scripts.sorted { $0.key < $1.key }.map { $1.source(named: $0, isLive: isLive) },
-      options: PreviewSession.Options(linger: .zero))
+      options: .tested(linger: .zero))
   }
 
   /// The first pictures that show `code` in the middle.

@@ -91,7 +91,7 @@ struct SessionInputTests {
     let script = SourceScript()
     var source = script.source()
     source.opensWithin = duration
-    let session = try PreviewSession([source], options: PreviewSession.Options(linger: duration))
+    let session = try PreviewSession([source], options: .tested(linger: duration))
     let preview = try session.addPreview(ViewConfiguration(width: 4, height: 3), updateEvery: duration)
     let scene = try session.addScene(
       Scene(size: Size(width: 8, height: 8), tiles: [Tile("camera")]), updateEvery: duration)

@@ -10,7 +10,7 @@ struct SessionMemoryTests {
   @Test("an idle source reserves at most the memory of four RGBA frames")
   func atRest() async throws {
     let budget = MemoryBudget(capacity: 1 << 30)
-    var options = PreviewSession.Options(linger: .zero)
+    var options = PreviewSession.Options.tested(linger: .zero)
     options.budget = budget
     let session = try PreviewSession(
       [SessionSource("pattern:counter,size=640x360,fps=200")], options: options)

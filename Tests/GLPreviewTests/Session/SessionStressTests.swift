@@ -31,7 +31,7 @@ struct SessionStressTests {
     let cameras = Self.sources.map { _ in UnrulyCamera() }
     let session = try PreviewSession(
       zip(cameras, Self.sources).map { $0.source(named: $1) },
-      options: PreviewSession.Options(linger: .milliseconds(2)))
+      options: .tested(linger: .milliseconds(2)))
     var previews = try (0..<4).map { index in
       try session.addPreview(
         ViewConfiguration(name: "view\(index)", width: 4 + 2 * index, height: 3), of: Self.sources[index % 2]

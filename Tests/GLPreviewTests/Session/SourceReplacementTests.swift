@@ -11,7 +11,7 @@ struct SourceReplacementTests {
   @Test("a replacing source opens after the replaced one closes, which delivers frames until then")
   func order() async throws {
     let (old, new) = (SourceScript(), SourceScript())
-    var options = PreviewSession.Options(linger: .zero)
+    var options = PreviewSession.Options.tested(linger: .zero)
     options.replacedCloseWithin = .seconds(3600)
     let session = try PreviewSession([old.source(named: "old")], options: options)
     let before = try session.addPreview(ViewConfiguration(name: "before", width: 4), of: "old")
@@ -45,7 +45,7 @@ struct SourceReplacementTests {
   @Test("a replacing source that is removed before it opens does not wait for the replaced one")
   func givenUp() async throws {
     let (old, new) = (SourceScript(), SourceScript())
-    var options = PreviewSession.Options(linger: .zero)
+    var options = PreviewSession.Options.tested(linger: .zero)
     options.replacedCloseWithin = allTheTimeThereIs
     let session = try PreviewSession([old.source(named: "old")], options: options)
     var source = new.source(named: "new")

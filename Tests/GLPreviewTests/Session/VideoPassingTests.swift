@@ -22,7 +22,7 @@
       source.keepsWarm = true
       source.options.live = .patient(.every(maximumBytes: 1 << 20))
       change(&source)
-      var options = PreviewSession.Options(linger: .zero)
+      var options = PreviewSession.Options.tested(linger: .zero)
       if !mayDraw {
         options.renderers = SharedRenderers { _ in
           throw DeviceError(problem: "nothing may be drawn", attempts: [], hints: [])

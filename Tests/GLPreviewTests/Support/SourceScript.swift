@@ -174,7 +174,14 @@ extension PreviewSession {
     for index in sources.indices where sources[index].opensWithin == .seconds(1) {
       sources[index].opensWithin = allTheTimeThereIs
     }
-    try self.init(sources, options: PreviewSession.Options(linger: linger))
+    try self.init(sources, options: .tested(linger: linger))
+  }
+}
+
+extension PreviewSession.Options {
+  /// The options of a session that may draw on any GPU: on the one that `testedGPU` names.
+  static func tested(linger: Duration) -> PreviewSession.Options {
+    PreviewSession.Options(gpu: testedGPU(as: GPUDevice.Choice.self) ?? .automatic, linger: linger)
   }
 }
 
