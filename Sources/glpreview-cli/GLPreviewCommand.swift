@@ -28,6 +28,7 @@ struct GLPreviewCommand: AsyncParsableCommand {
   /// `--linear`, whose value may be omitted: ArgumentParser supports options either with or without a value.
   @MainActor static func main() async {
     ProcessHeap.useOne()
+    ProcessHeap.protectConstants()
     StandardDescriptors.fillGaps()
     let arguments = CommandLine.arguments.dropFirst()
     let words: Set<String> = ["true", "false", "1", "0", "yes", "no", "on", "off"]

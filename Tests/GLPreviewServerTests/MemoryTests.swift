@@ -170,6 +170,20 @@ struct MemoryTests {
     return last
   }
 
+  @Test("constants can't be written")
+  func constants() throws {
+    ProcessHeap.protectConstants()
+    let text: StaticString = "a constant"
+    let address = UInt(bitPattern: text.utf8Start)
+    let mapping = try #require(
+      String(contentsOfFile: "/proc/self/maps", encoding: .utf8).split(separator: "\n").first { line in
+        let bounds = line.prefix { $0 != " " }.split(separator: "-").compactMap { UInt($0, radix: 16) }
+        return bounds.count == 2 && (bounds[0]..<bounds[1]).contains(address)
+      })
+    let access = try #require(mapping.split(separator: " ").dropFirst().first)
+    #expect(access == "r--p" || access == "r-xp", "\(mapping)")
+  }
+
   @Test("code is unmapped after a start, and again only when 8 MB more than is in use stays for a while")
   func filePages() {
     var pages = FilePages()

@@ -26,4 +26,8 @@ void glp_memory_drop_file_pages(void);
 /// each, which `glp_memory_trim` does not give back, and maps large blocks anew each time they are taken.
 void glp_memory_use_one_arena(void);
 
+/// Makes the program's constants read-only. Linkers put them among its variables, because Swift's compiler marks some of them
+/// as writable.
+void glp_memory_protect_constants(void);
+
 #endif

@@ -5,7 +5,7 @@ internal import FoundationEssentials
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// The heap of this process.
+/// The heap and the constants of this process.
 package enum ProcessHeap {
   /// Whether this is a process of the `glpreview` command, not of a program that uses the library.
   fileprivate static let isOurs = Atomic(false)
@@ -17,6 +17,9 @@ package enum ProcessHeap {
     glp_memory_use_one_arena()
     isOurs.store(true, ordering: .relaxed)
   }
+
+  /// Makes the program's constants read-only, so that an error or an attack can't change them.
+  package static func protectConstants() { glp_memory_protect_constants() }
 }
 
 /// Returns idle memory to the system: a few seconds after it was freed, or at once if the process exceeds its
