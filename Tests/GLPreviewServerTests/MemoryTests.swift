@@ -174,7 +174,7 @@ struct MemoryTests {
   func constants() throws {
     ProcessHeap.protectConstants()
     let text: StaticString = "a constant"
-    let address = UInt(bitPattern: text.utf8Start)
+    let address = unsafe UInt(bitPattern: text.utf8Start)
     let mapping = try #require(
       String(contentsOfFile: "/proc/self/maps", encoding: .utf8).split(separator: "\n").first { line in
         let bounds = line.prefix { $0 != " " }.split(separator: "-").compactMap { UInt($0, radix: 16) }
