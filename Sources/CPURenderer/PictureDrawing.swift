@@ -11,7 +11,7 @@ struct PictureDrawing {
   // MARK: Views of a frame
 
   func pictures(of frame: Frame, _ plan: RenderPlan, _ drawing: FrameDrawing) -> [Picture] {
-    let (frame, drawn) = PictureDrawing.opaque(frame, drawing)
+    let (frame, drawn) = opaque(frame, drawing)
     return frame.storage.withSpan { samples in
       unsafe samples.withUnsafeBufferPointer { samples in
         guard let samples = samples.baseAddress else { return [] }
@@ -20,11 +20,29 @@ struct PictureDrawing {
     }
   }
 
-  private static func opaque(_ frame: Frame, _ drawing: FrameDrawing) -> (Frame, DrawingPlan) {
-    guard let ofOpaque = drawing.ofOpaque, let plain = frame.withoutUnusedAlpha else {
-      return (frame, drawing.plan)
-    }
+  /// The frame without its alpha, if that hides nothing of what is read, and the plan for it.
+  private func opaque(_ frame: Frame, _ drawing: FrameDrawing) -> (Frame, DrawingPlan) {
+    guard let ofOpaque = drawing.ofOpaque,
+      let plain = frame.withoutUnusedAlpha(in: rowsRead(by: ofOpaque.steps))
+    else { return (frame, drawing.plan) }
     return (plain, ofOpaque)
+  }
+
+  /// The stored rows that steps read of a frame without alpha; nil if these are not known.
+  private func rowsRead(by steps: [DrawingStep]) -> [Range<Int>]? {
+    var rows: [Range<Int>] = []
+    for step in steps {
+      switch step.work {
+      case .rows, .turn: continue
+      case .columns(let drawing, _), .samples(let drawing):
+        guard drawing.lightCrop == nil else { return nil }
+        rows += caches.prepared(drawing, .bytes).rowsRead
+      case .boxes(_, _, _, let otherwise):
+        guard let more = rowsRead(by: otherwise) else { return nil }
+        rows += more
+      }
+    }
+    return rows
   }
 
   private func pictures(
@@ -80,7 +98,7 @@ struct PictureDrawing {
     var tiles: [Tile: PlaneMemory] = [:]
     for (input, (frame, drawing)) in zip(frames, plan.drawings).enumerated() {
       guard let frame, let drawing else { continue }
-      let (opaque, drawn) = PictureDrawing.opaque(frame, drawing)
+      let (opaque, drawn) = opaque(frame, drawing)
       opaque.storage.withSpan { samples in
         unsafe samples.withUnsafeBufferPointer { samples in
           guard let samples = samples.baseAddress else { return }

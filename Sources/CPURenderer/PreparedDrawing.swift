@@ -45,6 +45,9 @@ final class PreparedDrawing: Sendable {
     }
   }
 
+  /// The stored rows that it reads.
+  var rowsRead: [Range<Int>] { signals.flatMap(\.rows.samplesRead) }
+
   private static func coverage(_ map: SamplingMap) -> FixedArray<Int16> {
     FixedArray(TapTable.coverage(of: map).map { Int16(($0 * whole).rounded()) })
   }

@@ -9,6 +9,8 @@ final class WeightTable: Sendable {
   private let count: Int
   private let shift: Int
   private let total: Int
+  /// The samples that have a weight other than zero, in order.
+  let samplesRead: [Range<Int>]
 
   /// The samples that are summed.
   enum Samples {
@@ -60,6 +62,7 @@ final class WeightTable: Sendable {
         before = rounded
       }
     }
+    samplesRead = runs.map { $0.lowerBound..<$0.upperBound + 1 }.joinedWhereTheyMeet
     self.first = FixedArray(first)
     self.weights = FixedArray(weights)
   }
@@ -71,6 +74,21 @@ final class WeightTable: Sendable {
     unsafe pixels_taps(
       first: first.pointer, weights: weights.pointer, count: Int32(count), shift: Int32(shift),
       total: Int32(total))
+  }
+}
+
+extension [Range<Int>] {
+  /// The same numbers in as few ranges as possible, in order.
+  fileprivate var joinedWhereTheyMeet: [Range<Int>] {
+    var joined: [Range<Int>] = []
+    for range in sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let last = joined.last, range.lowerBound <= last.upperBound {
+        joined[joined.count - 1] = last.lowerBound..<Swift.max(last.upperBound, range.upperBound)
+      } else {
+        joined.append(range)
+      }
+    }
+    return joined
   }
 }
 

@@ -46,6 +46,29 @@ struct CPURendererTests {
     #expect(plan.drawing?.ofOpaque != nil)
   }
 
+  @Test("a single row with alpha is blended wherever a view reads it", arguments: Filter.allCases)
+  func rowWithAlpha(filter: Filter) throws {
+    let format = Frame.Format(.rgba, Size(width: 20, height: 32), color: .jfif)
+    let views = [
+      ViewConfiguration(name: "a", width: 7, height: 5, contentMode: .stretch, filter: filter),
+      ViewConfiguration(
+        name: "b", crop: Rectangle(x: 3, y: 9, width: 14, height: 20), rotation: .clockwise90,
+        mirroring: .horizontal, width: 9, height: 4, contentMode: .stretch, filter: filter),
+    ]
+    let plan = try RenderPlanner(tuning: CPURenderer.tuning).plan(
+      format, views.map { ViewRequest($0, as: .rgba) })
+    let noise = try Frame.synthetic(format, .noise, seed: 3).bytes
+    for row in 0..<32 {
+      var bytes = noise
+      for pixel in 0..<20 * 32 { bytes[pixel * 4 + 3] = pixel / 20 == row ? 90 : 255 }
+      let frame = try Frame(tight: format, bytes: bytes)
+      let pictures = try CPURenderer().render(frame, plan)
+      for (expected, actual) in zip(ReferenceRenderer().render(frame, plan), pictures) {
+        #expect(PictureDifference(expected: expected, actual: actual).worst <= 1, "row \(row)")
+      }
+    }
+  }
+
   @Test("one thread and several draw the same codes", arguments: [Filter.auto, .lanczos, .bilinear])
   func threads(filter: Filter) throws {
     let format = Frame.Format(

@@ -27,7 +27,7 @@ final class FrameUploader {
   /// Returns the frame without its alpha; nil if it has none or is not opaque. Checks each frame once.
   func withoutUnusedAlpha(_ frame: Frame) -> Frame? {
     if let seen, seen.frame == frame.identity { return seen.opaque }
-    let opaque = frame.withoutUnusedAlpha
+    let opaque = frame.withoutUnusedAlpha()
     seen = (frame.identity, opaque)
     return opaque
   }

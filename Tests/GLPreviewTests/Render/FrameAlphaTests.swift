@@ -18,13 +18,13 @@ func unusedAlpha(bytesPerRow: Int) throws {
     for row in 0..<3 { for pixel in 0..<5 { bytes[1 + row * bytesPerRow + pixel * 4 + 3] = 255 } }
 
     let opaque = try #require(
-      try Frame(format(transparent), bytes: bytes, planes: planes, sequence: 4).withoutUnusedAlpha)
+      try Frame(format(transparent), bytes: bytes, planes: planes, sequence: 4).withoutUnusedAlpha())
     #expect(opaque.format == format(plain) && opaque.bytes == bytes && opaque.sequence == 4)
 
     bytes[1 + 2 * bytesPerRow + 4 * 4 + 3] = 254
-    let other = try Frame(format(transparent), bytes: bytes, planes: planes).withoutUnusedAlpha
+    let other = try Frame(format(transparent), bytes: bytes, planes: planes).withoutUnusedAlpha()
     #expect(other == nil)
   }
   let wide = try Frame(tight: format(.rgba64), bytes: [UInt8](repeating: 255, count: 5 * 3 * 8))
-  #expect(wide.withoutUnusedAlpha == nil)
+  #expect(wide.withoutUnusedAlpha() == nil)
 }
