@@ -38,7 +38,8 @@ struct CameraRouteTests {
       let path = "/api/cameras/camera/views/main"
       let changed = try await service.send(
         "PATCH", path,
-        body: #"{"rotate": 90, "width": 90, "fps": 5, "quality": 60, "decode": "fast", "crop": "160x90+0+0"}"#)
+        body: #"{"rotate": 90, "width": 90, "fps": 5, "quality": 60, "decode": "fast", "crop": "160x90+0+0"}"#
+      )
 
       #expect(changed.status == 200)
       #expect(changed.text.contains(#""fps_limit":5"#) && changed.text.contains(#""rotate":90"#))
