@@ -72,7 +72,9 @@ internal import PreviewCore
   private func draw(_ drawing: Drawing, into planes: [PlaneMemory]) {
     let instructions = caches.instructions
     let source = unsafe drawing.behind.map { blended(over: $0) } ?? FramePlanes(frame, memory)
-    if let crop = drawing.lightCrop {
+    if let copy = PlaneCopy(drawing), !source.areWords {
+      unsafe copy.copy(source.plane(copy.plane), to: planes[0])
+    } else if let crop = drawing.lightCrop {
       let prepared = caches.preparedLight(drawing, within: crop, of: frame.format)
       let description = unsafe Shared(prepared.description(of: source, into: planes[0]))
       let byteCount = unsafe pixels_light_scratch_size(&description.value)

@@ -121,6 +121,18 @@ void pixels_fill(uint8_t *canvas, ptrdiff_t stride, uint32_t color, int32_t x, i
   }
 }
 
+void pixels_copy_opaque(const uint8_t *from, uint8_t *to, int32_t count) {
+  const uint8_t opaque[4] = {0, 0, 0, 255};
+  uint32_t alpha;
+  memcpy(&alpha, opaque, 4);
+  for (int i = 0; i < count; i++) {
+    uint32_t pixel;
+    memcpy(&pixel, from + 4 * (ptrdiff_t)i, 4);
+    pixel |= alpha;
+    memcpy(to + 4 * (ptrdiff_t)i, &pixel, 4);
+  }
+}
+
 void pixels_blend(const uint8_t *from, int32_t are_words, const uint8_t behind[3], uint16_t *to, int32_t count) {
   for (int i = 0; i < count; i++, to += 4) {
     uint32_t pixel[4];

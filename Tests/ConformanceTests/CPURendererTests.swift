@@ -69,6 +69,29 @@ struct CPURendererTests {
     }
   }
 
+  @Test(
+    "a view of the same size has the codes of the frame",
+    arguments: [PixelFormat.rgba, .rgbx, .bgra, .i420, .nv12])
+  func sameSize(pixelFormat: PixelFormat) throws {
+    let format = Frame.Format(pixelFormat, Size(width: 37, height: 22), color: .jfif)
+    let frame = try Frame.synthetic(format, .noise, seed: 4)
+    let output: Picture.Format = pixelFormat.isRGB ? .rgba : .ycbcr(.yuv420)
+    let crop = Rectangle(x: 2, y: 4, width: 30, height: 16)
+    let views = Mirroring.allCases.flatMap { mirroring in
+      [nil, crop].map {
+        ViewRequest(ViewConfiguration(name: "a", crop: $0, mirroring: mirroring), as: output)
+      }
+    }
+    let plan = try RenderPlanner(tuning: CPURenderer.tuning).plan(format, views)
+    for (expected, actual) in zip(
+      ReferenceRenderer().render(frame, plan), try CPURenderer().render(frame, plan))
+    {
+      // Frames with alpha are blended, which may differ by one.
+      let bound = pixelFormat == .rgba || pixelFormat == .bgra ? 1 : 0
+      #expect(PictureDifference(expected: expected, actual: actual).worst <= bound)
+    }
+  }
+
   @Test("one thread and several draw the same codes", arguments: [Filter.auto, .lanczos, .bilinear])
   func threads(filter: Filter) throws {
     let format = Frame.Format(

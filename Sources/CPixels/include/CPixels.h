@@ -184,6 +184,9 @@ void pixels_turn(
 // 0...255) and writes four words for each, of which the last is 65535.
 void pixels_blend(const uint8_t *from, int32_t are_words, const uint8_t behind[3], uint16_t *to, int32_t count);
 
+// Copies `count` pixels of R, G, B and any fourth byte, with an alpha of 255.
+void pixels_copy_opaque(const uint8_t *from, uint8_t *to, int32_t count);
+
 enum pixels_content {
   PIXELS_COLOR,
   PIXELS_GRADIENT,

@@ -111,7 +111,7 @@ package struct SamplingMap: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The denominator of `position` and `ratio`; divisible by 4.
-  var denominator: Int {
+  package var denominator: Int {
     4 * output.length * window.denominator * source.subsampling * source.scale.reference
   }
 
@@ -123,7 +123,7 @@ package struct SamplingMap: Sendable, Hashable, CustomStringConvertible {
   ///
   /// Position x of the reference is luma position X = x * eighths / 8; that is chroma position X/s +
   /// (centred: 0; left: 1/2 - 1/(2s)).
-  func position(of index: Int) -> Int {
+  package func position(of index: Int) -> Int {
     let twicePlaced = (2 * index + 1) * output.step - 2 * output.start
     // In pixels of the crop as seen, over 2 * output.length * window.denominator.
     let seen = 2 * output.length * window.start + twicePlaced * window.length
