@@ -78,7 +78,7 @@ final class WeightTable: Sendable {
 }
 
 extension [Range<Int>] {
-  /// The same numbers in as few ranges as possible, in order.
+  /// Returns as few ranges as possible of these numbers, in order.
   fileprivate var joinedWhereTheyMeet: [Range<Int>] {
     var joined: [Range<Int>] = []
     for range in sorted(by: { $0.lowerBound < $1.lowerBound }) {
