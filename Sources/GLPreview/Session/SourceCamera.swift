@@ -19,6 +19,8 @@ struct OpenSource: Sendable {
   var fetch: Task<Fetched, any Error>?
   /// Whether it has given a picture since it was opened.
   var hasGivenPicture = false
+  /// Whether one of its pictures has been shown, which those of a warm-up are not.
+  var hasShownPicture = false
   /// The capture time of its first picture, and the number of pictures so far.
   var start: CaptureInstant?
   var pictureCount = 0

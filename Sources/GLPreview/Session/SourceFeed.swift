@@ -19,6 +19,8 @@ actor SourceFeed: PictureProducer {
   var board: RequestBoard
   var camera: SourceCamera { didSet { noteActivity() } }
   private(set) var pump: Task<Void, Never>? { didSet { noteActivity() } }
+  /// Whether the pump has shown a picture since it was started.
+  private var pumpHasRead = false
   private let activity: SourceActivity
   /// Whether the source is open, or being opened, read or closed. Otherwise its state does not change.
   private(set) var isActive = false
@@ -129,18 +131,22 @@ actor SourceFeed: PictureProducer {
   /// The state of a source that is being opened, once that takes long; nil otherwise.
   var openingEvent: FeedEvent? { board.outage?.state == .opening ? board.event : nil }
 
-  /// Whether the newest frame is of the open source, and it has no newer one.
+  /// Whether the newest frame is of the open source, and was just read, or nothing newer is there.
   private var isCurrent: Bool {
-    guard let opened = camera.opened, opened.hasGivenPicture else { return false }
-    if let timely = opened.source as? any TimelySource { return board.isEnded || !timely.hasNewFrame }
-    return board.isEnded || pump != nil
+    guard let opened = camera.opened, opened.hasShownPicture else { return false }
+    if board.isEnded || (pump != nil && pumpHasRead) { return true }
+    return (opened.source as? any TimelySource)?.hasNewFrame == false
   }
 
   private var mayPump: Bool {
     (board.isWanted || triesAgain) && !isClosed && camera.isOn && camera.still == nil
   }
 
-  private func startPump() { if pump == nil, mayPump { pump = Task { await self.run() } } }
+  private func startPump() {
+    guard pump == nil, mayPump else { return }
+    pumpHasRead = false
+    pump = Task { await self.run() }
+  }
 
   /// Reads frames as long as they are wanted.
   private func run() async {
@@ -162,6 +168,8 @@ actor SourceFeed: PictureProducer {
           continue
         }
         board.show(picture)
+        pumpHasRead = true
+        camera.opened?.hasShownPicture = true
         failure = misfit(picture.size)
         show(nil)
         try await answerAll()

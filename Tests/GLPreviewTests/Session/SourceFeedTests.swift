@@ -188,6 +188,29 @@ struct SourceFeedTests {
     await session.close()
   }
 
+  @Test("readers that come during the warm-up of a source that is reopened wait for its end")
+  func reopenedWarmup() async throws {
+    let script = SourceScript()
+    var source = script.source()
+    source.warmup = .frames(2)
+    let session = try PreviewSession(scripted: source)
+    let preview = try session.addPreview(Self.small)
+    for code: UInt8 in 1...3 { script.give(code) }
+    #expect(try await preview.pictures.first?.code == 3)
+    await until { !script.isOpen }
+
+    let first = Task { try await preview.pictures.first?.code }
+    script.give(4)
+    // For the fifth: the fourth was of the warm-up.
+    await script.asked(5)
+    let second = Task { try await preview.pictures.first?.code }
+    await letOthersGoOn()
+    for code: UInt8 in 5...6 { script.give(code) }
+    #expect(try await first.value == 6)
+    #expect(try await second.value == 6)
+    await session.close()
+  }
+
   @Test("a source is reopened only after it has closed")
   func closedBeforeOpened() async throws {
     let (script, gate) = (SourceScript(), OpeningGate())
