@@ -40,8 +40,8 @@ struct FeedKey: Sendable, Hashable {
 
 struct FeedRequest {
   let subject: Subject
-  /// The number of the first frame that is new enough. Earlier ones were read before the request, and the
-  /// source has newer ones, or was closed since.
+  /// The number of the first frame that is new enough. Earlier ones are old: the source has newer ones, or was
+  /// closed since.
   var earliest = 0
   let answer = Promise<Answer>()
 

@@ -19,8 +19,8 @@ struct OpenSource: Sendable {
   var fetch: Task<Fetched, any Error>?
   /// Whether it has given a picture since it was opened.
   var hasGivenPicture = false
-  /// Whether one of its pictures has been shown, which those of a warm-up are not.
-  var hasShownPicture = false
+  /// The number of its first picture that was shown, which those of a warm-up are not; nil before it.
+  var firstShown: Int?
   /// The capture time of its first picture, and the number of pictures so far.
   var start: CaptureInstant?
   var pictureCount = 0

@@ -19,8 +19,8 @@ actor SourceFeed: PictureProducer {
   var board: RequestBoard
   var camera: SourceCamera { didSet { noteActivity() } }
   private(set) var pump: Task<Void, Never>? { didSet { noteActivity() } }
-  /// Whether the pump has shown a picture since it was started.
-  private var pumpHasRead = false
+  /// Whether the newest frame was current when the pump was started, or the pump has shown one since.
+  private var isPumpCurrent = false
   private let activity: SourceActivity
   /// Whether the source is open, or being opened, read or closed. Otherwise its state does not change.
   private(set) var isActive = false
@@ -90,7 +90,7 @@ actor SourceFeed: PictureProducer {
   private func answer(to subject: FeedRequest.Subject) async throws -> FeedRequest.Answer? {
     try Task.checkCancellation()
     var request = FeedRequest(subject: subject)
-    if !isCurrent, !request.isForFrame { request.earliest = camera.nextSequence }
+    if !request.isForFrame { request.earliest = earliest }
     guard !isClosed, !request.isObsolete else { return nil }
     guard !request.isDisabled else { throw PreviewIsDisabled() }
     let id = board.add(request)
@@ -133,10 +133,15 @@ actor SourceFeed: PictureProducer {
 
   /// Whether the newest frame is of the open source, and was just read, or nothing newer is there.
   private var isCurrent: Bool {
-    guard let opened = camera.opened, opened.hasShownPicture else { return false }
-    if board.isEnded || (pump != nil && pumpHasRead) { return true }
+    guard let opened = camera.opened, opened.firstShown != nil else { return false }
+    if board.isEnded { return true }
+    // A file does not go on while it is not read.
+    if pump != nil { return isPumpCurrent || !opened.source.isLive }
     return (opened.source as? any TimelySource)?.hasNewFrame == false
   }
+
+  /// The number of the first frame that is new enough for a request that is made now.
+  private var earliest: Int { (isCurrent ? camera.opened?.firstShown : nil) ?? camera.nextSequence }
 
   private var mayPump: Bool {
     (board.isWanted || triesAgain) && !isClosed && camera.isOn && camera.still == nil
@@ -144,7 +149,7 @@ actor SourceFeed: PictureProducer {
 
   private func startPump() {
     guard pump == nil, mayPump else { return }
-    pumpHasRead = false
+    isPumpCurrent = isCurrent
     pump = Task { await self.run() }
   }
 
@@ -168,8 +173,8 @@ actor SourceFeed: PictureProducer {
           continue
         }
         board.show(picture)
-        pumpHasRead = true
-        camera.opened?.hasShownPicture = true
+        isPumpCurrent = true
+        if camera.opened?.firstShown == nil { camera.opened?.firstShown = picture.sequence }
         failure = misfit(picture.size)
         show(nil)
         try await answerAll()
@@ -221,6 +226,8 @@ actor SourceFeed: PictureProducer {
     // Requests that came meanwhile.
     passOn()
     await answer(board.take { $1.isMet($0) }, with: board.event)
+    // The state that was to satisfy a request may have changed before it was served.
+    startPump()
     closeIfUnread()
   }
 

@@ -65,6 +65,25 @@ struct RequestBoardTests {
     func readerWent(_ preview: Preview) {}
   }
 
+  @Test("frames before a request's earliest do not satisfy it, decoded or passed on, unless one was the last")
+  func earliest() throws {
+    var board = RequestBoard()
+    var (event, passed) = (Self.event(), Self.picture(Self.preview(), passes: true))
+    (event.earliest, passed.earliest) = (4, 4)
+    board.show(CameraPicture(try Self.frame(2)))
+    #expect(!board.isMet(event))
+    board.show(try Self.jpeg(3))
+    #expect(!board.isMetByOriginal(event) && !board.isMetByOriginal(passed))
+    // One that can't be decoded leaves the frame before it.
+    board.show(try Self.jpeg(4))
+    #expect(board.isMetByOriginal(event) && board.isMetByOriginal(passed))
+    _ = board.decoded(4, to: nil)
+    #expect(!board.isMet(event))
+    #expect(board.isMet(Self.event()))
+    board.isEnded = true
+    #expect(board.isMet(event))
+  }
+
   @Test("a frame satisfies requests that have not seen it and that accept its capture time")
   func frames() throws {
     var board = RequestBoard()
