@@ -20,8 +20,8 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 # for swift-backtrace beside itself, and complain: no other target sets this.
 test test-camera test-browser screenshot golden api: export SWIFT_BACKTRACE ?= enable=yes,interactive=no,color=no,threads=all
 
-.PHONY: help setup build build-tests render examples examples-alone api docs test nightly test-llvmpipe test-starved test-camera test-browser screenshot fuzz sanitize soak cluster \
-  cluster-demo check-pictures check-api verify bench bench-service bench-hostile gpu-kit sbom release-notes deb test-deb format lint golden install install-service \
+.PHONY: help setup build build-tests render examples examples-alone api docs test nightly test-llvmpipe test-drivers test-starved test-camera test-browser screenshot fuzz sanitize soak cluster \
+  cluster-demo check-pictures check-api verify bench bench-service bench-hostile gpu-kit test-gpu-kit sbom release-notes deb test-deb format lint golden install install-service \
   clean
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo "make test      install what is missing, run every test (SUITE=trixie: in that release of Debian)"
 	@echo "make nightly   what takes longer: each stage of scripts/stages whose record in Tests/nightly.json is out of date (STAGE=soak: that one)"
 	@echo "make test-llvmpipe  the tests of sessions and of the service, drawn by OpenGL in software"
+	@echo "make test-drivers  the conformance suite and the golden pictures by several drivers, each also with less than it has"
 	@echo "make test-starved  run every test RUNS times beside BUSY busy loops (default: 3 and 4), until one fails"
 	@echo "make test-camera   the tests that need a camera, in a small machine with a kernel of its own"
 	@echo "make test-browser  the tests of the dashboard, in a headless Chromium"
@@ -50,7 +51,8 @@ help:
 	@echo "               BENCH_FLAGS=--matrix: every format, filter, size and encoding (\"--matrix --help\" tells more)"
 	@echo "make bench-service  the service under load, beside ustreamer and others, on loopback"
 	@echo "make bench-hostile  the service beside hostile cameras and clients that never read"
-	@echo "make gpu-kit   pack command, tests and libraries for a machine with a GPU but without Swift"
+	@echo "make gpu-kit   pack the command, its libraries and benchmarks for a machine with a GPU but without Swift, under .gpu/"
+	@echo "make test-gpu-kit  run that kit on OpenGL in software in a bare Debian (as root)"
 	@echo "make sbom      say what the command is made of: out/sbom.json (SPDX 2.3)"
 	@echo "make release-notes   that, and out/release-notes.md with all versions"
 	@echo "make deb       pack a Debian package for machines without Swift: out/glpreview_*.deb (SUITE=trixie: for that release)"
@@ -123,6 +125,9 @@ nightly:
 
 test-llvmpipe: build-tests
 	@GLPREVIEW_TEST_GPU=llvmpipe SWIFT="$(SWIFT)" scripts/run-tests --filter 'GLPreviewTests\.|GLPreviewServerTests\.'
+
+test-drivers: build-tests
+	@Tests/Drivers/run
 
 test-starved:
 	@scripts/prove-tests
@@ -206,8 +211,11 @@ bench-hostile: build
 	@Benchmarks/Service/hostile $(BENCH_FLAGS)
 
 gpu-kit: build
-	$(SWIFT_BUILD) --build-tests
-	@scripts/gpu-kit
+	@Benchmarks/gpu-kit/pack
+
+test-gpu-kit: build-tests
+	@scripts/setup deb-test
+	@Benchmarks/gpu-kit/test
 
 sbom: build
 	@scripts/sbom
