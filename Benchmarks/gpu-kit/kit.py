@@ -20,11 +20,11 @@ class Kit:
     beside this process's own.
     """
 
-    def __init__(self, out, budget, gpu, random, is_private):
+    def __init__(self, out, budget, gpu, random):
         self.begun = time.monotonic()
         self.deadline = self.begun + budget
         self.step_deadline = self.deadline
-        self.out, self.gpu, self.random, self.is_private = out, gpu, random, is_private
+        self.out, self.gpu, self.random = out, gpu, random
         self.work = tempfile.mkdtemp(prefix="glpreview-gpu-")
         self.command, self.probe, self.frames = (os.path.join(self.work, name) for name in ("glpreview", "probe", "frames"))
         self.libraries, self.vendor = [], {}

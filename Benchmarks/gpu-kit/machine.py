@@ -12,55 +12,63 @@ import time
 from kit import HERE, table
 
 SOFTWARE = re.compile("llvmpipe|softpipe|swrast|swiftshader|lavapipe", re.I)
-LDCONFIG = shutil.which("ldconfig", path="/sbin:/usr/sbin:" + os.environ.get("PATH", ""))
+LOADER = "/lib64/ld-linux-x86-64.so.2"
+GLIBC = ("libc.so.6", "libm.so.6")
 
 
-def known_libraries():
-    if not LDCONFIG:
-        return set()
-    text = subprocess.run([LDCONFIG, "-p"], stdout=subprocess.PIPE, universal_newlines=True).stdout
-    return set(re.findall(r"^\s+(\S+) \(libc6,x86-64", text, re.M))
+class TooOld(Exception):
+    pass
 
 
-def unpack_loaders(kit):
-    """The loaders of EGL and OpenGL ES, where the machine has none: into / as root, else into a folder of their own."""
-    is_root = os.geteuid() == 0 and not kit.is_private
-    target = "/" if is_root else os.path.join(kit.work, "gl")
-    for archive in sorted(glob.glob(os.path.join(HERE, "gl", "*.deb"))):
-        if subprocess.run(["dpkg", "-x", archive, target], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
-            kit.log(f"{archive} is not unpacked")
-    if is_root and LDCONFIG:
-        subprocess.run([LDCONFIG])
-    if not is_root:
-        kit.libraries.append(os.path.join(target, "usr/lib/x86_64-linux-gnu"))
-    return target
+def wanted(kit, program):
+    """The libraries that are missing for a program, or are too old for it."""
+    ran = kit.run([LOADER, "--list", program], 20)
+    text = ran.out + ran.err
+    missing = re.findall(r"^\s*(\S+) => not found", text, re.M)
+    missing += re.findall(r"error while loading shared libraries: ([^:]*):", text)
+    return missing + re.findall(r"([^/\s:]*): version `[^']*' not found", text)
 
 
 def set_up(kit):
-    """Unpacks what runs here, and decides which libraries it takes; lines that say so."""
+    """Unpacks what runs here, and decides which libraries it takes; lines that say so.
+
+    Raises TooOld where glibc is older than that of the machine that packed.
+    """
     with lzma.open(os.path.join(HERE, "glpreview.xz")) as packed, open(kit.command, "wb") as file:
         shutil.copyfileobj(packed, file, 1 << 20)
     shutil.copy(os.path.join(HERE, "probe"), kit.probe)
     os.chmod(kit.command, 0o755), os.chmod(kit.probe, 0o755)
     kit.libraries.append(os.path.join(HERE, "lib", "own"))
     kit.libraries += [folder for folder in ("/usr/local/nvidia/lib64", "/usr/local/nvidia/lib") if os.path.isdir(folder)]
-    notes = []
-    if not {"libEGL.so.1", "libGLESv2.so.2"} <= known_libraries():
-        notes.append(f"loaders of EGL from the kit, unpacked into {'/' if unpack_loaders(kit) == '/' else 'a folder'}")
-    known, taken = known_libraries(), []
-    missing = os.path.join(kit.work, "lib")
-    os.makedirs(missing)
+    folder = os.path.join(kit.work, "lib")
+    os.makedirs(folder)
+    kit.libraries.append(folder)
+    taken, lacking = [], set()
+    while True:
+        names = {name for program in (kit.command, kit.probe) for name in wanted(kit, program)} - lacking - set(taken)
+        if not names:
+            break
+        if names & set(GLIBC):
+            raise TooOld(f"this machine's glibc {platform.libc_ver()[1]} is too old; README.md says what it takes")
+        for name in sorted(names):
+            take(folder, name, taken, lacking)
+    # What is loaded on first use.
     for path in sorted(glob.glob(os.path.join(HERE, "lib", "other", "*"))):
         name = os.path.basename(path)
-        if name not in known:
-            os.symlink(path, os.path.join(missing, name))
-            taken.append(name)
-    kit.libraries.append(missing)
-    notes.append("libraries from the kit: " + (" ".join(taken) or "none"))
-    lacking = re.findall(r"(\S+) => not found", kit.run(["/lib64/ld-linux-x86-64.so.2", "--list", kit.command], 20).out)
+        if name not in taken and name.startswith(("libwebp", "libsharpyuv", "libopenh264")):
+            take(folder, name, taken, lacking)
     if lacking:
-        kit.failed("libraries are missing: " + " ".join(lacking))
-    return notes
+        kit.failed("libraries are missing: " + " ".join(sorted(lacking)))
+    return ["libraries from the kit: " + (" ".join(sorted(taken)) or "none")]
+
+
+def take(folder, name, taken, lacking):
+    path = os.path.join(HERE, "lib", "other", name)
+    if os.path.exists(path):
+        os.symlink(path, os.path.join(folder, name))
+        taken.append(name)
+    else:
+        lacking.add(name)
 
 
 def vendor_choices(kit):
@@ -106,7 +114,7 @@ def find_driver(kit):
 
 
 def probe_device(kit):
-    return ["--software"] if kit.gpu == "llvmpipe" else []
+    return ["--software"] if kit.gpu == "llvmpipe" else ["--device", kit.gpu] if kit.gpu.isdigit() else []
 
 
 def diagnose(kit):
