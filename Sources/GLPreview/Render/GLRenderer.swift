@@ -13,6 +13,7 @@ public actor GLRenderer: DeviceRenderer {
   private var state: GLState?
   /// Stays true after closing, so that waiting callers get the reason.
   private var isLost = false
+  private var reset = GLReset { false }
   /// The number of frames that may still be submitted, and the waiting callers. A free slot is taken without
   /// leaving the actor.
   private var freeSlots: Int
@@ -75,6 +76,7 @@ public actor GLRenderer: DeviceRenderer {
     freeSlots = tuning.framesInFlight
     state = nil  // All properties are set: from the next line on, the init runs on the GPU thread.
     do { state = try GLState(device, tuning) } catch { throw RenderError("\(device.name): \(error)") }
+    reset = .ofCurrentContext()
   }
 
   isolated deinit { state = nil }
@@ -89,10 +91,14 @@ public actor GLRenderer: DeviceRenderer {
   package func removeUnheldMemory() { state?.uploader.mappedMemory.removeUnheld() }
 
   /// For tests: makes all further draws fail as after a GPU reset.
-  func loseContext() { isLost = true }
+  func loseContext(to reset: GLReset = GLReset { false }) { (isLost, self.reset) = (true, reset) }
 
-  /// Destroys the context and everything in it. On return, nothing is left on the GPU.
-  public func close() { state = nil }
+  /// Destroys the context and everything in it. On return, nothing is left on the GPU. After a reset of the GPU, this waits until
+  /// the reset is over, at most 5 s, so that a renderer that is opened next is not lost to it too.
+  public func close() async {
+    if isLost, state != nil { await reset.wait() }
+    state = nil
+  }
 
   /// Plans views of frames, to be drawn by this renderer.
   ///

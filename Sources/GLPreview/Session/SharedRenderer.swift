@@ -98,10 +98,15 @@ actor SharedRenderers {
     }
   }
 
-  /// Closes a renderer whose context is lost; the next call opens another one.
-  func replace(_ choice: GPUDevice.Choice, _ generation: Int) async {
+  /// Replaces a renderer whose context is lost. Another one is opened when it is closed, and so not while the GPU is being reset.
+  func replace(_ choice: GPUDevice.Choice, _ generation: Int) {
     guard let lost = forget(choice, generation) else { return }
-    if let renderer = try? await lost.value { await renderer.close() }
+    self.generation += 1
+    entries[choice]?.generation = self.generation
+    entries[choice]?.renderer = Task { [open] in
+      if let renderer = try? await lost.value { await renderer.close() }
+      return try await open(choice)
+    }
   }
 
   // MARK: The CPU in place of a GPU

@@ -77,6 +77,32 @@ struct SharedRendererTests {
     await renderers.closeUnused()
   }
 
+  @Test("a lost context is replaced when the GPU's reset is over, and no picture is missing")
+  func reset() async throws {
+    let polls = Atomic(0)
+    let opener = Opener()
+    let opened = Atomic(0)
+    let renderers = SharedRenderers(keepsFor: .seconds(3600)) { _ in
+      if opened.add(1, ordering: .relaxed).oldValue > 0 { #expect(polls.load(ordering: .relaxed) == 4) }
+      let renderer = try await GLRenderer.open(.llvmpipe)
+      opener.opened.withLock { $0.append(renderer) }
+      return renderer
+    }
+    let script = SourceScript()
+    let (core, preview) = try Self.session(script, renderers)
+    var frames = preview.pictures.makeAsyncIterator()
+    script.give(1)
+    #expect(try await frames.next()?.code == 1)
+
+    await opener.opened.withLock { $0[0] }.loseContext(
+      to: GLReset { polls.add(1, ordering: .relaxed).newValue < 4 })
+    script.give(2)
+    #expect(try await frames.next()?.code == 2)
+    #expect(opener.opened.withLock { $0.count } == 2)
+    await core.close()
+    await renderers.closeUnused()
+  }
+
   @Test("previews and snapshots of three sessions continue while the GL context is lost repeatedly")
   func lostOften() async throws {
     let opener = Opener()
