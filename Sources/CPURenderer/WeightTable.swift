@@ -67,7 +67,9 @@ final class WeightTable: Sendable {
     self.weights = FixedArray(weights)
   }
 
-  var byteCount: Int { first.byteCount + weights.byteCount }
+  var byteCount: Int {
+    first.byteCount + weights.byteCount + samplesRead.count * MemoryLayout<Range<Int>>.stride
+  }
 
   /// The table for C, which is valid as long as this object.
   var taps: pixels_taps {

@@ -166,12 +166,11 @@ export class Detail {
   }
 
   #showLinks(view) {
-    const names = { stream: "MJPEG", jpeg: "JPEG", png: "PNG", mp4: "MP4", whep: "WHEP" };
     byID("links").replaceChildren(...Object.entries(view.urls).map(([kind, path]) => {
       const item = byID("link-template").content.firstElementChild.cloneNode(true);
       const [link, button] = item.children;
       link.href = path.replace(/^\//, "");
-      const name = names[kind] ?? kind;
+      const name = kind === "stream" ? "MJPEG" : kind.toUpperCase();
       link.append(Object.assign(document.createElement("b"), { textContent: name }), path);
       button.title = `Copy the URL of the ${name}`;
       button.setAttribute("aria-label", button.title);
