@@ -32,6 +32,11 @@ static size_t pointers_size(const struct pixels_drawing *drawing) {
   return aligned(most * 16 * sizeof(void *));
 }
 
+// The floats of a line of light, in whole vectors. Weights of zero may lie behind the last pixel.
+static size_t light_line(const struct pixels_light *light) {
+  return (light->end - light->begin + light->columns.count + 15) & ~(size_t)15;
+}
+
 #define FORM(name) name##_baseline
 #include "draw.h"
 #undef FORM
@@ -83,8 +88,8 @@ void pixels_draw(
 }
 
 size_t pixels_light_scratch_size(const struct pixels_light *light) {
-  // A line of codes, one of light, and sixteen of sums, in pixels of four floats.
-  return aligned((size_t)(light->end - light->begin + light->columns.count) * 18 * 4 * sizeof(float));
+  // Lines of codes, of samples between which they lie, of light, of sixteen sums, and of pixels of four floats.
+  return aligned(light_line(light) * (3 + 2 + 3 + 16 * 3 + 4) * sizeof(float));
 }
 
 void pixels_draw_light(

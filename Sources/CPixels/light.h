@@ -1,75 +1,113 @@
-// Drawings in linear light, in floats: rows become light, are added to the sums of the outputs that they are part
-// of, and the sums' columns become codes.
+// Drawings in linear light, in floats, a line of each component: rows become light, are added to the sums of the outputs that they
+// are part of, and the sums' columns become codes.
 
 typedef float f32x4 __attribute__((vector_size(16)));
+typedef int32_t i32x4 __attribute__((vector_size(16)));
+typedef float f32x8 __attribute__((vector_size(32)));
 
-// A sample as a code.
-INLINE float FORM(code_at)(const struct pixels_light *l, const struct pixels_component *c, const uint8_t *row, int x) {
-  ptrdiff_t place = (ptrdiff_t)x * c->step + c->first;
-  if (!l->are_words) return row[place];
-  return (row[2 * place] | row[2 * place + 1] << 8) * (1 / 257.0f);
-}
-
-// The row of a component's plane that holds row `y` of its own grid.
-INLINE const uint8_t *FORM(row_of)(const struct pixels_light *l, const struct pixels_component *c, int y) {
-  return l->planes[c->plane].bytes + y * l->planes[c->plane].stride;
-}
-
-// The codes of a row of pixels: components in the first three of four floats.
-INLINE void FORM(read_codes)(const struct pixels_light *l, int y, f32x4 *codes) {
-  int count = l->end - l->begin;
-  const struct pixels_component *first = &l->components[0];
-  const uint8_t *row = FORM(row_of)(l, first, y);
-  for (int i = 0; i < count; i++) {
-    float code = FORM(code_at)(l, first, row, l->begin + i);
-    codes[i] = (f32x4){code, l->component_count == 1 && !l->is_converted ? code : 128, l->component_count == 1 && !l->is_converted ? code : 128, 0};
+// The codes of `count` samples of a component, from sample `x` of a row on.
+INLINE void FORM(read_samples)(
+    const struct pixels_light *l, const struct pixels_component *c, int y, int x, int count, float *restrict codes) {
+  ptrdiff_t step = c->step, place = x * step + c->first;
+  const uint8_t *row = l->planes[c->plane].bytes + y * l->planes[c->plane].stride;
+  if (l->are_words) {
+    row += 2 * place;
+    for (int i = 0; i < count; i++) codes[i] = (row[2 * step * i] | row[2 * step * i + 1] << 8) * (1 / 257.0f);
+    return;
   }
-  for (int component = 1; component < l->component_count; component++) {
-    const struct pixels_component *c = &l->components[component];
-    if (!l->across.first) {
-      const uint8_t *from = FORM(row_of)(l, c, y);
-      for (int i = 0; i < count; i++) codes[i][component] = FORM(code_at)(l, c, from, l->begin + i);
+  row += place;
+  if (step == 1) for (int i = 0; i < count; i++) codes[i] = row[i];
+  else if (step == 2) for (int i = 0; i < count; i++) codes[i] = row[2 * i];
+  else for (int i = 0; i < count; i++) codes[i] = row[step * i];
+}
+
+// The codes of a component at each pixel of a row. `lines` has room for two lines.
+INLINE void FORM(read_codes)(
+    const struct pixels_light *l, int component, int y, float *restrict codes, float *restrict lines, size_t line) {
+  int count = l->end - l->begin;
+  const struct pixels_component *c = &l->components[component];
+  if (component == 0 || !l->across.first) {
+    FORM(read_samples)(l, c, y, l->begin, count, codes);
+    return;
+  }
+  // Between two rows first, then between two of their samples.
+  const int32_t *first = l->across.first + l->begin, *second = l->across.second + l->begin;
+  const float *part = l->across.part + l->begin;
+  int left = first[0], samples = second[count - 1] - left + 1;
+  float down = l->down.part[y], *restrict lower = lines + line;
+  FORM(read_samples)(l, c, l->down.first[y], left, samples, lines);
+  if (down > 0) {
+    FORM(read_samples)(l, c, l->down.second[y], left, samples, lower);
+    for (int i = 0; i < samples; i++) lines[i] = lines[i] * (1 - down) + lower[i] * down;
+  }
+  for (int i = 0; i < count; i++) codes[i] = lines[first[i] - left] * (1 - part[i]) + lines[second[i] - left] * part[i];
+}
+
+// The light of codes, between the entries of a table. It takes as many as fill whole vectors.
+INLINE void FORM(find_light)(const struct pixels_light *l, const float *restrict codes, float *restrict light, int count) {
+  const float *table = l->light;
+  for (int i = 0; i < count; i += 8) {
+    f32x8 place = (LOAD(f32x8, codes + i) + 512) * 4, least = {}, most = (f32x8){} + 6142;
+    place = __builtin_elementwise_max(__builtin_elementwise_min(place, most), least);
+    i32x8 entry = __builtin_convertvector(place, i32x8);
+    f32x8 near, far;
+#if defined(FORM_AVX2)
+    near = (f32x8)_mm256_i32gather_ps(table, (__m256i)entry, 4);
+    far = (f32x8)_mm256_i32gather_ps(table + 1, (__m256i)entry, 4);
+#else
+    for (int k = 0; k < 8; k++) near[k] = table[entry[k]], far[k] = table[entry[k] + 1];
+#endif
+    STORE(light + i, near + (far - near) * (place - __builtin_convertvector(entry, f32x8)));
+  }
+}
+
+// The light of a row of pixels, a line for each of R, G and B. `codes` has room for five lines.
+INLINE void FORM(read_light)(
+    const struct pixels_light *l, int y, float *restrict codes, float *restrict light, size_t line) {
+  int count = l->end - l->begin, is_grey = l->component_count == 1;
+  for (int c = 0; c < l->component_count; c++) FORM(read_codes)(l, c, y, codes + c * line, codes + 3 * line, line);
+  if (l->is_converted) {
+    float *restrict first = codes, *restrict second = codes + line, *restrict third = codes + 2 * line;
+    if (is_grey) for (int i = 0; i < count; i++) second[i] = third[i] = 128;
+    for (int i = 0; i < count; i++) {
+      float a = first[i], b = second[i], c = third[i];
+      first[i] = l->factors[0][0] * a + l->factors[0][1] * b + l->factors[0][2] * c + l->offsets[0];
+      second[i] = l->factors[1][0] * a + l->factors[1][1] * b + l->factors[1][2] * c + l->offsets[1];
+      third[i] = l->factors[2][0] * a + l->factors[2][1] * b + l->factors[2][2] * c + l->offsets[2];
+    }
+  }
+  int lines = is_grey && !l->is_converted ? 1 : 3;
+  for (int c = 0; c < lines; c++) FORM(find_light)(l, codes + c * line, light + c * line, count);
+  for (int c = lines; c < 3; c++) memcpy(light + c * line, light, count * sizeof *light);
+}
+
+// The codes of a row of sums.
+INLINE void FORM(weigh_columns)(const struct pixels_light *l, const float *restrict sums, f32x4 *restrict pixels, size_t line, int y) {
+  const float *restrict red = sums, *restrict green = sums + line, *restrict blue = sums + 2 * line;
+  for (size_t i = 0; i < line; i++) pixels[i] = (f32x4){red[i], green[i], blue[i], 0};
+  uint8_t *to = l->pixels + y * l->stride;
+  for (int x = 0; x < l->width; x++, to += 4) {
+    if (l->coverage_x && !(l->coverage_x[x] && l->coverage_y[y])) {
+      memcpy(to, l->background, 3);
+      to[3] = 255;
       continue;
     }
-    const uint8_t *upper = FORM(row_of)(l, c, l->down.first[y]), *lower = FORM(row_of)(l, c, l->down.second[y]);
-    float down = l->down.part[y];
-    for (int i = 0; i < count; i++) {
-      int x = l->begin + i, left = l->across.first[x], right = l->across.second[x];
-      float part = l->across.part[x];
-      float above = FORM(code_at)(l, c, upper, left) * (1 - part) + FORM(code_at)(l, c, upper, right) * part;
-      float below = FORM(code_at)(l, c, lower, left) * (1 - part) + FORM(code_at)(l, c, lower, right) * part;
-      codes[i][component] = above * (1 - down) + below * down;
-    }
+    const f32x4 *from = pixels + (l->columns.first[x] - l->begin);
+    const float *weights = l->columns.weights + (size_t)x * l->columns.count;
+    f32x4 sum = {}, least = {}, most = (f32x4){} + 65535;
+    for (int tap = 0; tap < l->columns.count; tap++) sum += from[tap] * weights[tap];
+    sum = __builtin_elementwise_max(__builtin_elementwise_min(sum * 65535 + 0.5f, most), least);
+    i32x4 places = __builtin_convertvector(sum, i32x4);
+    for (int c = 0; c < 3; c++) to[c] = l->codes[places[c]];
+    to[3] = 255;
   }
-}
-
-// The light of codes, between the entries of a table.
-INLINE f32x4 FORM(light_of)(const struct pixels_light *l, f32x4 codes) {
-  f32x4 light = {};
-  for (int c = 0; c < 3; c++) {
-    float place = (codes[c] + 512) * 4;
-    place = place < 0 ? 0 : place > 6142 ? 6142 : place;
-    int entry = (int)place;
-    light[c] = l->light[entry] + (l->light[entry + 1] - l->light[entry]) * (place - entry);
-  }
-  return light;
-}
-
-INLINE void FORM(read_light)(const struct pixels_light *l, int y, f32x4 *codes, f32x4 *light) {
-  int count = l->end - l->begin;
-  FORM(read_codes)(l, y, codes);
-  if (l->is_converted) {
-    f32x4 columns[3], offset = {l->offsets[0], l->offsets[1], l->offsets[2], 0};
-    for (int i = 0; i < 3; i++) columns[i] = (f32x4){l->factors[0][i], l->factors[1][i], l->factors[2][i], 0};
-    for (int i = 0; i < count; i++)
-      codes[i] = columns[0] * codes[i][0] + columns[1] * codes[i][1] + columns[2] * codes[i][2] + offset;
-  }
-  for (int i = 0; i < count; i++) light[i] = FORM(light_of)(l, codes[i]);
 }
 
 static void FORM(draw_light)(const struct pixels_light *l, int first, int end, char *scratch) {
-  size_t count = l->end - l->begin, line = count + l->columns.count;
-  f32x4 *codes = (f32x4 *)scratch, *light = codes + line, *sums = light + line;
+  size_t line = light_line(l);
+  float *codes = (float *)scratch, *light = codes + 5 * line, *sums = light + 3 * line;
+  f32x4 *pixels = (f32x4 *)(sums + 16 * 3 * line);
+  memset(scratch, 0, 8 * line * sizeof(float));
   for (int top = first; top < end; top += 16) {
     int height = end - top < 16 ? end - top : 16, low = INT32_MAX, high = 0;
     for (int row = 0; row < height; row++) {
@@ -77,7 +115,7 @@ static void FORM(draw_light)(const struct pixels_light *l, int first, int end, c
       if (from < low) low = from;
       if (from + l->rows.count > high) high = from + l->rows.count;
     }
-    memset(sums, 0, height * line * sizeof(f32x4));
+    memset(sums, 0, height * 3 * line * sizeof(float));
     for (int y = low; y < high; y++) {
       int is_read = 0;
       for (int row = 0; row < height; row++) {
@@ -85,30 +123,13 @@ static void FORM(draw_light)(const struct pixels_light *l, int first, int end, c
         if (tap < 0 || tap >= l->rows.count) continue;
         float weight = l->rows.weights[(size_t)(top + row) * l->rows.count + tap];
         if (weight == 0) continue;
-        if (!is_read) FORM(read_light)(l, y, codes, light);
+        if (!is_read) FORM(read_light)(l, y, codes, light, line);
         is_read = 1;
-        f32x4 *sum = sums + row * line;
-        for (size_t i = 0; i < count; i++) sum[i] += light[i] * weight;
+        float *restrict sum = sums + row * 3 * line;
+        const float *restrict added = light;
+        for (size_t i = 0; i < 3 * line; i++) sum[i] += added[i] * weight;
       }
     }
-    for (int row = 0; row < height; row++) {
-      uint8_t *to = l->pixels + (top + row) * l->stride;
-      for (int x = 0; x < l->width; x++, to += 4) {
-        if (l->coverage_x && !(l->coverage_x[x] && l->coverage_y[top + row])) {
-          memcpy(to, l->background, 3);
-          to[3] = 255;
-          continue;
-        }
-        const f32x4 *from = sums + row * line + (l->columns.first[x] - l->begin);
-        const float *weights = l->columns.weights + (size_t)x * l->columns.count;
-        f32x4 sum = {};
-        for (int tap = 0; tap < l->columns.count; tap++) sum += from[tap] * weights[tap];
-        for (int c = 0; c < 3; c++) {
-          float value = sum[c] * 65535 + 0.5f;
-          to[c] = l->codes[value < 0 ? 0 : value > 65535 ? 65535 : (int)value];
-        }
-        to[3] = 255;
-      }
-    }
+    for (int row = 0; row < height; row++) FORM(weigh_columns)(l, sums + row * 3 * line, pixels, line, top + row);
   }
 }
