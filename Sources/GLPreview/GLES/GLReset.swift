@@ -6,7 +6,7 @@ struct GLReset: Sendable {
   private let patience: Duration
   let isUnderWay: @Sendable () -> Bool
 
-  /// - Parameter patience: how long a reset is waited for, at most; drivers give up after a second or two.
+  /// `patience` is how long a reset is waited for, at most; drivers give up after a second or two.
   init(patience: Duration = .seconds(5), isUnderWay: @escaping @Sendable () -> Bool) {
     (self.patience, self.isUnderWay) = (patience, isUnderWay)
   }
