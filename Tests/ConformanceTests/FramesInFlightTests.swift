@@ -274,7 +274,7 @@ extension GLRenderer {
     }
     let closing = Task { () -> Int in
       let inFlight = self.living(.fence)
-      self.close()
+      await self.close()
       return inFlight
     }
     let inFlight = await closing.value

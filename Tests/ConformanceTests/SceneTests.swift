@@ -124,8 +124,8 @@ struct SceneTests {
 
 extension GLRenderer {
   /// What is left on the GPU thread.
-  fileprivate func livingAfterClose() -> [GLLedger.Kind: Int] {
-    close()
+  fileprivate func livingAfterClose() async -> [GLLedger.Kind: Int] {
+    await close()
     return GLLedger.livingOnThisThread
   }
 }
