@@ -41,6 +41,9 @@ struct SourceCamera {
   /// Closes the source after `linger`, unless a reader comes back.
   var closing: Task<Void, Never>?
   var resizing: Task<Void, Never>?
+  /// While it is opened again in another size for those who read it: the number of the first picture that was current
+  /// before. It stays so until the camera gives more.
+  var currentBeforeResizing: Int?
   /// The still in progress.
   var still: Task<FeedEvent?, any Error>?
   /// Whether the last frame could not be read from the open source.
@@ -71,7 +74,7 @@ struct SourceCamera {
   /// Removes and returns the open source, which is to be closed; nil if there is none.
   mutating func close() -> OpenSource? {
     guard let closed = opened else { return nil }
-    (opened, isFailing) = (nil, false)
+    (opened, isFailing, currentBeforeResizing) = (nil, false, nil)
     return closed
   }
 

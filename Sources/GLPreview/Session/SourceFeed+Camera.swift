@@ -138,9 +138,12 @@ extension SourceFeed {
     ]
   }
 
-  /// Closes the source if it is open; requests stay pending. No earlier source is open when it returns.
-  func closeSource() async {
+  /// Closes the source if it is open; requests stay pending. No earlier source is open when it returns. If it is only
+  /// closed `toResize` it, what it shows stays current until it gives more.
+  func closeSource(toResize: Bool = false) async {
+    let current = toResize ? firstCurrent : nil
     if let closed = camera.close() {
+      camera.currentBeforeResizing = current
       board.isEnded = false
       board.endVideo(at: CaptureClock.now)
       counters.count(\.closes)
@@ -166,6 +169,8 @@ extension SourceFeed {
 
   /// Closes it after `linger`, unless a reader comes meanwhile.
   func closeIfUnread() {
+    // Who comes later is not shown what may be old by then.
+    if !isRead { camera.currentBeforeResizing = nil }
     guard !isRead, !source.staysOpen, camera.opened != nil, camera.closing == nil else { return }
     camera.closing = Task {
       if camera.linger > .zero { try? await pause(camera.linger) }
@@ -252,7 +257,7 @@ extension SourceFeed {
     camera.resizing = Task { [number = camera.opened?.number] in
       if delay > .zero { try? await pause(delay) }
       guard !Task.isCancelled, camera.opened?.number == number else { return }
-      await closeSource()
+      await closeSource(toResize: true)
     }
   }
 }

@@ -141,7 +141,13 @@ actor SourceFeed: PictureProducer {
   }
 
   /// The number of the first frame that is new enough for a request that is made now.
-  private var earliest: Int { (isCurrent ? camera.opened?.firstShown : nil) ?? camera.nextSequence }
+  private var earliest: Int { firstCurrent ?? camera.nextSequence }
+
+  /// The number of the first picture that is current; nil if none is.
+  var firstCurrent: Int? {
+    guard let first = camera.opened?.firstShown else { return camera.currentBeforeResizing }
+    return isCurrent ? first : nil
+  }
 
   private var mayPump: Bool {
     (board.isWanted || triesAgain) && !isClosed && camera.isOn && camera.still == nil

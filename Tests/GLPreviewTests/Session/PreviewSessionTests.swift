@@ -308,6 +308,34 @@ struct PreviewSessionTests {
     await session.close()
     #expect(!script.isOpen)
   }
+
+  @Test(
+    "a reader that comes while the camera changes its size gets the picture from before, if others read it")
+  func duringResizing() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source(hasSizes: true))
+    let small = try session.addPreview(Self.view("small"))
+    let large = try session.addPreview(Self.view("large", width: 40))
+    do {
+      script.give(1)
+      var frames = small.pictures.makeAsyncIterator()
+      _ = try await frames.next()
+
+      var others = large.pictures.makeAsyncIterator()
+      await until { script.closes == 1 }
+      #expect(try await others.next()?.code == 1)
+      script.give(2)
+      #expect(try await others.next()?.code == 2)
+    }
+
+    // For a time nobody reads it.
+    await until { !script.isOpen }
+    let first = Task { try await large.pictures.first?.code }
+    await until { script.isOpen }
+    script.give(3)
+    #expect(try await first.value == 3)
+    await session.close()
+  }
 }
 
 extension PreviewPictures {
