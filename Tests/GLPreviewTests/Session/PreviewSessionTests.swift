@@ -322,8 +322,9 @@ struct PreviewSessionTests {
       _ = try await frames.next()
 
       var others = large.pictures.makeAsyncIterator()
-      await until { script.closes == 1 }
       #expect(try await others.next()?.code == 1)
+      await until { script.closes == 1 }
+      #expect(try await small.pictures.first?.code == 1)
       script.give(2)
       #expect(try await others.next()?.code == 2)
     }
