@@ -66,21 +66,21 @@ struct JobRenderer: Sendable {
   /// - Throws: `JobFailure` if a job is larger than the worker permits; the errors of `deliver`.
   func render(
     _ job: Job, _ options: JobOptions, as format: EncodedPicture.Format, _ permissions: JobPermissions,
-    to deliver: (EncodedPicture, _ view: Int) async throws -> Void
+    to deliver: @escaping (EncodedPicture, _ view: Int) async throws -> Void
   ) async throws {
     let source = try permissions.source(job.source)
     var work = Work(
       source: source, pipeline: try pipeline(job, options, as: format, permissions),
-      permissions: permissions)
+      permissions: permissions, deliver: deliver)
     do {
       do {
-        try await render(&work, on: await places.take(), to: deliver)
+        try await render(&work, on: await places.take())
       } catch let error where error.isOutOfMemory {
         let alone = try await withDeadline(permissions.limit) { [places] in await places.take(alone: true) }
         guard let alone else { throw error }
         memory.removeAll()
         await renderer.removeCached()
-        try await render(&work, on: alone, to: deliver)
+        try await render(&work, on: alone)
       }
     } catch let error where error.isOutOfMemory && work.isAlone {
       throw JobFailure(
@@ -100,6 +100,8 @@ struct JobRenderer: Sendable {
     let source: String
     let pipeline: RenderPipeline
     let permissions: JobPermissions
+    // Here, and not a parameter of `render(_:on:)`: Swift 6.3 crashes where it specialises that for a closure under AddressSanitizer.
+    let deliver: (EncodedPicture, _ view: Int) async throws -> Void
     /// The number of views that have been delivered.
     var delivered = 0
     /// The time that rendering has taken so far.
@@ -121,9 +123,7 @@ struct JobRenderer: Sendable {
     }
   }
 
-  private func render(
-    _ work: inout Work, on place: Places.Held, to deliver: (EncodedPicture, _ view: Int) async throws -> Void
-  ) async throws {
+  private func render(_ work: inout Work, on place: Places.Held) async throws {
     work.isAlone = place.isAlone
     let (source, pipeline) = (work.source, work.pipeline)
     let still = try await work.within {
@@ -142,7 +142,7 @@ struct JobRenderer: Sendable {
         return try await pipeline.pictures(of: piece, in: still)
       }
       for file in pictures.compactMap(\.file) {
-        try await deliver(file, work.delivered)
+        try await work.deliver(file, work.delivered)
         work.delivered += 1
       }
     }

@@ -18,7 +18,7 @@ struct JobMemoryTests {
   /// Renders a job, and returns what `budget` had reserved when each picture was delivered.
   private static func render(
     _ words: [String], within budget: MemoryBudget, mostOfJob: Int = .max,
-    deliver: () async throws -> Void = {}
+    deliver: @escaping () async throws -> Void = {}
   ) async throws -> [Int] {
     let renderer = JobRenderer(.gpu, .software, budget: budget, concurrency: 2)
     let job = Job(id: "i", batch: "b", source: "pattern:smpte,size=64x48", words: words, to: "{view}.png")
