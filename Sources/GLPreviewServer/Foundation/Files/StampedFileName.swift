@@ -46,10 +46,16 @@ package struct StampedFileName: Sendable, Hashable, Comparable {
     var text = Array(stamp.utf8)
     for index in [13, 16] { text[index] = UInt8(ascii: ":") }
     let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-    guard let date = try? Date(String(decoding: text, as: UTF8.self), strategy: style) else { return nil }
+    // An hour too many is one of the next day, which may be in a year that no name can have.
+    guard let date = try? Date(String(decoding: text, as: UTF8.self), strategy: style),
+      date.timeIntervalSince1970 < Self.endOfYears
+    else { return nil }
     // Rounds to the millisecond, the precision of the name.
     return WallTime(sinceEpoch: .milliseconds(Int((date.timeIntervalSince1970 * 1000).rounded())))
   }
+
+  /// The first second of the year 10000.
+  private static let endOfYears = 253_402_300_800.0
 
   /// The time as text that sorts chronologically.
   package var stamp: Substring { file[..<file.utf8.index(file.startIndex, offsetBy: Self.stampLength)] }
