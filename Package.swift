@@ -106,6 +106,7 @@ let package = Package(
     .systemLibrary(name: "CEGL", pkgConfig: "egl", providers: [.apt(["libegl-dev"])]),
     .systemLibrary(name: "CGLES", pkgConfig: "glesv2", providers: [.apt(["libgles-dev"])]),
     .systemLibrary(name: "CGBM", pkgConfig: "gbm", providers: [.apt(["libgbm-dev"])]),
+    .systemLibrary(name: "CDMABuffer"),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .target(name: "CTurboJPEG", cSettings: hardened, linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "CJPEGBaseline", cSettings: hardened, linkerSettings: [.linkedLibrary("jpeg")]),
@@ -134,7 +135,7 @@ let package = Package(
     .target(
       name: "CPURenderer", dependencies: ["Basics", "CPixels", "PreviewCore"], swiftSettings: computing),
     // Time, files, hashes, memory.
-    .target(name: "Basics", dependencies: ["PreviewCore"], swiftSettings: house),
+    .target(name: "Basics", dependencies: ["CDMABuffer", "PreviewCore"], swiftSettings: house),
     // H.264, MP4 and RTP as bytes: no encoder, no GPU, no I/O.
     .target(name: "VideoFormats", dependencies: ["Basics"], swiftSettings: house),
     // JPEG, PNG and animated WebP.
@@ -236,7 +237,8 @@ let package = Package(
     .testTarget(
       name: "CameraTests",
       dependencies: [
-        "Conformance", "GLPreview", "PreviewCore", "ReferenceRenderer", "TestSupport", "glpreview-cli",
+        "Basics", "CaptureCore", "Conformance", "GLPreview", "PreviewCore", "ReferenceRenderer",
+        "TestSupport", "glpreview-cli",
       ],
       swiftSettings: house),
     .testTarget(

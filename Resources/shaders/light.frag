@@ -1,4 +1,7 @@
 #version 300 es
+#ifdef IS_EXTERNAL
+#extension GL_OES_EGL_image_external_essl3 : require
+#endif
 // The first of two passes in linear light: adds up weighted rows of the light of four neighbouring pixels at a time.
 // The sums of red, green and blue light, times 255, are written as the bits of floats.
 precision highp float;

@@ -1,4 +1,7 @@
 #version 300 es
+#ifdef IS_EXTERNAL
+#extension GL_OES_EGL_image_external_essl3 : require
+#endif
 // The first of two passes: adds up weighted rows of a stored plane, sixteen neighbouring bytes of any
 // component at a time, or every other of thirty-two bytes. The sums are halves of words, in the order of the
 // bytes.

@@ -1,4 +1,7 @@
 #version 300 es
+#ifdef IS_EXTERNAL
+#extension GL_OES_EGL_image_external_essl3 : require
+#endif
 // The only pass if at most two by two samples make an output: the nearest one (the only one if a picture is
 // copied), or those around the output. Makes four neighbouring outputs at a time.
 //

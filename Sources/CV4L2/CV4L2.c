@@ -21,6 +21,18 @@ static int control_device(int fd, unsigned long request, void *argument) {
   return result < 0 ? errno : 0;
 }
 
+// libv4l2 refuses buffers that are not the driver's own.
+static int control_kernel(int fd, unsigned long request, void *argument) {
+  int result;
+  do result = ioctl(fd, request, argument);
+  while (result < 0 && errno == EINTR);
+  return result < 0 ? errno : 0;
+}
+
+static int control_buffers(int fd, bool are_shared, unsigned long request, void *argument) {
+  return are_shared ? control_kernel(fd, request, argument) : control_device(fd, request, argument);
+}
+
 static uint32_t buffer_type(bool is_multiplanar) {
   return is_multiplanar ? V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE : V4L2_BUF_TYPE_VIDEO_CAPTURE;
 }
@@ -196,11 +208,13 @@ int glp_v4l2_set_format(int fd, bool is_multiplanar, glp_v4l2_format *format) {
     answer.fmt.pix_mp.height = format->height;
     answer.fmt.pix_mp.pixelformat = format->fourcc;
     answer.fmt.pix_mp.field = format->field;
+    answer.fmt.pix_mp.plane_fmt[0].bytesperline = format->planes[0].bytes_per_line;
   } else {
     answer.fmt.pix.width = format->width;
     answer.fmt.pix.height = format->height;
     answer.fmt.pix.pixelformat = format->fourcc;
     answer.fmt.pix.field = format->field;
+    answer.fmt.pix.bytesperline = format->planes[0].bytes_per_line;
     answer.fmt.pix.priv = V4L2_PIX_FMT_PRIV_MAGIC;
   }
   int error = control_device(fd, VIDIOC_S_FMT, &answer);
@@ -233,21 +247,31 @@ int glp_v4l2_set_interval(int fd, bool is_multiplanar, uint32_t *numerator, uint
 
 // MARK: Buffers
 
-int glp_v4l2_request_buffers(int fd, bool is_multiplanar, uint32_t *count) {
+int glp_v4l2_request_buffers(int fd, bool is_multiplanar, bool are_shared, uint32_t *count) {
   struct v4l2_requestbuffers request = {
-      .count = *count, .type = buffer_type(is_multiplanar), .memory = V4L2_MEMORY_MMAP};
-  int error = control_device(fd, VIDIOC_REQBUFS, &request);
+      .count = *count, .type = buffer_type(is_multiplanar),
+      .memory = are_shared ? V4L2_MEMORY_DMABUF : V4L2_MEMORY_MMAP};
+  int error = control_buffers(fd, are_shared, VIDIOC_REQBUFS, &request);
   if (!error) *count = request.count;
   return error;
 }
 
 static void prepare(
-    struct v4l2_buffer *buffer, struct v4l2_plane *planes, bool is_multiplanar, uint32_t plane_count) {
+    struct v4l2_buffer *buffer, struct v4l2_plane *planes, bool is_multiplanar, uint32_t plane_count,
+    const glp_v4l2_shared *shared) {
   buffer->type = buffer_type(is_multiplanar);
-  buffer->memory = V4L2_MEMORY_MMAP;
-  if (!is_multiplanar) return;
-  buffer->m.planes = planes;
-  buffer->length = plane_count;
+  buffer->memory = shared ? V4L2_MEMORY_DMABUF : V4L2_MEMORY_MMAP;
+  if (is_multiplanar) {
+    buffer->m.planes = planes;
+    buffer->length = plane_count;
+    if (shared) {
+      planes[0].m.fd = shared->descriptor;
+      planes[0].length = shared->length;
+    }
+  } else if (shared) {
+    buffer->m.fd = shared->descriptor;
+    buffer->length = shared->length;
+  }
 }
 
 static void take_buffer_apart(
@@ -278,7 +302,7 @@ int glp_v4l2_query_buffer(
     int fd, bool is_multiplanar, uint32_t plane_count, uint32_t index, glp_v4l2_buffer *buffer) {
   struct v4l2_plane planes[VIDEO_MAX_PLANES] = {0};
   struct v4l2_buffer answer = {.index = index};
-  prepare(&answer, planes, is_multiplanar, plane_count);
+  prepare(&answer, planes, is_multiplanar, plane_count, NULL);
   int error = control_device(fd, VIDIOC_QUERYBUF, &answer);
   if (!error) take_buffer_apart(&answer, planes, is_multiplanar, plane_count, buffer);
   return error;
@@ -293,30 +317,32 @@ int glp_v4l2_map(int fd, uint32_t offset, uint32_t length, void **memory) {
 
 void glp_v4l2_unmap(void *memory, uint32_t length) { v4l2_munmap(memory, length); }
 
-int glp_v4l2_queue(int fd, bool is_multiplanar, uint32_t plane_count, uint32_t index) {
+int glp_v4l2_queue(
+    int fd, bool is_multiplanar, uint32_t plane_count, uint32_t index, const glp_v4l2_shared *shared) {
   struct v4l2_plane planes[VIDEO_MAX_PLANES] = {0};
   struct v4l2_buffer buffer = {.index = index};
-  prepare(&buffer, planes, is_multiplanar, plane_count);
-  return control_device(fd, VIDIOC_QBUF, &buffer);
+  prepare(&buffer, planes, is_multiplanar, plane_count, shared);
+  return control_buffers(fd, shared, VIDIOC_QBUF, &buffer);
 }
 
-int glp_v4l2_dequeue(int fd, bool is_multiplanar, uint32_t plane_count, glp_v4l2_buffer *buffer) {
+int glp_v4l2_dequeue(int fd, bool is_multiplanar, bool are_shared, uint32_t plane_count, glp_v4l2_buffer *buffer) {
   struct v4l2_plane planes[VIDEO_MAX_PLANES] = {0};
   struct v4l2_buffer answer = {0};
-  prepare(&answer, planes, is_multiplanar, plane_count);
-  int error = control_device(fd, VIDIOC_DQBUF, &answer);
+  const glp_v4l2_shared unknown = {-1, 0};
+  prepare(&answer, planes, is_multiplanar, plane_count, are_shared ? &unknown : NULL);
+  int error = control_buffers(fd, are_shared, VIDIOC_DQBUF, &answer);
   if (!error) take_buffer_apart(&answer, planes, is_multiplanar, plane_count, buffer);
   return error;
 }
 
-int glp_v4l2_start(int fd, bool is_multiplanar) {
+int glp_v4l2_start(int fd, bool is_multiplanar, bool are_shared) {
   int type = (int)buffer_type(is_multiplanar);
-  return control_device(fd, VIDIOC_STREAMON, &type);
+  return control_buffers(fd, are_shared, VIDIOC_STREAMON, &type);
 }
 
-int glp_v4l2_stop(int fd, bool is_multiplanar) {
+int glp_v4l2_stop(int fd, bool is_multiplanar, bool are_shared) {
   int type = (int)buffer_type(is_multiplanar);
-  return control_device(fd, VIDIOC_STREAMOFF, &type);
+  return control_buffers(fd, are_shared, VIDIOC_STREAMOFF, &type);
 }
 
 // MARK: Events

@@ -41,6 +41,8 @@ package struct PassVariant: Sendable, Hashable {
   /// Where the planes are that are read.
   package enum Place: Sendable, Hashable, CaseIterable {
     case textures, buffer
+    /// Memory of another device, such as a camera's; `external` where only that kind of sampler reads it.
+    case imported, external
     /// Drawn planes, with sixteen or four samples a texel. Only their rows are summed.
     case drawnWords, drawnTexels
 
@@ -48,6 +50,8 @@ package struct PassVariant: Sendable, Hashable {
       switch self {
       case .textures: []
       case .buffer: ["READS_BUFFER 1"]
+      case .imported: ["READS_IMPORTED 1"]
+      case .external: ["READS_IMPORTED 1", "IS_EXTERNAL 1"]
       case .drawnWords: ["READS_DRAWN_WORDS 1"]
       case .drawnTexels: ["READS_DRAWN_TEXELS 1"]
       }

@@ -16,7 +16,8 @@ struct WallTests {
     "a library module is imported only in its permitted folders",
     arguments: [
       ("CGLES", ["Sources/GLPreview/GLES/"]), ("CEGL", ["Sources/GLPreview/Device/"]),
-      ("CGBM", ["Sources/GLPreview/Device/"]), ("CTurboJPEG", ["Sources/Codecs/"]),
+      ("CDMABuffer", ["Sources/Basics/Memory/"]), ("CGBM", ["Sources/GLPreview/Device/"]),
+      ("CTurboJPEG", ["Sources/Codecs/"]),
       ("CPNG", ["Sources/Codecs/"]), ("CWebP", ["Sources/Codecs/"]),
       ("CShaders", ["Sources/Shaders/"]),
       ("CJPEGBaseline", ["Sources/Bench/"]),
@@ -43,7 +44,7 @@ struct WallTests {
     arguments: [
       ("Sources/PreviewCore/", ["Glibc", "Synchronization"]), ("Sources/ReferenceRenderer/", ["PreviewCore"]),
       ("Sources/CPURenderer/", ["Basics", "CPixels", "Dispatch", "Glibc", "PreviewCore", "Synchronization"]),
-      ("Sources/Basics/", ["PreviewCore", "Glibc", "Synchronization"]),
+      ("Sources/Basics/", ["CDMABuffer", "PreviewCore", "Glibc", "Synchronization"]),
       ("Sources/VideoFormats/", ["Basics", "Synchronization"]),
       ("Sources/Shaders/", ["CShaders"]),
       ("Sources/Conformance/", ["PreviewCore", "ReferenceRenderer"]),

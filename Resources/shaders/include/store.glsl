@@ -48,6 +48,18 @@ uvec4 fourWords(highp sampler2D plane, ivec4 store, int x, int row) {
     drawnWord(plane, x + 3, row));
 }
 #else
+#ifdef READS_IMPORTED
+// Bytes of another device's memory, as parts of 255. It is in one band.
+#ifdef IS_EXTERNAL
+#define STORE samplerExternalOES
+#else
+#define STORE sampler2D
+#endif
+
+uvec4 bytesAt(highp STORE plane, ivec4 store, int x, int row) {
+  return uvec4(texelFetch(plane, ivec2(min(x, store.w - 1), row), 0) * 255.0 + 0.5);
+}
+#else
 #define STORE usampler2D
 
 uvec4 bytesAt(highp usampler2D plane, ivec4 store, int x, int row) {
@@ -55,21 +67,22 @@ uvec4 bytesAt(highp usampler2D plane, ivec4 store, int x, int row) {
   ivec2 band = texel >> store.xz;
   return texelFetch(plane, texel - (band << store.xz) + band.yx * store.wy, 0);
 }
+#endif
 
-uint byteAt(highp usampler2D plane, ivec4 store, int x, int row) {
+uint byteAt(highp STORE plane, ivec4 store, int x, int row) {
   return bytesAt(plane, store, x >> 2, row)[x & 3];
 }
 
-uint wordAt(highp usampler2D plane, ivec4 store, int x, int row) {
+uint wordAt(highp STORE plane, ivec4 store, int x, int row) {
   uvec4 bytes = bytesAt(plane, store, x, row);
   return bytes.x | bytes.y << 8u | bytes.z << 16u | bytes.w << 24u;
 }
 
-uvec2 twoWords(highp usampler2D plane, ivec4 store, int pair, int row) {
+uvec2 twoWords(highp STORE plane, ivec4 store, int pair, int row) {
   return uvec2(wordAt(plane, store, pair * 2, row), wordAt(plane, store, pair * 2 + 1, row));
 }
 
-uvec4 fourWords(highp usampler2D plane, ivec4 store, int x, int row) {
+uvec4 fourWords(highp STORE plane, ivec4 store, int x, int row) {
   return uvec4(twoWords(plane, store, x * 2, row), twoWords(plane, store, x * 2 + 1, row));
 }
 #endif

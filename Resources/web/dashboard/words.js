@@ -37,7 +37,7 @@ export const size = ({ width, height }) => `${width}×${height}`;
 
 /** A camera's format, such as "1280×720 MJPG"; empty if unknown. */
 export const format = (camera) =>
-  [camera.format?.width && size(camera.format), camera.format?.format].filter(Boolean).join(" ");
+  [camera.format?.width && size(camera.format), camera.format?.format, camera.format?.transport === "dma-buf" && "dma-buf"].filter(Boolean).join(" ");
 
 /** The time of day, from seconds since 1970 or a time in ISO 8601. */
 export function timeOfDay(timestamp) {

@@ -15,6 +15,7 @@ package final class FramePool: Sendable {
     var byteCount = 0
     /// The number of requests for which no GPU memory was idle.
     var misses = 0
+    weak var sharing: (any BufferSharing)?
   }
 
   /// The most idle buffers, and their most bytes. Beyond either, the buffer that was returned first is freed;
@@ -68,6 +69,12 @@ package final class FramePool: Sendable {
   }
 
   package func removeAll() { state.withLock { $0.idle.removeAll() } }
+
+  /// The maker of buffers that a camera fills and the renderer reads in place; nil if there is none.
+  package var sharing: (any BufferSharing)? {
+    get { state.withLock { $0.sharing } }
+    set { state.withLock { $0.sharing = newValue } }
+  }
 }
 
 extension FramePool: Hashable {

@@ -74,6 +74,12 @@ typedef struct {
   glp_v4l2_buffer_plane planes[GLP_V4L2_PLANES];
 } glp_v4l2_buffer;
 
+/// A buffer of another device that the driver fills: its file, and its length in bytes.
+typedef struct {
+  int descriptor;
+  uint32_t length;
+} glp_v4l2_shared;
+
 typedef struct {
   uint32_t id, type, flags;
   char name[32];
@@ -101,23 +107,26 @@ int glp_v4l2_intervals_at(
 /// `height` are the picture's; otherwise 0.
 int glp_v4l2_follow_signal(int fd, uint32_t *width, uint32_t *height);
 int glp_v4l2_get_format(int fd, bool is_multiplanar, glp_v4l2_format *format);
-/// Sets the size, fourcc and field. `format` receives the driver's answer.
+/// Sets the size, fourcc, field, and the bytes of a row in the first plane, where 0 lets the driver choose. `format` receives the driver's answer.
 int glp_v4l2_set_format(int fd, bool is_multiplanar, glp_v4l2_format *format);
 /// The seconds per frame; ENOTTY or EINVAL if the device can't tell.
 int glp_v4l2_get_interval(int fd, bool is_multiplanar, uint32_t *numerator, uint32_t *denominator);
 int glp_v4l2_set_interval(int fd, bool is_multiplanar, uint32_t *numerator, uint32_t *denominator);
 
-/// `count` receives the number of buffers that the driver grants.
-int glp_v4l2_request_buffers(int fd, bool is_multiplanar, uint32_t *count);
+/// Buffers are the driver's own, or shared: another device's, of one memory plane. `count` receives the number of buffers that the
+/// driver grants.
+int glp_v4l2_request_buffers(int fd, bool is_multiplanar, bool are_shared, uint32_t *count);
 int glp_v4l2_query_buffer(
     int fd, bool is_multiplanar, uint32_t plane_count, uint32_t index, glp_v4l2_buffer *buffer);
 int glp_v4l2_map(int fd, uint32_t offset, uint32_t length, void **memory);
 void glp_v4l2_unmap(void *memory, uint32_t length);
-int glp_v4l2_queue(int fd, bool is_multiplanar, uint32_t plane_count, uint32_t index);
+/// `shared` is the buffer to fill, which must stay open until it is dequeued or the stream stops; NULL for the driver's own.
+int glp_v4l2_queue(
+    int fd, bool is_multiplanar, uint32_t plane_count, uint32_t index, const glp_v4l2_shared *shared);
 /// Returns EAGAIN if no buffer is ready.
-int glp_v4l2_dequeue(int fd, bool is_multiplanar, uint32_t plane_count, glp_v4l2_buffer *buffer);
-int glp_v4l2_start(int fd, bool is_multiplanar);
-int glp_v4l2_stop(int fd, bool is_multiplanar);
+int glp_v4l2_dequeue(int fd, bool is_multiplanar, bool are_shared, uint32_t plane_count, glp_v4l2_buffer *buffer);
+int glp_v4l2_start(int fd, bool is_multiplanar, bool are_shared);
+int glp_v4l2_stop(int fd, bool is_multiplanar, bool are_shared);
 
 /// Subscribes to changes of the source and its end; ENOTTY or EINVAL if the device does not report changes.
 int glp_v4l2_subscribe(int fd);

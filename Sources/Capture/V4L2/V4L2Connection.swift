@@ -19,14 +19,23 @@ actor V4L2Connection: CaptureConnection {
   /// The sequence number that the driver should give the next picture; nil before the first.
   private var nextSequence: UInt32?
   private var skipped = 0
+  /// The maker of the stream's buffers, also if it refused; nil if the stream was started without a renderer that shares buffers.
+  private weak var sharing: (any BufferSharing)?
+  /// Whether there was one, which may have gone since.
+  private var hadSharing = false
+  /// Since when a stream into the renderer's buffers has given no picture; nil if it has given one.
+  private var awaitsSharedPicture: CaptureInstant?
+  /// Whether such a stream gave none; kept for the camera's next connections.
+  private let sharingFault: SharingFault
 
   private(set) var mode = SourceStatus.Mode(format: "", transport: "mmap")
 
   /// `reference` is the reference size that an earlier connection determined.
   init(
     name: String, _ preferences: V4L2Preferences, _ options: SourceOptions, _ memory: FramePool,
-    reference: Size?
+    _ sharingFault: SharingFault, reference: Size?
   ) {
+    self.sharingFault = sharingFault
     mode.referenceSize = reference
     queue = ReadingQueue(named: name)
     self.name = name
@@ -39,7 +48,7 @@ actor V4L2Connection: CaptureConnection {
 
   /// Opens the device at `path`, or the camera `identity` at its current node, and starts the stream. Returns
   /// the camera's identity; nil if /sys does not list it.
-  func open(_ path: String, knownAs identity: V4L2Identity?, besides others: Set<String>) throws
+  func open(_ path: String, knownAs identity: V4L2Identity?, besides others: Set<String>) async throws
     -> V4L2Identity?
   {
     var path = path
@@ -50,7 +59,7 @@ actor V4L2Connection: CaptureConnection {
       path = found
     }
     do {
-      try start(path)
+      try await start(path)
     } catch {
       stop()
       node = nil
@@ -59,12 +68,12 @@ actor V4L2Connection: CaptureConnection {
     return V4L2Identity(of: path)
   }
 
-  private func start(_ path: String) throws {
+  private func start(_ path: String) async throws {
     let node = try openNode(path)
     self.node = node
     try node.set(options.controls)
     _ = glp_v4l2_subscribe(node.descriptor)
-    try startStream(node)
+    try await startStream(node)
   }
 
   /// Opens the device itself, or opens it through libv4lconvert if only that provides readable pictures of
@@ -86,7 +95,7 @@ actor V4L2Connection: CaptureConnection {
     return converting
   }
 
-  private func startStream(_ node: V4L2Node) throws {
+  private func startStream(_ node: V4L2Node) async throws {
     let signal = try followSignal(node)
     let formats = node.formats { [preferences] in $0.isReadable && preferences.allow($0) }
     try Task.checkCancellation()
@@ -97,17 +106,44 @@ actor V4L2Connection: CaptureConnection {
         formats, preferences, signal: signal, maximumPixels: options.maximumPixels)
     let selection = try V4L2ModeSelection(
       formats, preferences, options.demand, signal: signal, pinned: options.isPinned ? reference : nil)
-    let format = try node.set(selection)
+    let sharing = wantedSharing
+    let format = try node.set(selection, forGPU: sharing != nil)
     try Task.checkCancellation()
     let interval = try selection.interval.map { try node.set($0) } ?? node.interval()
-    let stream = try V4L2Stream(
-      node, format, isEmulated: selection.isEmulated, maximumPixels: options.maximumPixels)
-    self.stream = stream
+    let stream = try await V4L2Stream(
+      node, format, isEmulated: selection.isEmulated, maximumPixels: options.maximumPixels, sharing: sharing)
+    guard self.node === node else {
+      // It was closed meanwhile.
+      stream.buffers.stop()
+      throw CancellationError()
+    }
+    (self.sharing, hadSharing, self.stream) = (sharing, sharing != nil, stream)
+    awaitsSharedPicture = stream.buffers.areShared ? CaptureClock.now : nil
     mode = SourceStatus.Mode(
       format: stream.fourCC.description, size: stream.size, referenceSize: reference,
       framesPerSecond: interval?.framesPerSecond,
-      transport: selection.isEmulated ? "mmap, made by libv4lconvert" : "mmap")
+      transport: selection.isEmulated
+        ? "mmap, made by libv4lconvert" : stream.buffers.areShared ? "dma-buf" : "mmap")
+    if options.dmaBuffers == .automatic { mode.copyingReason = copyingReason(of: stream) }
     nextSequence = nil
+  }
+
+  /// The renderer that makes buffers; nil if there is none, or if pictures are changed in memory before they are read.
+  private var wantedSharing: (any BufferSharing)? {
+    options.sharesBuffers && !sharingFault.isKnown ? memory.sharing : nil
+  }
+
+  private func copyingReason(of stream: V4L2Stream) -> String? {
+    if stream.buffers.areShared { return nil }
+    if !options.masks.isEmpty { return "its masks are drawn in memory" }
+    if sharingFault.isKnown { return "the driver gave no picture in the renderer's buffers" }
+    return stream.obstacle ?? stream.refusal ?? "no renderer that reads pictures in place has drawn it yet"
+  }
+
+  /// Whether the renderer that reads pictures in place is another one than when the stream was started.
+  private var isSharingOutdated: Bool {
+    guard let stream, stream.obstacle == nil else { return false }
+    return wantedSharing !== sharing || hadSharing && sharing == nil
   }
 
   /// Sets a video input to the timings of its signal. Returns the signal's size; nil for a device without
@@ -130,12 +166,14 @@ actor V4L2Connection: CaptureConnection {
     while true {
       try Task.checkCancellation()
       do {
+        // The renderer may come, and go, after the camera.
+        if isSharingOutdated { try await restart(node) }
         switch try waitForDevice(node) {
         case .nothing: continue
         case .ended: return nil
-        case .changed: try restart(node)
+        case .changed: try await restart(node)
         case .ready(let isFaulty):
-          if let capture = try take(node, isFaulty: isFaulty) { return capture }
+          if let capture = try await take(node, isFaulty: isFaulty) { return capture }
         }
       } catch let error as DamagedCapture {
         throw error
@@ -144,6 +182,8 @@ actor V4L2Connection: CaptureConnection {
       }
     }
   }
+
+  private static let givesPictureWithin = Duration.seconds(2)
 
   private enum Readiness {
     case nothing
@@ -172,13 +212,14 @@ actor V4L2Connection: CaptureConnection {
   }
 
   /// Configures the stream again after the input signal has changed.
-  private func restart(_ node: V4L2Node) throws {
+  private func restart(_ node: V4L2Node) async throws {
+    let wereShared = stream?.buffers.areShared ?? false
     stop()
-    node.releaseBuffers()
-    try startStream(node)
+    node.releaseBuffers(areShared: wereShared)
+    try await startStream(node)
   }
 
-  private func take(_ node: V4L2Node, isFaulty: Bool) throws -> Capture? {
+  private func take(_ node: V4L2Node, isFaulty: Bool) async throws -> Capture? {
     guard let stream else { return nil }
     let buffer: glp_v4l2_buffer?
     do throws(V4L2Error) {
@@ -187,7 +228,7 @@ actor V4L2Connection: CaptureConnection {
       // The last buffer before a change has already been taken (V4L2 documentation, "Dynamic Resolution
       // Change").
       guard error.code == EPIPE else { throw error }
-      try restart(node)
+      try await restart(node)
       return nil
     }
     guard let buffer else {
@@ -200,6 +241,7 @@ actor V4L2Connection: CaptureConnection {
     }
     count(buffer.sequence)
     let capture = try stream.capture(buffer, skipped: skipped, options, memory)
+    awaitsSharedPicture = nil
     skipped = 0
     return capture
   }
@@ -223,9 +265,23 @@ actor V4L2Connection: CaptureConnection {
   }
 
   private func stop() {
+    // Another connection would have the same fault.
+    if let since = awaitsSharedPicture.take(), CaptureClock.now - since > Self.givesPictureWithin {
+      sharingFault.isKnown = true
+    }
     stream?.buffers.stop()
     // Before the node: libv4l2 needs its own buffers unmapped first.
     stream = nil
+  }
+}
+
+/// Whether a camera's driver gives no pictures in buffers that are not its own.
+final class SharingFault: Sendable {
+  private let state = Mutex(false)
+
+  var isKnown: Bool {
+    get { state.withLock { $0 } }
+    set { state.withLock { $0 = newValue } }
   }
 }
 
@@ -237,6 +293,7 @@ final class V4L2Device: CaptureDevice {
   private let options: SourceOptions
   private let memory: FramePool
   private let known = Mutex(Known())
+  private let sharingFault = SharingFault()
 
   private struct Known {
     var camera: V4L2Identity?
@@ -254,7 +311,7 @@ final class V4L2Device: CaptureDevice {
   func connect() async throws -> any CaptureConnection {
     let before = known.withLock { $0 }
     let connection = V4L2Connection(
-      name: name, locator.preferences, options, memory, reference: before.reference)
+      name: name, locator.preferences, options, memory, sharingFault, reference: before.reference)
     let found = try await connection.open(locator.path, knownAs: before.camera, besides: before.others)
     let reference = await connection.mode.referenceSize
     let others = found.map { V4L2Nodes.lookalikes(of: $0) }

@@ -1,5 +1,5 @@
 // The layout of a picture's rows in a driver's buffer, and their places in a frame. Drivers add padding;
-// frames have none.
+// copied frames have none.
 
 struct V4L2Layout: Sendable, Hashable {
   struct Plane: Sendable, Hashable {
@@ -73,7 +73,36 @@ struct V4L2Layout: Sendable, Hashable {
     let target = try memory.take(byteCount)
     unsafe target.write { unsafe copy(sources, to: $0, expands: expands) }
     return try Frame(
-      tight: Frame.Format(format, size, color: color.description(size, format)), storage: FrameBytes(target))
+      tight: frameFormat(color), storage: FrameBytes(target))
+  }
+
+  /// Why a driver's picture can't be a frame where it lies; nil if it can.
+  func obstacle(_ color: V4L2Color) -> String? {
+    if samples.memoryPlanes > 1 { return "a picture is in several buffers" }
+    // No consumer could know that the fourth byte is not alpha.
+    if samples.isOpaque { return "the fourth byte of a pixel has no meaning, and has to be set" }
+    if samples.format.isRGB, color.range(of: samples.format) == .limited {
+      return "R'G'B' of limited range has to be expanded"
+    }
+    return nil
+  }
+
+  /// The planes of a frame whose picture begins at byte `start` of its memory.
+  func framePlanes(from start: Int = 0) -> [Frame.Plane] {
+    let places = Dictionary(
+      uniqueKeysWithValues: zip(samples.order, planes).map {
+        ($0, Frame.Plane(offset: start + $1.offset, bytesPerRow: $1.bytesPerRow))
+      })
+    return samples.format.planes.indices.compactMap { places[$0] }
+  }
+
+  func frameFormat(_ color: V4L2Color) -> Frame.Format {
+    Frame.Format(samples.format, size, color: color.description(size, samples.format))
+  }
+
+  /// Returns the frame of a picture where it lies, from byte `start` of its memory on.
+  func frame(in memory: SharedFrameMemory, from start: Int, _ color: V4L2Color) throws -> Frame {
+    try Frame(frameFormat(color), storage: FrameBytes(memory), planes: framePlanes(from: start))
   }
 
   /// Copies a picture. `sources` are its memory planes from the start of the picture, each with at least
@@ -107,5 +136,14 @@ struct V4L2Layout: Sendable, Hashable {
     for index in 0..<byteCount where !hasAlpha || index % 4 != 3 {
       unsafe target[index] = table[Int(target[index])]
     }
+  }
+}
+
+extension V4L2ModeSelection {
+  /// The bytes of a row to request for pictures that GPUs read in place, most of which want multiples of 256; 0 for formats that they
+  /// don't read in place. Drivers may answer with others.
+  var bytesPerRowForGPU: Int {
+    guard case .samples(let samples) = V4L2PixelFormat(fourCC), samples.memoryPlanes == 1 else { return 0 }
+    return (samples.format.planes[0].tightBytesPerRow(of: size) + 255) / 256 * 256
   }
 }

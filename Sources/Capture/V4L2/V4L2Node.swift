@@ -36,9 +36,10 @@ final class V4L2Node: Sendable {
   deinit { glp_v4l2_close(descriptor) }
 
   /// Makes the driver release its buffers, so that another format can be set. Existing mappings stay valid.
-  func releaseBuffers() {
+  func releaseBuffers(areShared: Bool) {
     var none: UInt32 = 0
-    _ = unsafe glp_v4l2_request_buffers(descriptor, isMultiplanar, &none)
+    // The driver frees buffers of either kind.
+    _ = unsafe glp_v4l2_request_buffers(descriptor, isMultiplanar, areShared, &none)
   }
 
   // MARK: Formats
@@ -111,14 +112,16 @@ final class V4L2Node: Sendable {
   }
 
   /// Sets format and size. The driver may respond with different ones.
-  func set(_ selection: V4L2ModeSelection) throws(V4L2Error) -> glp_v4l2_format {
+  func set(_ selection: V4L2ModeSelection, forGPU: Bool = false) throws(V4L2Error) -> glp_v4l2_format {
     var format = glp_v4l2_format()
+    let bytesPerRow = forGPU ? selection.bytesPerRowForGPU : 0
     // Requests whole frames. Drivers that have only separate fields report that in their response.
     for field in [V4L2Field.none, V4L2Field.interlaced] {
       format.width = UInt32(selection.size.width)
       format.height = UInt32(selection.size.height)
       format.fourcc = selection.fourCC.code
       format.field = field
+      format.planes.0.bytes_per_line = UInt32(clamping: bytesPerRow)
       try V4L2Error.check(
         unsafe glp_v4l2_set_format(descriptor, isMultiplanar, &format), "setting the format")
       if V4L2Field.isWhole(format.field) { break }

@@ -5,10 +5,16 @@ struct V4L2Stream: Sendable {
   let fourCC: FourCC
   let size: Size
   let buffers: V4L2Buffers
+  /// Why no renderer can read the pictures in place; nil if one that can will do.
+  let obstacle: String?
+  /// Why the renderer that was asked does not; nil if it does, or none was.
+  let refusal: String?
   private let content: Content
   /// Whether captures must not borrow buffers, because libv4l2 frees the buffers that it creates with the
   /// device.
   private let isEmulated: Bool
+
+  private static let sharesWithin = Duration.seconds(5)
 
   private enum Content: Sendable {
     case samples(V4L2Layout, V4L2Color)
@@ -16,7 +22,11 @@ struct V4L2Stream: Sendable {
   }
 
   /// Starts a stream of the current format; `format` is the driver's response.
-  init(_ node: V4L2Node, _ format: glp_v4l2_format, isEmulated: Bool, maximumPixels: Int) throws {
+  /// If `sharing` makes buffers, the driver takes them, and its pictures are frames as they are, then they are read in place.
+  init(
+    _ node: V4L2Node, _ format: glp_v4l2_format, isEmulated: Bool, maximumPixels: Int,
+    sharing: (any BufferSharing)? = nil, isolation: isolated (any Actor)? = #isolation
+  ) async throws {
     fourCC = FourCC(code: format.fourcc)
     size = Size(width: Int(format.width), height: Int(format.height))
     self.isEmulated = isEmulated
@@ -39,7 +49,42 @@ struct V4L2Stream: Sendable {
         colorspace: format.colorspace, encoding: format.ycbcr_encoding, quantization: format.quantization)
       content = .samples(layout, color)
     }
-    buffers = try V4L2Buffers(node, format)
+    obstacle =
+      switch content {
+      case _ where isEmulated: "libv4lconvert converts the pictures"
+      case .jpeg: "JPEGs are decoded"
+      case .samples(let layout, let color): layout.obstacle(color)
+      }
+    var shared: V4L2Buffers?
+    var refusal: String?
+    if let sharing, obstacle == nil, case .samples(let layout, let color) = content {
+      do {
+        shared = try await Self.buffers(node, format, layout, color, sharing)
+      } catch is CancellationError {
+        throw CancellationError()
+      } catch {
+        // The driver's own buffers do for every camera.
+        node.releaseBuffers(areShared: true)
+        refusal = "\(error)"
+      }
+    }
+    buffers = if let shared { shared } else { try V4L2Buffers(node, format) }
+    self.refusal = refusal
+  }
+
+  private static func buffers(
+    _ node: V4L2Node, _ format: glp_v4l2_format, _ layout: V4L2Layout, _ color: V4L2Color,
+    _ sharing: any BufferSharing, isolation: isolated (any Actor)? = #isolation
+  ) async throws -> V4L2Buffers {
+    let byteCount = Int(format.planes.0.size_image)
+    let (frame, planes) = (layout.frameFormat(color), layout.framePlanes())
+    // A driver that hangs must not hold up the camera, which can do without.
+    let made = try await withDeadline(Self.sharesWithin) {
+      try await sharing.makeBuffers(V4L2Buffers.wantedCount(byteCount), of: byteCount, for: frame, planes)
+    }
+    guard let made else { throw V4L2Refusal("the renderer made no buffers within \(Self.sharesWithin)") }
+    try Task.checkCancellation()
+    return try V4L2Buffers(node, format, sharing: made)
   }
 
   /// Converts a filled buffer to a capture. The buffer returns to the driver immediately, or when the capture
@@ -71,6 +116,12 @@ struct V4L2Stream: Sendable {
         return Capture(frame.with(timestamp: time), skipped: skipped)
       }
       isLent = true
+      if let shared = lease.shared(layout.neededByteCounts[0]) {
+        return Capture(timestamp: time, skipped: skipped, byteCount: layout.byteCount, isBorrowed: true) {
+          _ in
+          try layout.frame(in: shared, from: lease.start, color)
+        }
+      }
       return Capture(timestamp: time, skipped: skipped, byteCount: layout.byteCount, isBorrowed: true) { _ in
         try unsafe lease.withBytes { try unsafe layout.frame($0, color, memory) }
       }

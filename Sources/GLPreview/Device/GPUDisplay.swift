@@ -29,6 +29,9 @@ enum DisplayPlatform: Sendable, Hashable {
   /// The turn in which its contexts draw; nil if they may draw at once.
   let turn: DriverTurn?
 
+  /// Whether the current context belongs to it.
+  var isCurrent: Bool { unsafe eglGetCurrentDisplay() == handle }
+
   func has(_ name: Substring) -> Bool { extensions.contains(name) }
 
   /// The display of a platform, initialised at first use.
@@ -131,12 +134,23 @@ enum DisplayPlatform: Sendable, Hashable {
     guard EGLClient.has("EGL_KHR_platform_gbm") || EGLClient.has("EGL_MESA_platform_gbm") else {
       throw EGLError("eglGetPlatformDisplay", .missing("EGL_KHR_platform_gbm"))
     }
-    return unsafe try bufferManagers.withLock { managers throws(EGLError) in
-      if let manager = managers[node] { return manager }
+    return unsafe try withBufferManager(at: node) { unsafe $0.handle }
+  }
+
+  /// Makes a buffer of at least `byteCount` bytes of the device at `node`, which other devices may fill.
+  static func makeBuffer(of byteCount: Int, at node: String) throws(EGLError) -> DMABuffer {
+    try withBufferManager(at: node) { manager throws(EGLError) in try manager.makeBuffer(of: byteCount) }
+  }
+
+  private static func withBufferManager<Result>(
+    at node: String, _ body: (BufferManager) throws(EGLError) -> Result
+  ) throws(EGLError) -> Result {
+    try bufferManagers.withLock { managers throws(EGLError) in
+      if let manager = managers[node] { return try body(manager) }
       let manager = try BufferManager(node)
       managers[node] = manager
-      return manager
-    }.handle
+      return try body(manager)
+    }
   }
 
   private static let bufferManagers = Mutex<[String: BufferManager]>([:])
@@ -144,7 +158,7 @@ enum DisplayPlatform: Sendable, Hashable {
 
 /// Opened once per file and never closed, because displays, even failed ones, depend on it.
 @safe private struct BufferManager: Sendable {
-  // Used only to create displays, which EGL serialises.
+  // Used under the lock of `bufferManagers`, and by EGL to create displays, which it serialises.
   nonisolated(unsafe) let handle: OpaquePointer
 
   init(_ node: String) throws(EGLError) {
@@ -160,6 +174,30 @@ enum DisplayPlatform: Sendable, Hashable {
       throw EGLError("gbm_create_device on \(node)", .system(code))
     }
     unsafe self.handle = handle
+  }
+
+  /// The bytes of a row of a buffer's made-up picture: a page, so that every driver keeps it.
+  private static let bytesPerRow = 4096
+
+  func makeBuffer(of byteCount: Int) throws(EGLError) -> DMABuffer {
+    let activity = "a buffer of \(byteCount) bytes"
+    let rows = (byteCount + Self.bytesPerRow - 1) / Self.bytesPerRow
+    guard let height = UInt32(exactly: rows),
+      let buffer = unsafe gbm_bo_create(
+        handle, UInt32(Self.bytesPerRow), height, glp_gbm_format_r8, GBM_BO_USE_LINEAR.rawValue)
+    else { throw EGLError(activity, .system(errno)) }
+    // Its file keeps the memory.
+    defer { unsafe gbm_bo_destroy(buffer) }
+    guard unsafe gbm_bo_get_stride(buffer) == Self.bytesPerRow else {
+      throw EGLError(activity, .missing("rows without padding"))
+    }
+    let descriptor = unsafe gbm_bo_get_fd(buffer)
+    guard descriptor >= 0 else { throw EGLError(activity, .system(errno)) }
+    do throws(DMABuffer.Failure) {
+      return try DMABuffer(owning: descriptor, byteCount: rows * Self.bytesPerRow)
+    } catch {
+      throw EGLError(activity, .system(error.code))
+    }
   }
 
   /// Whether a file is a device of the kernel's DRM, major number 226 (Documentation/admin-guide/devices.txt).

@@ -52,7 +52,7 @@ struct Texture: ~Copyable {
   }
 
   /// No sampler reads this unit, so that creating a texture does not replace another's binding.
-  private static var unitForChange: GLenum { GLenum(GL_TEXTURE0) + 15 }
+  static var unitForChange: GLenum { GLenum(GL_TEXTURE0) + 15 }
 
   private static func bindForChange(_ name: GLuint) {
     glActiveTexture(unitForChange)

@@ -1,9 +1,13 @@
 // Binds a frame's planes to the samplers of shaders, whether it is in a buffer or in textures.
+internal import Shaders
 
 struct FramePlanes {
   let frame: UploadedFrame
   /// Whether shaders read the frame from a buffer.
   let areInBuffer: Bool
+
+  /// Where shaders read the frame.
+  var place: PassVariant.Place { areInBuffer ? .buffer : frame.importedPlace ?? .textures }
 
   init(_ frame: UploadedFrame, inBuffers: Bool) {
     self.frame = frame
@@ -43,6 +47,8 @@ struct FramePlanes {
       words.bind(unit: unit, as: view)
       let (place, perTexel) = (words.planes[plane], TexelBuffer.bytesPerTexel / view.rawValue)
       store = SIMD4(Int32(place.firstTexel * perTexel), Int32(place.texelsPerRow * perTexel), 0, 0)
+    } else if let size = frame.bindImported(plane, unit: unit) {
+      store = SIMD4(0, 0, 0, Int32(clamping: size.width))
     } else {
       let texture = try frame.plane(plane)
       texture.bind(unit: unit)

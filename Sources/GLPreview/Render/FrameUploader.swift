@@ -1,4 +1,5 @@
 // Uploads a frame's planes to textures: the first step on the GPU.
+internal import Shaders
 
 /// The textures of one frame format, reused for the next frame of that format.
 final class FrameUploader {
@@ -7,11 +8,14 @@ final class FrameUploader {
   private let maximumSide: Int
   private let clock: PassClock
   private let words: FrameWords
+  /// The buffers that cameras fill and shaders read in place; nil if the display imports none.
+  let shared: SharedFrames?
   private var uploaded: UploadedFrame?
   /// The frame whose alpha was last checked, and that frame without it; nil if it has none or is not opaque.
   private var seen: (frame: FrameIdentity, opaque: Frame?)?
 
-  init(maximumSide: Int, _ clock: PassClock) {
+  init(maximumSide: Int, _ clock: PassClock, _ shared: SharedFrames? = nil) {
+    self.shared = shared
     self.maximumSide = maximumSide
     self.clock = clock
     words = FrameWords(mappedMemory)
@@ -19,7 +23,9 @@ final class FrameUploader {
 
   /// Starts a new frame; earlier uploads become invalid. A plane is uploaded when a pass first reads it.
   func upload(_ frame: Frame, through buffers: BufferedUpload? = nil) -> UploadedFrame {
-    let next = UploadedFrame(frame, maximumSide: maximumSide, words: words, keeping: uploaded, buffers, clock)
+    let next = UploadedFrame(
+      frame, maximumSide: maximumSide, words: words, keeping: uploaded, buffers, clock,
+      imported: shared?.planes(of: frame), isExternal: shared?.isExternal ?? false)
     uploaded = next
     return next
   }
@@ -39,6 +45,7 @@ final class FrameUploader {
   func removeAll() {
     (uploaded, seen) = (nil, nil)
     words.removeAll()
+    shared?.trim()
   }
 }
 
@@ -53,11 +60,18 @@ final class UploadedFrame {
   private var freshPlanes: Set<Int> = []
   private let frameWords: FrameWords
   private var hasFreshWords = false
+  /// The planes where the frame lies; nil if it is copied.
+  private let imported: [Shared<ImportedPlane>]?
+  /// How shaders read them; nil if the frame is copied.
+  let importedPlace: PassVariant.Place?
 
   init(
     _ frame: Frame, maximumSide: Int, words: FrameWords, keeping kept: UploadedFrame?,
-    _ buffers: BufferedUpload?, _ clock: PassClock
+    _ buffers: BufferedUpload?, _ clock: PassClock,
+    imported: [Shared<ImportedPlane>]? = nil, isExternal: Bool = false
   ) {
+    self.imported = imported
+    importedPlace = imported.map { _ in isExternal ? .external : .imported }
     self.frame = frame
     self.buffers = buffers
     self.clock = clock
@@ -68,6 +82,13 @@ final class UploadedFrame {
   }
 
   var byteCount: Int { frame.storage.count }
+
+  /// Binds a plane that is read in place; returns its size in texels, or nil if the frame is copied.
+  func bindImported(_ index: Int, unit: Int) -> Size? {
+    guard let plane = imported?[index] else { return nil }
+    plane.object.texture.bind(unit: unit)
+    return plane.object.texture.size
+  }
 
   /// A plane as a texture.
   func plane(_ index: Int) throws -> PlaneTexture {
@@ -86,10 +107,10 @@ final class UploadedFrame {
   func finish() { buffers = nil }
 
   /// Whether all planes can be read as words.
-  var fitsWords: Bool { frameWords.canHold(format) }
+  var fitsWords: Bool { imported == nil && frameWords.canHold(format) }
 
   /// Whether they can also be read as single bytes.
-  var fitsBytes: Bool { frameWords.canHoldBytes(frame) }
+  var fitsBytes: Bool { imported == nil && frameWords.canHoldBytes(frame) }
 
   func words() throws -> FrameWords {
     guard !hasFreshWords else { return frameWords }

@@ -13,6 +13,8 @@ public actor GLRenderer: DeviceRenderer {
   private var state: GLState?
   /// Stays true after closing, so that waiting callers get the reason.
   private var isLost = false
+  /// Makes buffers for cameras; nil once the renderer is closed.
+  private var sharing: OpenRendererSharing?
   private var reset = GLReset { false }
   /// The number of frames that may still be submitted, and the waiting callers. A free slot is taken without
   /// leaving the actor.
@@ -84,11 +86,18 @@ public actor GLRenderer: DeviceRenderer {
   /// Makes `pool` allocate frames in memory that the device reads in place, if it can, so that they are drawn
   /// without a copy. Frames of the pool may outlive the renderer.
   package func lendMemory(to pool: FramePool) {
+    if state?.uploader.shared != nil {
+      let sharing = sharing ?? OpenRendererSharing(renderer: self)
+      (self.sharing, pool.sharing) = (sharing, sharing)
+    }
     if tuning.boxes == .words { state?.uploader.mappedMemory.serve(pool) }
   }
 
   /// Frees the memory that pools borrowed, but no frame uses.
-  package func removeUnheldMemory() { state?.uploader.mappedMemory.removeUnheld() }
+  package func removeUnheldMemory() {
+    state?.uploader.mappedMemory.removeUnheld()
+    state?.uploader.shared?.trim()
+  }
 
   /// For tests: makes all further draws fail as after a GPU reset.
   func loseContext(to reset: GLReset = GLReset { false }) { (isLost, self.reset) = (true, reset) }
@@ -96,6 +105,7 @@ public actor GLRenderer: DeviceRenderer {
   /// Destroys the context and everything in it. On return, nothing is left on the GPU. After a reset of the GPU, this waits until
   /// the reset is over, at most 5 s, so that a renderer that is opened next is not lost to it too.
   public func close() async {
+    sharing = nil
     if isLost, state != nil { await reset.wait() }
     state = nil
   }
@@ -292,3 +302,26 @@ public struct RenderError: Error, Hashable, CustomStringConvertible {
 }
 
 extension RenderError: MemoryShortage {}
+
+/// Makes buffers by a renderer for as long as that is open.
+private final class OpenRendererSharing: BufferSharing {
+  private weak let renderer: GLRenderer?
+
+  init(renderer: GLRenderer) { self.renderer = renderer }
+
+  func makeBuffers(
+    _ count: Int, of byteCount: Int, for format: Frame.Format, _ planes: [Frame.Plane]
+  ) async throws -> [DMABuffer] {
+    guard let renderer else { throw RenderError("the renderer is closed") }
+    return try await renderer.makeBuffers(count, of: byteCount, for: format, planes)
+  }
+}
+
+extension GLRenderer {
+  fileprivate func makeBuffers(
+    _ count: Int, of byteCount: Int, for format: Frame.Format, _ planes: [Frame.Plane]
+  ) throws -> [DMABuffer] {
+    guard !isLost, let shared = state?.uploader.shared else { throw RenderError("the renderer is closed") }
+    return try shared.make(count, of: byteCount, for: format, planes)
+  }
+}

@@ -39,6 +39,8 @@ struct GLState: ~Copyable {
       } else {
         try GLContext(on: .forContext(on: platform))
       }
+    let shared = SharedFrames(
+      on: try GPUDisplay.usedForContexts(on: platform), node: device.drmNode, tuning)
     let sumsWords = tuning.boxes == .words
     programs = ProgramCache(
       ProgramBinaryCache(.ofThisProcess), specialisesAfter: tuning.specialisesAfter,
@@ -46,7 +48,7 @@ struct GLState: ~Copyable {
     tiles = TileCache(targets)
     compositor = Compositor(programs, targets)
     clock = PassClock(isWanted: tuning.timesPasses)
-    uploader = FrameUploader(maximumSide: tuning.maximumTargetSide, clock)
+    uploader = FrameUploader(maximumSide: tuning.maximumTargetSide, clock, shared)
     pipeline = tuning.transfer == .direct ? nil : FramePipeline(capacity: tuning.framesInFlight, clock)
     tables = TableCache(inBuffers: sumsWords)
     self.context = context

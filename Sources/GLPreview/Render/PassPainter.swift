@@ -23,7 +23,7 @@ struct PassPainter {
   /// How shaders read the frame: from a buffer or from textures, and the kind of its samples.
   private func store(hasAlpha: Bool = false) -> PassVariant.Store {
     PassVariant.Store(
-      planes.areInBuffer ? .buffer : .textures, hasBufferTables: tables.isInBuffers,
+      planes.place, hasBufferTables: tables.isInBuffers,
       isWide: frame.format.pixelFormat.isWide, hasAlpha: hasAlpha)
   }
 

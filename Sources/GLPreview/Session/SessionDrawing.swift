@@ -72,6 +72,13 @@ final class SessionDrawing: Sendable {
   /// The reason why the CPU draws in place of a GPU that has failed; nil if it does not.
   var deviceFailure: String? { get async { await lease.standInReason } }
 
+  /// Has the renderer lend its memory to the source of `plans`. One that does not open soon is not waited for.
+  func lendMemory(to plans: ViewPlans) async {
+    _ = try? await withDeadline(.seconds(5)) {
+      try await self.lease.withRenderer { await plans.lendMemory(of: $0) }
+    }
+  }
+
   /// Draws the views of `requests`; `plans` are the existing plans of their source.
   func draw(_ frame: Frame, _ requests: [ViewRequest], _ plans: ViewPlans) async throws -> [Picture] {
     counters.count(\.renders)

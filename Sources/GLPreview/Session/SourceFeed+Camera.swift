@@ -114,6 +114,7 @@ extension SourceFeed {
     camera.predecessors = []
     try Task.checkCancellation()
     let demand = demand
+    if source.options.sharesBuffers { await drawing.lendMemory() }
     let first = replay?.begin(at: camera.nextSequence) ?? 0
     let source = try await source.open(
       demand, reference: drawing.reference, memory: drawing.memory, bufferedIn: replay?.buffer)

@@ -16,6 +16,9 @@ struct ViewDrawing: Sendable {
 
   var memory: FramePool { plans.memory }
 
+  /// Has the renderer lend memory to a source that is about to be opened, so that a camera need not begin again at the first drawing.
+  func lendMemory() async { await drawing.lendMemory(to: plans) }
+
   /// The upright size whose pixels crops refer to; nil before it is known.
   var reference: Size? { plans.knownReference }
 

@@ -3,6 +3,8 @@
 /// Memory that a frame borrows from a pool. It can be reused once no frame holds it.
 package protocol LentMemory: AnyObject, Sendable {
   var byteCount: Int { get }
+  /// Whether its only holder may change it.
+  var isWritable: Bool { get }
 
   /// All bytes as an array; a copy unless the memory is an array.
   var array: [UInt8] { get }
@@ -10,10 +12,14 @@ package protocol LentMemory: AnyObject, Sendable {
   func withSpan<Result, Failure: Error>(_ body: (Span<UInt8>) throws(Failure) -> Result) throws(Failure)
     -> Result
 
-  /// Lets `body` change the bytes. The caller must be the only holder.
+  /// Lets `body` change the bytes. The caller must be the only holder, and the memory writable.
   func withMutableSpan<Result, Failure: Error>(
     _ body: (inout MutableSpan<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result
+}
+
+extension LentMemory {
+  package var isWritable: Bool { true }
 }
 
 /// Bytes with copy-on-write: they do not change while another copy exists.
@@ -66,7 +72,7 @@ package struct FrameBytes: Sendable {
     var array: [UInt8]
     switch consume taken {
     case .lent(var memory):
-      if isHeldOnce(&memory) {
+      if memory.isWritable, isHeldOnce(&memory) {
         defer { storage = .lent(memory) }
         return try memory.withMutableSpan(body)
       }

@@ -5,7 +5,7 @@ package struct RenderTuning: Sendable, Hashable {
   /// The longest side of a target, in pixels.
   package let maximumTargetSide: Int
   /// Where shaders read a frame, and how many outputs a fragment computes.
-  package let boxes: BoxPacking
+  package var boxes: BoxPacking
   /// The number of drawings of one kind, ratio and alignment before a program is compiled for them. Until
   /// then, and where such a program does not pay off, generic programs draw the same picture.
   package var specialisesAfter: Int
@@ -15,6 +15,8 @@ package struct RenderTuning: Sendable, Hashable {
   package let transfer: FrameTransfer
   /// Whether the device has timer queries that measure passes.
   package let timesPasses: Bool
+  /// For tests: whether memory of other devices is read by external samplers even where others read it.
+  package var importsExternally = false
 
   package init(
     maximumTargetSide: Int, boxes: BoxPacking = .texels, specialisesAfter: Int = 8,

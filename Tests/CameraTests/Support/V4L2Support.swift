@@ -31,7 +31,7 @@ extension LiveSource {
       let frame = try await frame()
       if isWanted(frame) { return frame }
     }
-    throw Waiting(what: "a frame of the wanted kind")
+    throw Waiting(what: "a frame of the wanted kind: \(status)")
   }
 
   /// Returns as soon as the source is, or was since the call, in `state`.

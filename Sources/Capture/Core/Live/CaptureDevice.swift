@@ -140,7 +140,12 @@ extension Capture {
   /// Returns this capture, copied if it borrows memory of the device.
   func detached() throws -> Capture {
     guard isBorrowed else { return self }
-    return Capture(try frame().with(timestamp: timestamp), skipped: skipped)
+    var frame = try frame()
+    // A frame in the device's memory still borrows it.
+    if frame.storage.memory?.isWritable == false {
+      frame = try Frame(frame.format, bytes: frame.bytes, planes: frame.planes, iccProfile: frame.iccProfile)
+    }
+    return Capture(frame.with(timestamp: timestamp), skipped: skipped)
   }
 }
 

@@ -33,6 +33,8 @@ public struct SourceOptions: Sendable, Hashable {
   public var demand = Demand()
   /// Cameras: the controls to set when the camera opens, in this order.
   public var controls: [CameraControl.Setting] = []
+  /// Cameras: whether the renderer reads pictures where the camera writes them. Default: off.
+  public var dmaBuffers = DMABufferUse.off
   /// RTSP: the transport. `#transport=udp` at the end of an address overrides it.
   public var streamTransport = StreamTransport.automatic
   /// HTTP and RTSP: the redirects that are followed. A camera could otherwise redirect to any host on the
@@ -91,6 +93,9 @@ public struct SourceOptions: Sendable, Hashable {
   /// Whether a source with several sizes uses its reference size, regardless of any other demand.
   package var isPinned: Bool { demand.isPinned || !masks.isEmpty }
 
+  /// Whether a camera's buffers may be read in place. Masks are drawn in memory, before anything else reads a picture.
+  package var sharesBuffers: Bool { dmaBuffers == .automatic && masks.isEmpty }
+
   /// Whether the source's original JPEGs may be shown: there are no masks, and no colour setting changes the
   /// meaning of JFIF samples.
   package var showsJPEGs: Bool { masks.isEmpty && color.applied(to: .jfif) == .jfif }
@@ -120,6 +125,16 @@ extension SourceOptions {
       self.framesPerSecond = framesPerSecond
       self.isPinned = isPinned
     }
+  }
+
+  /// Whether a camera writes its pictures into buffers that the renderer reads in place (Linux's dma-buf), so that they are never
+  /// copied.
+  public enum DMABufferUse: String, Sendable, Hashable, CaseIterable {
+    /// Pictures are copied.
+    case off
+    /// Pictures are read in place where the camera, its format and the renderer allow that, and copied elsewhere. Pictures of a
+    /// camera with masks are always copied.
+    case automatic = "auto"
   }
 
   /// The transport to request from an RTSP server.

@@ -51,8 +51,11 @@ extension SourceStatus {
     public var referenceSize: Size?
     /// Frames per second; nil if the source does not report it.
     public var framesPerSecond: Double?
-    /// The transport of pictures: `mmap`, `http`, `rtsp over tcp`, `pipe`.
+    /// The transport of pictures: `mmap`, `dma-buf`, `http`, `rtsp over tcp`, `pipe`.
     public var transport: String
+    /// Why pictures are copied though they may be read in place (`SourceOptions.dmaBuffers`); nil if they are not copied, or need not be
+    /// read in place.
+    public var copyingReason: String?
     /// For H.264: why it is not passed through; nil while it may be.
     package var videoRefusal: String?
 

@@ -114,6 +114,7 @@ struct CameraRoutes: Sendable {
       format["width"] = (mode.size?.width).map(JSONValue.integer)
       format["height"] = (mode.size?.height).map(JSONValue.integer)
       format["fps"] = mode.framesPerSecond.map(Self.hundredths)
+      format["not_imported"] = mode.copyingReason.map(JSONValue.string)
       members["format"] = .object(format)
     }
     // The upright size, in whose pixels crops are given; known after the first frame.

@@ -45,6 +45,7 @@ struct CameraSchema {
       .object([
         .init("format", .text), .init("transport", .text), .optional("width", .integer),
         .optional("height", .integer), .optional("fps", .number),
+        .optional("not_imported", .text, "with `dma-buf: auto`: why its pictures are copied"),
       ]), "the format that the camera sends"),
     .optional("width", .integer, "the width of its upright picture, in whose pixels crops are given"),
     .optional("height", .integer),

@@ -50,6 +50,10 @@ extension ConfigurationKeys {
       "headers", listOf: .pair("'NAME: VALUE'", at: ":", isSecret: true) { .init(name: $0, value: $1) },
       joinedBy: ": ", \.options.headers, "none",
       "headers of HTTP requests, also as `{Authorization: Bearer x}`"),
+    .init(
+      "dma-buf", .choice, \.options.dmaBuffers, "`off`",
+      "whether the GPU reads a camera's pictures where the camera writes them ([cameras.md](cameras.md#pictures-that-are-never-copied))"
+    ),
     .init("transport", .choice, \.options.streamTransport, "`automatic`", "the transport of RTSP"),
     .init(
       "redirects", .choice, \.options.redirects, "`same-host`",
