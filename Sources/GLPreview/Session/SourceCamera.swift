@@ -41,8 +41,8 @@ struct SourceCamera {
   /// Closes the source after `linger`, unless a reader comes back.
   var closing: Task<Void, Never>?
   var resizing: Task<Void, Never>?
-  /// While it is opened again in another size for those who read it: the number of the first picture that was current
-  /// before. It stays so until the camera gives more.
+  /// The number of the first picture that was current when the camera was closed for another size; nil otherwise. Readers get
+  /// that picture and later ones until the camera gives new ones.
   var currentBeforeResizing: Int?
   /// The still in progress.
   var still: Task<FeedEvent?, any Error>?

@@ -170,7 +170,7 @@ extension SourceFeed {
 
   /// Closes it after `linger`, unless a reader comes meanwhile.
   func closeIfUnread() {
-    // Who comes later is not shown what may be old by then.
+    // A later reader waits for a new picture: the last one may be old by then.
     if !isRead { camera.currentBeforeResizing = nil }
     guard !isRead, !source.staysOpen, camera.opened != nil, camera.closing == nil else { return }
     camera.closing = Task {

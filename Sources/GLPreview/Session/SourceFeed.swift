@@ -105,8 +105,8 @@ actor SourceFeed: PictureProducer {
     camera.closing = nil
     if request.isCropped { demandChanged() }
     if board.isMet(request) || board.isMetByOriginal(request) {
-      // The outage of a failed source is returned at once; meanwhile the source is retried.
-      if camera.isFailing, pump == nil {
+      // The outage of a source that failed, or was closed during the outage, is returned at once; meanwhile it is tried again.
+      if camera.isOn, pump == nil, camera.isFailing || board.outage != nil && camera.opened == nil {
         triesAgain = true
         startPump()
       }

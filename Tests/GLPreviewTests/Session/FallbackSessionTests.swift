@@ -1,5 +1,6 @@
 // What readers see of a camera that goes away and comes back: a fallback at once, and then the camera again.
 import PreviewCore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -42,6 +43,40 @@ struct FallbackSessionTests {
     #expect(back.sourceState == .live)
     #expect(back.code == 90)
     #expect(back.sequence > live.sequence)
+    await session.close()
+  }
+
+  @Test(
+    "a lost camera that is closed for another size is opened again by the next request, which gets its fallback"
+  )
+  func resized() async throws {
+    let devices = [ScriptedDevice(.picture(50)), ScriptedDevice(.picture(90))]
+    let opens = Mutex(0)
+    var source = SessionSource(
+      name: "camera",
+      SessionSource.Origin(isLive: true, hasSizes: true) { _ in
+        LiveSource(
+          devices[
+            opens.withLock { count in
+              count += 1
+              return min(count, devices.count) - 1
+            }])
+      })
+    source.opensWithin = allTheTimeThereIs
+    let session = try PreviewSession(scripted: source)
+    let small = try session.addPreview(Self.view)
+    let large = try session.addPreview(ViewConfiguration(name: "large", width: 64, height: 36))
+    var frames = small.pictures.makeAsyncIterator()
+    _ = try await frames.next()
+    devices[0].play(.lost("unplugged"))
+    #expect(try await frames.next()?.sourceState == .lost)
+
+    var others = large.pictures.makeAsyncIterator()
+    #expect(try await others.next()?.sourceState == .lost)
+    await until { session.statistics.closes == 1 }
+    // Both have what is shown, and do not ask for more.
+    #expect(try await small.pictures.first?.sourceState == .lost)
+    try await until { try await small.pictures.first?.code == 90 }
     await session.close()
   }
 

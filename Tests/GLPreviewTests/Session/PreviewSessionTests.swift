@@ -329,7 +329,7 @@ struct PreviewSessionTests {
       #expect(try await others.next()?.code == 2)
     }
 
-    // For a time nobody reads it.
+    // The last reader leaves.
     await until { !script.isOpen }
     let first = Task { try await large.pictures.first?.code }
     await until { script.isOpen }
