@@ -41,13 +41,21 @@ actor WHEPPeer {
   }
 
   private let channel: any Channel
+  private let service: Sender
   private let faults: Faults
   private let identity: WebRTCIdentity
   private let datagrams: AsyncStream<[UInt8]>
   private var dtls: DTLSEndpoint?
   private var srtp: SRTPContext?
-  private var answer: Answer?
+  private var answer: Answer? {
+    didSet { service.port.store(answer?.port ?? 0, ordering: .relaxed) }
+  }
   private var checks: RepeatedTask?
+
+  /// The port of the service, 0 before it is known.
+  private final class Sender: Sendable {
+    let port = Atomic(0)
+  }
 
   private static let fragment = "Peer"
   /// As in `SDPTests.transport`.
@@ -58,27 +66,37 @@ actor WHEPPeer {
     identity = try WebRTCIdentity()
     let (datagrams, continuation) = AsyncStream.makeStream(of: [UInt8].self)
     self.datagrams = datagrams
+    let service = Sender()
+    self.service = service
     channel = try await DatagramBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .channelOption(.socketOption(.so_rcvbuf), value: 4 << 20)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(Receiver(continuation, isMute: faults.isMute))
+          try channel.pipeline.syncOperations.addHandler(Receiver(service, continuation, isMute: faults.isMute))
         }
       }
       .bind(host: "127.0.0.1", port: 0).get()
   }
 
+  deinit {
+    checks?.cancel()
+    channel.close(promise: nil)
+  }
+
   private final class Receiver: ChannelInboundHandler {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
+    private let service: Sender
     private let continuation: AsyncStream<[UInt8]>.Continuation
     private let isMute: Bool
 
-    init(_ continuation: AsyncStream<[UInt8]>.Continuation, isMute: Bool) {
-      (self.continuation, self.isMute) = (continuation, isMute)
+    init(_ service: Sender, _ continuation: AsyncStream<[UInt8]>.Continuation, isMute: Bool) {
+      (self.service, self.continuation, self.isMute) = (service, continuation, isMute)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
       let envelope = unwrapInboundIn(data)
+      // An ended test's service may have had this port, and its client may not know that it ended.
+      guard envelope.remoteAddress.port == service.port.load(ordering: .relaxed) else { return }
       let bytes = Array(envelope.data.readableBytesView)
       guard let check = STUNMessage(bytes), check.kind == .bindingRequest else {
         return _ = continuation.yield(bytes)
