@@ -87,8 +87,8 @@ extension CameraMachine {
       let requests = formats.flatMap { format in views.map { ViewRequest($0, as: format) } }
       for renderer in [renderer, CPUDrawing()] as [any DeviceRenderer] {
         let plan = try RenderPlanner(tuning: renderer.tuning).plan(frame.format, requests)
-        let inPlace = try await renderer.render(frame, plan, within: nil)
-        let expected = try await renderer.render(copied, plan, within: nil)
+        let inPlace = try await renderer.render(frame, plan)
+        let expected = try await renderer.render(copied, plan)
         for (index, request) in requests.enumerated() {
           #expect(
             inPlace[index].bytes == expected[index].bytes,

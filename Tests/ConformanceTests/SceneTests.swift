@@ -67,6 +67,14 @@ struct SceneTests {
     await renderer.close()
   }
 
+  /// A scene for other tests.
+  static func timed(_ tuning: RenderTuning) throws -> (frames: [Frame], plan: ScenePlan) {
+    let frames = try [frame(1), frame(2)]
+    return (
+      frames, try RenderPlanner(tuning: tuning).plan(frames.map(\.format), composition([0, 1]), as: .rgba)
+    )
+  }
+
   @Test("scenes rendered concurrently equal scenes rendered one by one", arguments: [1, 3])
   func inFlight(framesInFlight: Int) async throws {
     let device = try await GPUDevice.chooseForGL()

@@ -24,7 +24,12 @@ struct TimerQuery: ~Copyable {
     self.name = name
     GLLedger.add(.query)
     glBeginQuery(GLenum(GL_TIME_ELAPSED_EXT), name)
-    try GLError.check("a timer query")
+    do {
+      try GLError.check("a timer query")
+    } catch {
+      isCounting = false
+      throw error
+    }
   }
 
   deinit {

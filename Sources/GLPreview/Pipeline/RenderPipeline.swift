@@ -38,8 +38,6 @@ public struct RenderPipeline: Sendable {
   package var memory = FramePool()
   /// Limits the memory of pictures, beside that of frames.
   package var budget: MemoryBudget?
-  /// Whether the GPU time of drawing is measured.
-  package var measuresGPU = false
   /// The error for a source with several frames, if only one can be delivered; nil if several are fine. Not
   /// used if the schedule's limit is 1.
   package var severalFrames: (@Sendable (_ source: String) -> any Error)?
@@ -191,8 +189,7 @@ extension RenderPipeline {
     guard let gpu = renderer as? any DeviceRenderer else {
       return (try await renderer.render(piece.frame, piece.plan), nil)
     }
-    guard measuresGPU else { return (try await gpu.render(piece.frame, piece.plan, within: budget), nil) }
-    return try await gpu.renderTimed(piece.frame, piece.plan)
+    return try await gpu.render(piece.frame, piece.plan, within: budget)
   }
 }
 

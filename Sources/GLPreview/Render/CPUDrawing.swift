@@ -13,27 +13,31 @@ final class CPUDrawing: DeviceRenderer {
   var programCount: Int { 0 }
 
   func render(_ frame: Frame, _ plan: RenderPlan) async throws(RenderError) -> [Picture] {
-    try await render(frame, plan, within: nil)
+    try await render(frame, plan, within: nil).pictures
   }
 
   func render(_ frames: [Frame?], _ plan: ScenePlan) async throws(RenderError) -> Picture {
-    try await render(frames, plan, within: nil)
+    let drawn = try await render(frames, plan, within: nil)
+    guard let picture = drawn.pictures.first else { throw RenderError("the scene has no picture") }
+    return picture
   }
 
   func render(
     _ frame: Frame, _ plan: RenderPlan, within budget: MemoryBudget?
-  ) async throws(RenderError) -> [Picture] {
-    try await drawn(within: budget, byteCount: CPURenderer.byteCount(of: plan)) { renderer throws(CPUError) in
-      try renderer.render(frame, plan)
+  ) async throws(RenderError) -> DrawnFrame {
+    let pictures = try await drawn(within: budget, byteCount: CPURenderer.byteCount(of: plan)) {
+      renderer throws(CPUError) in try renderer.render(frame, plan)
     }
+    return (pictures, nil)
   }
 
   func render(
     _ frames: [Frame?], _ plan: ScenePlan, within budget: MemoryBudget?
-  ) async throws(RenderError) -> Picture {
-    try await drawn(within: budget, byteCount: CPURenderer.byteCount(of: plan)) { renderer throws(CPUError) in
-      try renderer.render(frames, plan)
+  ) async throws(RenderError) -> DrawnFrame {
+    let picture = try await drawn(within: budget, byteCount: CPURenderer.byteCount(of: plan)) {
+      renderer throws(CPUError) in try renderer.render(frames, plan)
     }
+    return ([picture], nil)
   }
 
   /// Draws on a thread for long work, so that Swift's own stay free to pass frames on.

@@ -1,5 +1,8 @@
 // What sessions and pipelines draw with: OpenGL on a device, or the CPU.
 
+/// A drawn frame: one picture per view, and the GPU time of the passes if it is known.
+package typealias DrawnFrame = (pictures: [Picture], gpuTime: Duration?)
+
 /// A renderer of a device of this machine.
 package protocol DeviceRenderer: Renderer, AnyObject where Failure == RenderError {
   nonisolated var device: GPUDevice { get }
@@ -13,13 +16,14 @@ package protocol DeviceRenderer: Renderer, AnyObject where Failure == RenderErro
   /// The compiled programs.
   nonisolated var programCount: Int { get }
 
-  /// Draws like `render(_:_:)`, and counts the memory that is taken for it against `budget`.
+  /// Draws like `render(_:_:)`, counts the memory that is taken for it against `budget`, and measures the
+  /// GPU's time, if the GPU has a clock and `tuning.timesPasses` is true.
   func render(_ frame: Frame, _ plan: RenderPlan, within budget: MemoryBudget?) async throws(RenderError)
-    -> [Picture]
+    -> DrawnFrame
 
-  /// Draws like `render(_:_:)`, and counts the memory that is taken for it against `budget`.
+  /// Draws like `render(_:_:)`, and counts and measures as for views of a frame.
   func render(_ frames: [Frame?], _ plan: ScenePlan, within budget: MemoryBudget?) async throws(RenderError)
-    -> Picture
+    -> DrawnFrame
 
   /// Draws like `render(_:_:)`, and measures each stage.
   func measure(

@@ -1,8 +1,5 @@
 // Frames in flight on the GPU. Their pictures are read back through pixel buffers.
 
-/// A drawn frame: one picture per view, and the GPU time of the passes if it is known.
-typealias DrawnFrame = (pictures: [Picture], gpuTime: Duration?)
-
 /// Takes frames whose draws are submitted, and returns their pictures when a fence has passed.
 ///
 /// Only this object holds frames in flight, by number, so that they end before the context does.

@@ -135,40 +135,34 @@ public actor GLRenderer: DeviceRenderer {
   /// - Throws: `RenderError` if the driver fails, the GPU hangs, or the renderer is closed before the call
   ///   ends.
   public func render(_ frame: Frame, _ plan: RenderPlan) async throws(RenderError) -> [Picture] {
-    try await render(frame, plan, within: nil)
+    try await render(frame, plan, within: nil).pictures
   }
 
-  /// Does what `render(_:_:)` does, and counts the GPU objects made for it against `budget`.
+  /// Does what `render(_:_:)` does, counts the GPU objects made for it against `budget`, and measures the
+  /// passes with the GPU's clock. The time is nil if `tuning.timesPasses` is false, the GPU has no clock, or it
+  /// was interrupted.
   package func render(
     _ frame: Frame, _ plan: RenderPlan, within budget: MemoryBudget?
-  ) async throws(RenderError) -> [Picture] {
+  ) async throws(RenderError) -> DrawnFrame {
     try check(frame, plan)
-    return try await draw(.views(frame, plan, isTimed: false), within: budget).pictures
+    return try await draw(.views(frame, plan), within: budget)
   }
 
   /// Draws one picture of several frames, in one framebuffer. The drawn views of frames are cached for a
   /// while, so that a frame that is shown again in the next picture costs nothing.
   package func render(_ frames: [Frame?], _ plan: ScenePlan) async throws(RenderError) -> Picture {
-    try await render(frames, plan, within: nil)
-  }
-
-  /// Does what `render(_:_:)` does, and counts the GPU objects made for it against `budget`.
-  package func render(
-    _ frames: [Frame?], _ plan: ScenePlan, within budget: MemoryBudget?
-  ) async throws(RenderError) -> Picture {
-    try check(frames, plan)
-    let drawn = try await draw(.scene(frames, plan), within: budget)
+    let drawn = try await render(frames, plan, within: nil)
     guard let picture = drawn.pictures.first else { throw RenderError("the scene has no picture") }
     return picture
   }
 
-  /// Like `render(_:_:)`, and also measures the passes of all views with the GPU's clock. The time is nil if
-  /// `tuning.timesPasses` is false, the GPU has no clock, or it was interrupted.
-  package func renderTimed(
-    _ frame: Frame, _ plan: RenderPlan
-  ) async throws(RenderError) -> (pictures: [Picture], gpuTime: Duration?) {
-    try check(frame, plan)
-    return try await draw(.views(frame, plan, isTimed: true))
+  /// Does what `render(_:_:)` does, counts the GPU objects made for it against `budget`, and measures the
+  /// passes, as for views of a frame.
+  package func render(
+    _ frames: [Frame?], _ plan: ScenePlan, within budget: MemoryBudget?
+  ) async throws(RenderError) -> DrawnFrame {
+    try check(frames, plan)
+    return try await draw(.scene(frames, plan), within: budget)
   }
 
   /// Like `render(_:_:)`, but stage by stage, measuring each. Slower, because nothing overlaps.

@@ -2,7 +2,7 @@
 
 enum GLWork {
   /// One picture per view of a frame.
-  case views(Frame, RenderPlan, isTimed: Bool)
+  case views(Frame, RenderPlan)
   /// One picture of several frames.
   case scene([Frame?], ScenePlan)
 }
@@ -10,7 +10,7 @@ enum GLWork {
 extension GLWork {
   var frames: [Frame] {
     switch self {
-    case .views(let frame, _, _): [frame]
+    case .views(let frame, _): [frame]
     case .scene(let frames, _): frames.compactMap(\.self)
     }
   }
@@ -42,12 +42,12 @@ struct GLState: ~Copyable {
     let shared = SharedFrames(
       on: try GPUDisplay.usedForContexts(on: platform), node: device.drmNode, tuning)
     let sumsWords = tuning.boxes == .words
+    clock = PassClock(isWanted: tuning.timesPasses)
     programs = ProgramCache(
       ProgramBinaryCache(.ofThisProcess), specialisesAfter: tuning.specialisesAfter,
-      hasFlatUniforms: sumsWords)
+      hasFlatUniforms: sumsWords, clock)
     tiles = TileCache(targets)
     compositor = Compositor(programs, targets)
-    clock = PassClock(isWanted: tuning.timesPasses)
     uploader = FrameUploader(maximumSide: tuning.maximumTargetSide, clock, shared)
     pipeline = tuning.transfer == .direct ? nil : FramePipeline(capacity: tuning.framesInFlight, clock)
     tables = TableCache(inBuffers: sumsWords)
@@ -107,7 +107,7 @@ struct GLState: ~Copyable {
   }
 
   private borrowing func begin(_ work: GLWork) throws -> Progress {
-    let (timer, upload) = (try timer(of: work), pipeline?.upload())
+    let (timer, upload) = (clock.timer(), pipeline?.upload())
     return try clock.observed(by: timer) {
       try draw(work, through: upload) { targets in
         timer?.pause()
@@ -120,11 +120,6 @@ struct GLState: ~Copyable {
     }
   }
 
-  private borrowing func timer(of work: GLWork) throws -> PassTimer? {
-    guard case .views(_, _, isTimed: true) = work else { return nil }
-    return try clock.timer()
-  }
-
   /// Waits for a frame; nil if none with this number is in flight.
   borrowing func finish(_ number: Int) throws -> DrawnFrame? { try pipeline?.finish(number) }
 
@@ -134,7 +129,7 @@ struct GLState: ~Copyable {
     let stopwatch = try RenderStopwatch(clock)
     let upload = pipeline?.upload()
     let pictures = try clock.observed(by: stopwatch) {
-      try draw(.views(frame, plan, isTimed: false), through: upload) { targets in
+      try draw(.views(frame, plan), through: upload) { targets in
         try stopwatch.enter(\.readback)
         guard let pipeline, let upload else { return try targets.map { try $0.read() } }
         return try pipeline.finish(pipeline.submit(targets, of: [frame], upload, nil))?.pictures ?? []
@@ -156,7 +151,7 @@ struct GLState: ~Copyable {
     targets.idle.beginDrawing()
     pipeline?.beginDrawing()
     switch work {
-    case .views(let frame, let plan, _): return try draw(frame, plan, through: upload, read: read)
+    case .views(let frame, let plan): return try draw(frame, plan, through: upload, read: read)
     case .scene(let frames, let plan): return try draw(frames, plan, through: upload, read: read)
     }
   }

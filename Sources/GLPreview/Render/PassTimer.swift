@@ -1,16 +1,21 @@
 // Measures the passes of a frame with the GPU's clock, excluding uploads between them.
 
-/// Is notified of uploads in the middle of the passes.
-protocol UploadObserver: AnyObject {
+/// Is notified of what else is done in the middle of the passes.
+protocol PassObserver: AnyObject {
   /// Runs `body`, which uploads `byteCount` bytes to the GPU.
   func upload(byteCount: Int, _ body: () throws -> Void) throws
+
+  /// Runs `body`, which compiles a program.
+  func compile<Value>(_ body: () throws(ShaderError) -> Value) throws(ShaderError) -> Value
 }
 
 /// The timer queries of one frame, one per stretch of passes.
-final class PassTimer: UploadObserver {
+final class PassTimer: PassObserver {
   /// The number of clock interruptions when it began.
   let epoch: Int
   private var stretches: [Stretch] = []
+  /// Whether the driver has failed to begin a stretch.
+  private(set) var isBroken = false
 
   /// A query that can be stored in an array.
   private final class Stretch {
@@ -21,8 +26,8 @@ final class PassTimer: UploadObserver {
 
   init(epoch: Int) { self.epoch = epoch }
 
-  /// Passes follow: starts a stretch.
-  func resume() throws(GLError) { stretches.append(try Stretch()) }
+  /// Passes follow: starts a stretch. A driver that fails to measure does not fail the drawing.
+  func resume() { do { stretches.append(try Stretch()) } catch { isBroken = true } }
 
   /// Something else follows: ends the stretch.
   func pause() { stretches.last?.query.end() }
@@ -30,11 +35,19 @@ final class PassTimer: UploadObserver {
   func upload(byteCount: Int, _ body: () throws -> Void) throws {
     pause()
     try body()
-    try resume()
+    resume()
+  }
+
+  /// The GPU may be idle meanwhile.
+  func compile<Value>(_ body: () throws(ShaderError) -> Value) throws(ShaderError) -> Value {
+    pause()
+    defer { resume() }
+    return try body()
   }
 
   /// The sum of all stretches once the GPU has finished them; nil if one is unknown.
   var elapsed: Duration? {
+    guard !isBroken else { return nil }
     var sum = Duration.zero
     for stretch in stretches {
       guard let result = stretch.query.result else { return nil }
@@ -46,17 +59,16 @@ final class PassTimer: UploadObserver {
 
 /// Creates timers, if they are wanted and the device has a clock.
 final class PassClock {
-  /// Is notified of uploads in the middle of the passes that are being drawn.
-  private var observer: (any UploadObserver)?
+  /// Is notified of what else is done in the middle of the passes that are being drawn.
+  private var observer: (any PassObserver)?
   private let isWanted: Bool
-  /// Queried at first use, because there are hundreds of extensions to search.
+  /// Queried at first use, because there are hundreds of extensions to search. False from a failure on.
   private lazy var isRunning = isWanted && TimerQuery.isSupported
   private var interruptions = 0
 
   init(isWanted: Bool) { self.isWanted = isWanted }
 
-  func observed<Result>(by observer: (any UploadObserver)?, _ passes: () throws -> Result) rethrows -> Result
-  {
+  func observed<Result>(by observer: (any PassObserver)?, _ passes: () throws -> Result) rethrows -> Result {
     self.observer = observer
     defer { self.observer = nil }
     return try passes()
@@ -67,11 +79,16 @@ final class PassClock {
     try observer.upload(byteCount: byteCount(), body)
   }
 
+  func compile<Value>(_ body: () throws(ShaderError) -> Value) throws(ShaderError) -> Value {
+    guard let observer else { return try body() }
+    return try observer.compile(body)
+  }
+
   /// A timer for a frame that begins with its passes; nil without a clock.
-  func timer() throws(GLError) -> PassTimer? {
+  func timer() -> PassTimer? {
     guard isRunning else { return nil }
     let timer = PassTimer(epoch: interruptions)
-    try timer.resume()
+    timer.resume()
     return timer
   }
 
@@ -80,6 +97,7 @@ final class PassClock {
     guard let timer else { return nil }
     // Reading the flag clears it, so count it for all timers of that period.
     if TimerQuery.wasDisjoint() { interruptions += 1 }
+    if timer.isBroken { isRunning = false }
     return timer.epoch == interruptions ? timer.elapsed : nil
   }
 }

@@ -23,6 +23,7 @@ final class ProgramCache {
   private var ofWords: FrequentCache<WordVariant, Program>
   private let binaries: ProgramBinaryCache?
   private let hasFlatUniforms: Bool
+  private let clock: PassClock
 
   /// llvmpipe needs some megabytes for each, and a tenth of a second to compile it.
   private static let mostOfWords = 24
@@ -31,11 +32,17 @@ final class ProgramCache {
   ///   - binaries: caches programs across runs; nil for none.
   ///   - specialisesAfter: as in `RenderTuning`.
   ///   - hasFlatUniforms: whether fragment shaders read uniforms as flat inputs.
-  init(_ binaries: ProgramBinaryCache?, specialisesAfter: Int, hasFlatUniforms: Bool) {
+  ///   - clock: does not measure compiling.
+  init(
+    _ binaries: ProgramBinaryCache?, specialisesAfter: Int, hasFlatUniforms: Bool, _ clock: PassClock
+  ) {
     self.binaries = binaries
     self.hasFlatUniforms = hasFlatUniforms
+    self.clock = clock
     programs = DrawingCache(capacity: .max) { key throws(ShaderError) in
-      try Program(key, binaries, hasFlatUniforms: hasFlatUniforms)
+      try clock.compile { () throws(ShaderError) in
+        try Program(key, binaries, hasFlatUniforms: hasFlatUniforms)
+      }
     }
     ofWords = FrequentCache(capacity: ProgramCache.mostOfWords, after: specialisesAfter)
   }
@@ -65,7 +72,9 @@ final class ProgramCache {
   func program(_ variant: WordVariant) throws(ShaderError) -> Program? {
     if let program = ofWords[variant] { return program }
     guard ofWords.isWanted(variant) else { return nil }
-    let program = try Program(variant.program, binaries, hasFlatUniforms: hasFlatUniforms)
+    let program = try clock.compile { () throws(ShaderError) in
+      try Program(variant.program, binaries, hasFlatUniforms: hasFlatUniforms)
+    }
     ofWords.insert(program, for: variant)
     return program
   }

@@ -37,7 +37,7 @@ package enum ProcessorClock {
   }
 }
 
-final class RenderStopwatch: UploadObserver {
+final class RenderStopwatch: PassObserver {
   private(set) var measurement = RenderMeasurement()
   private var stage: WritableKeyPath<RenderMeasurement, RenderMeasurement.Stage> = \.passes
   private var start: (wall: ContinuousClock.Instant, cpu: Duration)
@@ -47,7 +47,7 @@ final class RenderStopwatch: UploadObserver {
   init(_ clock: PassClock) throws(GLError) {
     GLCommands.finish()
     self.clock = clock
-    timer = try clock.timer()
+    timer = clock.timer()
     start = (.now, ProcessorClock.now)
   }
 
@@ -59,7 +59,7 @@ final class RenderStopwatch: UploadObserver {
     measurement[keyPath: stage].cpu += end.cpu - start.cpu
     stage = next
     start = (.now, ProcessorClock.now)
-    if stage == \.passes { try timer?.resume() }
+    if stage == \.passes { timer?.resume() }
   }
 
   func upload(byteCount: Int, _ body: () throws -> Void) throws {
@@ -68,6 +68,9 @@ final class RenderStopwatch: UploadObserver {
     try enter(\.passes)
     measurement.upload.byteCount += byteCount
   }
+
+  /// Programs are part of drawing.
+  func compile<Value>(_ body: () throws(ShaderError) -> Value) throws(ShaderError) -> Value { try body() }
 
   func finish(_ pictures: [Picture]) throws(GLError) -> RenderMeasurement {
     try enter(\.upload)

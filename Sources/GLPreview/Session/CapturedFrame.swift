@@ -70,7 +70,9 @@ extension Preview {
     // The camera stays open while it warms up.
     if request.warmup != .none { feed.readerCame(self) }
     defer { if request.warmup != .none { feed.readerWent(self) } }
-    var found = try await withDeadline(request.timeout) { try await feed.event(for: request) }
+    var found = try await withDeadline(request.timeout) {
+      try await feed.event(for: request, counting: self.gpuTime)
+    }
     // A source that is still being opened shows that.
     if found == nil, request.waitsForOpening { found = await feed.openingEvent }
     guard let event = found else { throw SourceError.late(feed.source.name, request.timeout) }
@@ -82,13 +84,14 @@ extension Preview {
 
 extension SourceFeed {
   /// Returns the event that a request selects.
-  fileprivate func event(for request: SnapshotRequest) async throws -> FeedEvent {
+  fileprivate func event(for request: SnapshotRequest, counting gpuTime: GPUTime) async throws -> FeedEvent {
     var (earliest, settling): (CaptureInstant?, Int) = (nil, 0)
     switch request.mode {
     case .at(let time):
       return try await buffered(at: time, isCropped: request.isCropped, passes: request.passes)
     case .sharpest(let times):
-      return try await sharpest(of: times, isCropped: request.isCropped, passes: request.passes)
+      return try await sharpest(
+        of: times, isCropped: request.isCropped, passes: request.passes, counting: gpuTime)
     case .newest(let maximumAge): earliest = CaptureClock.now - maximumAge
     case .next: earliest = CaptureClock.now
     case .still(let skipped): settling = skipped
@@ -126,7 +129,7 @@ extension CapturedFrame {
     -> [RenderedPicture]
   {
     var frames: [RenderedPicture?] = []
-    var missing: [ViewConfiguration] = []
+    var missing: [(ViewConfiguration, GPUTime)] = []
     for preview in previews {
       guard preview.sourceName == source else {
         throw SessionError("preview '\(preview.name)' is not of '\(source)'")
@@ -135,7 +138,7 @@ extension CapturedFrame {
       if let existing = existing(preview, format) {
         frames.append(existing)
       } else {
-        missing.append(try preview.view(of: preview.configuration))
+        missing.append((try preview.view(of: preview.configuration), preview.gpuTime))
         frames.append(nil)
       }
     }
@@ -143,34 +146,34 @@ extension CapturedFrame {
     return frames.compactMap { $0 ?? drawn.popFirst() }
   }
 
-  /// Draws views of the source at this time, in one pass.
+  /// Draws views of the source at this time, in one pass, and counts the GPU's time for each.
   ///
   /// - Returns: a picture for each view, in order.
   /// - Throws: `ParameterError`, `DeviceError`, `RenderError`.
-  package func draw(_ views: [ViewConfiguration], as format: Picture.Format = .ycbcr(.yuv420)) async throws
-    -> [RenderedPicture]
-  {
+  package func draw(
+    _ views: [(ViewConfiguration, GPUTime)], as format: Picture.Format = .ycbcr(.yuv420)
+  ) async throws -> [RenderedPicture] {
     guard !views.isEmpty else { return [] }
     let drawing = feed.drawing
     var frames: [RenderedPicture] = []
     if let outage {
-      for view in views {
-        let picture = try await drawing.draw(view, format, frame, outage)
+      for (view, gpuTime) in views {
+        let picture = try await drawing.draw(view, format, frame, outage, counting: gpuTime)
         frames.append(rendered(picture, of: view.name))
       }
       return frames
     }
     guard let frame else { return [] }
-    let misfits = views.map { drawing.plans.misfit($0, frame.format) }
+    let misfits = views.map { drawing.plans.misfit($0.0, frame.format) }
     if policy == .error, let misfit = misfits.compactMap(\.self).first {
       throw SourceError(.unavailable, path: source, reason: misfit.reason)
     }
     let fitting = zip(views, misfits).filter { $1 == nil }.map(\.0)
     var drawn = fitting.isEmpty ? [] : try await drawing.draw(fitting, frame, as: format)[...]
-    for (view, misfit) in zip(views, misfits) {
+    for ((view, gpuTime), misfit) in zip(views, misfits) {
       if let misfit {
         let outage = misfit.outage(since: timestamp)
-        let picture = try await drawing.draw(view, format, nil, outage)
+        let picture = try await drawing.draw(view, format, nil, outage, counting: gpuTime)
         frames.append(rendered(picture, of: view.name, insteadOf: outage.state))
       } else if let picture = drawn.popFirst() {
         frames.append(rendered(picture, of: view.name))

@@ -13,7 +13,7 @@ public struct Clip: Sendable {
   /// The time range, by `CaptureClock`.
   public let times: ClosedRange<CaptureInstant>
   let feed: SourceFeed
-  private let preview: Preview
+  let preview: Preview
   private let version: Int
   let view: ViewConfiguration
   private let configuration: VideoConfiguration
@@ -202,8 +202,8 @@ struct ClipCursor: Sendable {
       try await clip.feed.buffered(entry.sequence, isCropped: clip.view.isCropped)
     }
     guard let event else { return nil }
-    let drawn = try await CapturedFrame(event, of: clip.feed, .placeholder).draw([clip.view], as: format)
-      .first
+    let moment = try CapturedFrame(event, of: clip.feed, .placeholder)
+    let drawn = try await moment.draw([(clip.view, clip.preview.gpuTime)], as: format).first
     return clip.isShown && clip.shows(entry.timestamp) ? drawn : nil
   }
 }

@@ -11,6 +11,8 @@ package final class Preview: Sendable {
   let producer: any PictureProducer
   /// The running encoders.
   let videos = VideoFeeds()
+  /// The GPU's time for its pictures, and for those of other previews that share it.
+  package let gpuTime: GPUTime
   private let state: Watched<State>
 
   private struct State {
@@ -25,8 +27,12 @@ package final class Preview: Sendable {
     var newest: [Picture.Format: RenderedPicture] = [:]
   }
 
-  init(name: String, _ configuration: PreviewConfiguration, of producer: any PictureProducer) {
+  init(
+    name: String, _ configuration: PreviewConfiguration, of producer: any PictureProducer,
+    counting gpuTime: GPUTime = GPUTime()
+  ) {
     self.name = name
+    self.gpuTime = gpuTime
     self.producer = producer
     sourceName = if case .view(_, let source) = configuration.content { source } else { nil }
     state = Watched(State(configuration: configuration))

@@ -52,10 +52,16 @@ public final class PreviewSession: Sendable {
   public func addPreview(
     _ view: ViewConfiguration = ViewConfiguration(), of source: String? = nil, updateEvery: Duration = .zero
   ) throws(SessionError) -> ViewPreview {
-    ViewPreview(
-      try core.add(
-        view.name,
-        PreviewConfiguration(.view(view, of: source ?? core.firstSource), updateEvery: updateEvery)))
+    try addPreview(view, of: source, updateEvery: updateEvery, counting: GPUTime())
+  }
+
+  /// Adds a preview of a source, as above; `gpuTime` counts the GPU's time for its pictures.
+  package func addPreview(
+    _ view: ViewConfiguration, of source: String?, updateEvery: Duration, counting gpuTime: GPUTime
+  ) throws(SessionError) -> ViewPreview {
+    let content = PreviewContent.view(view, of: source ?? core.firstSource)
+    return ViewPreview(
+      try core.add(view.name, PreviewConfiguration(content, updateEvery: updateEvery), counting: gpuTime))
   }
 
   /// Adds a preview that shows several sources in one picture.
@@ -173,6 +179,10 @@ public final class PreviewSession: Sendable {
 
   /// The counters since the session began.
   public var statistics: Statistics { core.counters.now }
+
+  /// The share of the GPU's time that drawing has taken in the last two to three seconds, 0 to 1; nil if
+  /// nothing was drawn, and on a GPU without timer queries and in software.
+  public var gpuLoad: Double? { core.drawing.gpuLoad }
 
   /// The memory and the programs that the renderer keeps for later pictures.
   package var rendererCaches: RendererCaches { core.drawing.caches }

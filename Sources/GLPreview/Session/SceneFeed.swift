@@ -185,12 +185,12 @@ actor SceneFeed: PictureProducer {
     let histories = followed.mapValues(\.history)
     let newest = events.values.compactMap { $0.0?.frame?.timestamp }.max() ?? CaptureClock.now
     return RenderedPicture(
-      name: preview.name, picture: try await picture(scene, named: preview.name, format, events, histories),
+      name: preview.name, picture: try await picture(scene, of: preview, format, events, histories),
       key, timestamp: newest, onEncode: drawing.onEncode)
   }
 
   private func picture(
-    _ scene: Scene, named name: String, _ format: Picture.Format,
+    _ scene: Scene, of preview: Preview, _ format: Picture.Format,
     _ events: [String: (event: FeedEvent?, failure: Outage?)], _ histories: [String: FrameHistory]
   ) async throws -> Picture {
     var appearances: [String: SourceAppearance] = [:]
@@ -225,7 +225,8 @@ actor SceneFeed: PictureProducer {
       guard let feed = feed(name) else { throw ParameterError("crop", "source '\(name)' was removed") }
       return try feed.drawing.plans.rescaled(view, for: frame.format)
     }
-    return try await drawing.draw(rescaled, frames, as: format, named: name)
+    return try await drawing.draw(
+      rescaled, frames, as: format, named: preview.name, counting: preview.gpuTime)
   }
 
   /// A source's feed, also after the source was removed, as long as its frames are drawn.

@@ -61,7 +61,9 @@ final class SessionCore: Sendable {
 
   var previews: [Preview] { state.withLock { $0.previews } }
 
-  func add(_ name: String, _ configuration: PreviewConfiguration) throws(SessionError) -> Preview {
+  func add(
+    _ name: String, _ configuration: PreviewConfiguration, counting gpuTime: GPUTime = GPUTime()
+  ) throws(SessionError) -> Preview {
     do throws(ParameterError) { try ViewConfiguration.check(name: name) } catch {
       throw SessionError("\(error)")
     }
@@ -76,7 +78,7 @@ final class SessionCore: Sendable {
       }
       producer = SceneFeed(on: drawing) { [feeds] in feeds[$0] }
     }
-    let preview = Preview(name: name, configuration, of: producer)
+    let preview = Preview(name: name, configuration, of: producer, counting: gpuTime)
     try state.withLock { state throws(SessionError) in
       guard !state.isClosed else { throw SessionError("the session is closed") }
       guard !state.previews.contains(where: { $0.name == name }) else {

@@ -13,6 +13,7 @@ final class SessionDrawing: Sendable {
   private let drawings = Atomic(0)
   private let idling = Mutex<Task<Void, Never>?>(nil)
   private let latest = Mutex(LatestRenderer())
+  private let load = Mutex(GPULoad())
   private let counters: SessionCounters
   private let onRender: (@Sendable (Duration) -> Void)?
   /// Called with the duration of each JPEG encode.
@@ -79,16 +80,23 @@ final class SessionDrawing: Sendable {
     }
   }
 
-  /// Draws the views of `requests`; `plans` are the existing plans of their source.
-  func draw(_ frame: Frame, _ requests: [ViewRequest], _ plans: ViewPlans) async throws -> [Picture] {
+  /// The share of the GPU's time, 0 to 1, that drawing has lately taken; nil if it is not known.
+  var gpuLoad: Double? { load.withLock { $0.share(at: CaptureClock.now) } }
+
+  /// Draws the views of `requests`, and counts the GPU's time for each; `plans` are the existing plans of their
+  /// source.
+  func draw(
+    _ frame: Frame, _ requests: [(view: ViewRequest, gpuTime: GPUTime)], _ plans: ViewPlans
+  ) async throws -> [Picture] {
     counters.count(\.renders)
     counters.count(\.pictures, by: requests.count)
     return try await lease.withRenderer { [maximumPixels] renderer in
       await plans.lendMemory(of: renderer)
       let planner = RenderPlanner(tuning: renderer.tuning, maximumPixels: maximumPixels)
-      let plan = try plans.plan(frame.format, at: frame.timestamp, requests, planner, text: self.text)
+      let plan = try plans.plan(
+        frame.format, at: frame.timestamp, requests.map(\.view), planner, text: self.text)
       defer { self.primer?.saw(frame.format.pixelFormat, on: renderer.device) }
-      return try await self.drawn(plan.views, by: renderer) {
+      return try await self.drawn(plan.views, by: renderer, counting: requests.map(\.gpuTime)) {
         try await renderer.render(frame, plan, within: self.budget)
       }
     }
@@ -98,18 +106,29 @@ final class SessionDrawing: Sendable {
   ///
   /// - Throws: `MemoryBudget.Exceeded` if there is no room for the pictures or for drawing.
   private func drawn(
-    _ views: [PlannedView], by renderer: any DeviceRenderer, _ render: () async throws -> [Picture]
+    _ views: [PlannedView], by renderer: any DeviceRenderer, counting gpuTimes: [GPUTime],
+    _ render: () async throws -> DrawnFrame
   ) async throws -> [Picture] {
     let leases = try views.compactMap { try budget?.reserve($0.byteCount) }
     latest.withLock { $0.renderer = renderer }
     defer { letGoWhenIdle(renderer) }
     do {
-      let pictures = try await measured(render)
+      let (pictures, gpuTime) = try await measured(render)
+      if let gpuTime { count(gpuTime, of: views, in: gpuTimes) }
       guard leases.count == pictures.count else { return pictures }
       return zip(pictures, leases).map { $0.holding($1) }
     } catch let error as RenderError {
       if let shortage = error.shortage { throw shortage }
       throw error
+    }
+  }
+
+  /// Counts the GPU's time for one drawing; each view has its part by the size of its picture.
+  private func count(_ time: Duration, of views: [PlannedView], in gpuTimes: [GPUTime]) {
+    load.withLock { $0.add(time, at: CaptureClock.now) }
+    let pixelCount = views.reduce(0) { $0 + $1.size.pixelCount }
+    for (view, gpuTime) in zip(views, gpuTimes) {
+      gpuTime.add(time * (Double(view.size.pixelCount) / Double(pixelCount)))
     }
   }
 
@@ -155,18 +174,19 @@ final class SessionDrawing: Sendable {
     return value
   }
 
-  /// Draws a scene from the frames of its inputs.
+  /// Draws a scene from the frames of its inputs; `gpuTime` counts the GPU's time for it.
   ///
   /// - Throws: `ParameterError`, `DeviceError`, `RenderError`.
   func draw(
-    _ scene: ComposedScene, _ frames: [Frame?], as output: Picture.Format, named name: String
+    _ scene: ComposedScene, _ frames: [Frame?], as output: Picture.Format, named name: String,
+    counting gpuTime: GPUTime
   ) async throws -> Picture {
     counters.count(\.renders)
     counters.count(\.pictures)
     return try await lease.withRenderer { renderer in
       let plan = try self.plan(scene, frames.map { $0?.format }, output, name, renderer.tuning)
-      return try await self.drawn([plan.view], by: renderer) {
-        [try await renderer.render(frames, plan, within: self.budget)]
+      return try await self.drawn([plan.view], by: renderer, counting: [gpuTime]) {
+        try await renderer.render(frames, plan, within: self.budget)
       }[0]
     }
   }

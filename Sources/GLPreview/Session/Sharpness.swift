@@ -32,24 +32,27 @@ extension SourceFeed {
   private static let comparedWidth = 320
 
   /// Returns the sharpest of the buffered pictures of `times`.
-  func sharpest(of times: ClosedRange<CaptureInstant>, isCropped: Bool, passes: Bool) async throws
-    -> FeedEvent
-  {
+  func sharpest(
+    of times: ClosedRange<CaptureInstant>, isCropped: Bool, passes: Bool, counting gpuTime: GPUTime
+  ) async throws -> FeedEvent {
     try await ForwardDecoding.$current.withValue(ForwardDecoding()) {
-      let time = try await sharpest(of: replay?.buffer.times(in: times) ?? [], until: times.upperBound)
+      let time = try await sharpest(
+        of: replay?.buffer.times(in: times) ?? [], until: times.upperBound, counting: gpuTime)
       return try await buffered(at: time, isCropped: isCropped, passes: passes)
     }
   }
 
-  private func sharpest(of times: [CaptureInstant], until end: CaptureInstant) async throws -> CaptureInstant
-  {
+  private func sharpest(
+    of times: [CaptureInstant], until end: CaptureInstant, counting gpuTime: GPUTime
+  ) async throws -> CaptureInstant {
     let count = min(times.count, Self.mostCompared)
     var best: (sharpness: Double, time: CaptureInstant)?
     for time in (0..<count).map({ times[($0 * times.count + times.count - 1) / count] }) {
       try Task.checkCancellation()
       guard let frame = try await whole(at: time) else { continue }
       let view = ViewConfiguration(width: min(frame.format.uprightSize.width, Self.comparedWidth))
-      guard let picture = try await drawing.draw([view], frame, as: .ycbcr(.yuv420)).first else { continue }
+      let drawn = try await drawing.draw([(view, gpuTime)], frame, as: .ycbcr(.yuv420))
+      guard let picture = drawn.first else { continue }
       let sharpness = await Task(executorPreference: DecodingQueue.shared) { picture.sharpness }.value
       if sharpness > best?.sharpness ?? -1 { best = (sharpness, time) }
     }

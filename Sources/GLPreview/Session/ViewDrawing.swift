@@ -69,7 +69,8 @@ struct ViewDrawing: Sendable {
 
   private func draw(_ wanted: [Wanted], _ frame: Frame) async -> Results {
     do {
-      let pictures = try await drawing.draw(frame, wanted.map(\.viewRequest), plans)
+      let pictures = try await drawing.draw(
+        frame, wanted.map { ($0.viewRequest, $0.request.preview.gpuTime) }, plans)
       var results: Results = [:]
       for (wanted, picture) in zip(wanted, pictures) {
         results[wanted.request] = .success(kept(wanted, picture, frame))
@@ -94,10 +95,12 @@ struct ViewDrawing: Sendable {
     return rendered
   }
 
-  /// Draws views that belong to no preview, or of a frame that is not the newest, such as a still.
-  func draw(_ views: [ViewConfiguration], _ frame: Frame, as format: Picture.Format) async throws -> [Picture]
-  {
-    try await drawing.draw(frame, views.map { ViewRequest($0, as: format) }, plans)
+  /// Draws views that belong to no preview, or of a frame that is not the newest, such as a still, and
+  /// counts the GPU's time for each.
+  func draw(
+    _ views: [(ViewConfiguration, GPUTime)], _ frame: Frame, as format: Picture.Format
+  ) async throws -> [Picture] {
+    try await drawing.draw(frame, views.map { (ViewRequest($0, as: format), $1) }, plans)
   }
 
   // MARK: Fallbacks
@@ -106,7 +109,8 @@ struct ViewDrawing: Sendable {
     -> Result<RenderedPicture?, any Error>
   {
     do {
-      let picture = try await draw(wanted.view, wanted.request.format, frame, outage)
+      let picture = try await draw(
+        wanted.view, wanted.request.format, frame, outage, counting: wanted.request.preview.gpuTime)
       let rendered = RenderedPicture(
         name: wanted.request.preview.name, picture: picture, wanted.key, timestamp: CaptureClock.now,
         sourceState: outage.state, onEncode: onEncode)
@@ -120,7 +124,8 @@ struct ViewDrawing: Sendable {
   /// Draws the fallback in a view's size. The last frame is left out if the view's crop can't be located in
   /// it.
   func draw(
-    _ view: ViewConfiguration, _ format: Picture.Format, _ frame: Frame?, _ outage: Outage
+    _ view: ViewConfiguration, _ format: Picture.Format, _ frame: Frame?, _ outage: Outage,
+    counting gpuTime: GPUTime
   ) async throws -> Picture {
     var (view, frame) = (view, frame)
     if let last = frame {
@@ -134,7 +139,8 @@ struct ViewDrawing: Sendable {
     let frames = scene.inputs.map { reference -> Frame? in
       if case .image(let image) = reference { image.frame } else { frame }
     }
-    return try await drawing.draw(scene, frames, as: format, named: view.name)
+    return try await drawing.draw(
+      scene, frames, as: format, named: view.name, counting: gpuTime)
   }
 
   /// The assumed size of a source that has not given a frame.

@@ -22,22 +22,4 @@ package protocol Renderer: Sendable {
   /// - Returns: the picture.
   /// - Throws: `Failure` if the frames can't be drawn.
   func render(_ frames: [Frame?], _ plan: ScenePlan) async throws(Failure) -> Picture
-
-  /// Draws like `render(_:_:)`, and also measures the passes of all views with the device's timer queries.
-  ///
-  /// - Returns: the pictures, and the time: nil if the renderer has no timer (the default) or the measurement
-  ///   was interrupted.
-  /// - Throws: `Failure` if the frame can't be drawn.
-  func renderTimed(
-    _ frame: Frame, _ plan: RenderPlan
-  ) async throws(Failure) -> (pictures: [Picture], gpuTime: Duration?)
-}
-
-extension Renderer {
-  /// Draws without measuring.
-  package func renderTimed(
-    _ frame: Frame, _ plan: RenderPlan
-  ) async throws(Failure) -> (pictures: [Picture], gpuTime: Duration?) {
-    (try await render(frame, plan), nil)
-  }
 }

@@ -151,7 +151,6 @@ struct RenderSettings {
   ) -> RenderPipeline {
     var pipeline = RenderPipeline(views, encoder: encoder, samples: pictureFormat, renderer: renderer)
     pipeline.writesEXIF = encoding.exif
-    pipeline.measuresGPU = reportsPictures
     return pipeline
   }
 

@@ -72,7 +72,8 @@ actor WHEPPeer {
       .channelOption(.socketOption(.so_rcvbuf), value: 4 << 20)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(Receiver(service, continuation, isMute: faults.isMute))
+          let receiver = Receiver(service, continuation, isMute: faults.isMute)
+          try channel.pipeline.syncOperations.addHandler(receiver)
         }
       }
       .bind(host: "127.0.0.1", port: 0).get()

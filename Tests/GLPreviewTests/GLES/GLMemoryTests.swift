@@ -40,8 +40,8 @@ struct GLMemoryTests {
     // Each of two sizes has room, but not what is kept of the other beside it.
     let budget = MemoryBudget(capacity: needed + 64 << 10)
     for width in [255, 254, 255, 253] {
-      let pictures = try await renderer.render(frame, Self.plan(frame, width: width), within: budget)
-      #expect(pictures.first?.bytes.first == 90)
+      let drawn = try await renderer.render(frame, Self.plan(frame, width: width), within: budget)
+      #expect(drawn.pictures.first?.bytes.first == 90)
     }
     #expect(budget.refusals > 0)
 
@@ -64,7 +64,7 @@ struct GLMemoryTests {
     #expect(error?.isContextLost == false)
 
     try others.resize(to: 0)
-    #expect(try await renderer.render(frame, plan, within: budget).first?.bytes.first == 90)
+    #expect(try await renderer.render(frame, plan, within: budget).pictures.first?.bytes.first == 90)
     await renderer.close()
     #expect(budget.reserved == 0)
   }

@@ -103,8 +103,25 @@ package final class CameraRegistry: Sendable {
   /// longer needed.
   func makeAdHocPreview(_ view: ViewConfiguration, of target: ServedPreview) throws -> Preview {
     try session.addPreview(
-      view.named(nextName("view")), of: target.source, updateEvery: target.served.updateEvery
+      view.named(nextName("view")), of: target.source, updateEvery: target.served.updateEvery,
+      counting: target.preview.gpuTime
     ).preview
+  }
+
+  /// Whether the current task continues a stream that has begun, and is not refused any more.
+  @TaskLocal static var isContinuing = false
+
+  /// Refuses another view by URL while the GPU is busy with those that there are.
+  ///
+  /// - Throws: `Problem` 429.
+  func checkGPU() throws(Problem) {
+    guard limits.gpu > 0, !Self.isContinuing, let load = session.gpuLoad else { return }
+    let percent = Int(min(load, 1) * 100)
+    guard percent >= limits.gpu else { return }
+    throw .busy(
+      .tooManyRequests,
+      "the GPU is busy for \(percent) % of the time; from \(limits.gpu) % on, views by URL are refused (limits.gpu)",
+      retryAfter: 3)
   }
 
   // MARK: Lookup

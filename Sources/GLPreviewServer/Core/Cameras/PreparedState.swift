@@ -81,12 +81,13 @@ struct PreparedState: Sendable {
   mutating func addPreviews(to session: PreviewSession, naming nextName: () -> String) throws(SessionError) {
     for camera in configuration.cameras {
       for view in camera.views where keptView(view.view.name, of: camera, in: base) == nil {
-        let preview = try session.addPreview(view.view.named(nextName()), of: sources[camera.name])
+        let old = predecessors[camera.name]?.views.first { $0.name == view.view.name }?.preview
+        let preview = try session.addPreview(
+          view.view.named(nextName()), of: sources[camera.name], updateEvery: .zero,
+          counting: old?.gpuTime ?? GPUTime())
         preview.show(view)
         // Not every frame of the inherited replay buffer may be shown.
-        if let old = predecessors[camera.name]?.views.first(where: { $0.name == view.view.name }) {
-          preview.preview.succeed(old.preview)
-        }
+        if let old { preview.preview.succeed(old) }
         newViews[ViewKey(camera: camera.name, view: view.view.name)] = preview
       }
     }

@@ -81,7 +81,9 @@ package struct ViewDirectory: Sendable {
     while !Task.isCancelled, catalogue.moves(camera) {
       let known = peers.changes.value
       do {
-        if !catalogue.isBetweenNodes(camera) { return try begin(try find(address)) }
+        if !catalogue.isBetweenNodes(camera) {
+          return try CameraRegistry.$isContinuing.withValue(true) { try begin(try find(address)) }
+        }
       } catch let problem as Problem where problem.status == .serviceUnavailable {
         // The camera has no owner yet, or moves again.
       } catch { return nil }

@@ -159,6 +159,7 @@ extension VideoRoutes {
     of target: ServedPreview, as view: ViewConfiguration, _ times: ClosedRange<CaptureInstant>,
     _ configuration: VideoConfiguration
   ) throws -> (Clip, Grant<ViewRight>) {
+    if view != target.served.view { try registry.checkGPU() }
     let grant = try registry.grants.grant(ViewRight(target, .buffered(view)))
     let clip = try Clip(of: target.preview, as: view, times, configuration) {
       !Task.isShuttingDownGracefully && grant.isValid

@@ -20,6 +20,12 @@ extension ServiceCore {
       MetricFamily("glpreview_renderer_programs", value: Double(caches.programs)),
       MetricFamily("glpreview_stream_clients", .gauge, streamClients),
       MetricFamily(
+        "glpreview_gpu_seconds_total", .counter,
+        ofViews { view in
+          let time = view.preview.gpuTime.total
+          return time == .zero ? nil : time / .seconds(1)
+        }),
+      MetricFamily(
         "glpreview_video_bitrate", .gauge,
         ofViews { view in view.preview.videoBitrate(view.served.video).map(Double.init) }),
       MetricFamily(

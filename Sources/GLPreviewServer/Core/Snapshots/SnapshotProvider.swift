@@ -15,62 +15,6 @@ struct SnapshotAnswer: Sendable {
   let lease: MemoryLease
 }
 
-/// The frame or scene that a snapshot shows.
-struct SnapshotSubject: Sendable {
-  /// The name of the camera or scene.
-  let camera: String
-  /// The frame's capture time, and the source's state.
-  let timestamp: CaptureInstant
-  let time: WallTime
-  let state: SourceState
-  /// The upright size of the source; nil for a scene, and before the first frame.
-  let sourceSize: Size?
-  fileprivate let key: SnapshotKey
-
-  /// The frame's number.
-  var sequence: Int { key.sequence }
-
-  /// The entity tag, which differs between any two answers whose bytes may differ.
-  var entityTag: String { key.entityTag }
-}
-
-/// All values that determine a picture.
-private struct SnapshotKey: Hashable {
-  /// The unique name of the view's preview: a later view with the same name has another preview.
-  let target: String
-  let sequence: Int
-  var timestamp: CaptureInstant
-  /// The state that a fallback picture shows; nil for a frame of the camera.
-  var state: SourceState?
-  var reason: String?
-  let view: ViewConfiguration
-  /// Nil for the camera's original JPEG.
-  var quality: Int?
-  let format: EncodedPicture.Format
-  let encoding: SnapshotEncoding
-  let maximumBytes: Int?
-  let hasEXIF: Bool
-
-  /// Distinguishes processes, because hashes and frame numbers start again in each.
-  private static let epoch = String(UInt32.random(in: 0...UInt32.max), radix: 36)
-
-  var entityTag: String {
-    "\"\(Self.epoch)-\(sequence)-\(String(UInt(bitPattern: hashValue), radix: 36))\""
-  }
-
-  init(_ query: SnapshotQuery, of target: ServedPreview, sequence: Int, timestamp: CaptureInstant) {
-    self.target = target.preview.name
-    self.sequence = sequence
-    self.timestamp = timestamp
-    view = query.served.view
-    quality = query.served.encodedQuality
-    format = query.format
-    encoding = query.encoding
-    maximumBytes = query.maximumBytes
-    hasEXIF = query.hasEXIF
-  }
-}
-
 /// Takes snapshots for a service.
 final class SnapshotProvider: Sendable {
   private let pictures: SingleFlightCache<SnapshotKey, SnapshotAnswer>
@@ -80,6 +24,8 @@ final class SnapshotProvider: Sendable {
   private let metrics: ServiceMetrics
   /// Limits the pictures that are drawn only for one request.
   private let gate: AdmissionLimit
+  /// Refuses them while the GPU is busy.
+  private let checkGPU: @Sendable () throws(Problem) -> Void
   /// Limits the snapshots of served views that are being drawn or encoded.
   private let servedGate = AdmissionLimit(capacity: servedAtATime, subject: "snapshots being rendered")
 
@@ -122,8 +68,12 @@ final class SnapshotProvider: Sendable {
   /// The longest timeout that a URL may set.
   static let longestTimeout = Duration.seconds(60)
 
-  init(gate: AdmissionLimit, within budget: MemoryBudget, counting metrics: ServiceMetrics) {
+  init(
+    gate: AdmissionLimit, within budget: MemoryBudget, counting metrics: ServiceMetrics,
+    checkGPU: @escaping @Sendable () throws(Problem) -> Void
+  ) {
     self.gate = gate
+    self.checkGPU = checkGPU
     self.budget = budget
     // The cache must leave memory for new pictures.
     let bytes = min(Self.mostCachedBytes, budget.capacity / 16)
@@ -239,13 +189,16 @@ final class SnapshotProvider: Sendable {
     let isBuffered = query.request.mode.isBuffered
     do {
       return try await pictures.value(
-        subject.key, { isBuffered ? nil : try (isServed ? servedGate : gate).enter() }
+        subject.key,
+        {
+          if !isServed, moment.passed == nil { try checkGPU() }
+          return isBuffered ? nil : try (isServed ? servedGate : gate).enter()
+        }
       ) { [self] in
         if let passed = moment.passed?.jpeg {
           return try await sent(passed, query, holding: budget.reserve(0))
         }
-        let preview = isServed ? target.preview : nil
-        let frame = try await drawn(query, preview, at: moment)
+        let frame = try await drawn(query, of: target.preview, isServed: isServed, at: moment)
         return try await encoded(frame, query)
       }
     } catch let error as PictureEncoder.Failure {
@@ -253,18 +206,18 @@ final class SnapshotProvider: Sendable {
     }
   }
 
-  /// Draws the requested view of a frame, or reuses the picture if `preview` has already drawn it.
-  private func drawn(_ query: SnapshotQuery, _ preview: Preview?, at moment: CapturedFrame) async throws
-    -> RenderedPicture
-  {
+  /// Draws the requested view of a frame, or reuses the picture if `preview` serves it and has drawn it.
+  private func drawn(
+    _ query: SnapshotQuery, of preview: Preview, isServed: Bool, at moment: CapturedFrame
+  ) async throws -> RenderedPicture {
     let (view, format) = (query.served.view, query.format.pictures)
-    if let preview, let frame = try await moment.draw([preview], as: format).first,
+    if isServed, let frame = try await moment.draw([preview], as: format).first,
       // The view may have changed since it was looked up.
       preview.configuration.view == view.named(preview.name)
     {
       return frame
     }
-    guard let frame = try await moment.draw([view], as: format).first else {
+    guard let frame = try await moment.draw([(view, preview.gpuTime)], as: format).first else {
       throw SourceError(.unavailable, path: moment.source, reason: "none has arrived")
     }
     return frame

@@ -16,7 +16,9 @@ package struct Snapshots: Sendable {
     counting metrics: ServiceMetrics
   ) {
     (self.registry, self.events, self.metrics) = (registry, events, metrics)
-    provider = SnapshotProvider(gate: gate, within: registry.budget, counting: metrics)
+    provider = SnapshotProvider(
+      gate: gate, within: registry.budget, counting: metrics,
+      checkGPU: { () throws(Problem) in try registry.checkGPU() })
   }
 
   /// Counts a failure of `work`. Successes are counted by `work` itself.
@@ -60,6 +62,10 @@ package struct Snapshots: Sendable {
   private func picture(
     _ target: ServedPreview, _ query: SnapshotQuery, _ knows: (String) -> Bool
   ) async throws -> (SnapshotSubject, SnapshotAnswer?) {
+    // To find the sharpest frame, many are drawn.
+    if case .sharpest = query.request.mode, query.served.view != target.served.view {
+      try registry.checkGPU()
+    }
     let moment = try await provider.moment(of: target, query.request)
     try check(target, query, at: moment)
     let subject = provider.subject(moment, query, target)

@@ -33,7 +33,7 @@ final class StreamRegistry: Sendable {
   /// Joins the stream of a view, as served or with changed parameters, with a minimum interval between
   /// pictures. The caller holds the subscription while it watches.
   ///
-  /// - Throws: `Problem`: 503 if too many other views are being drawn, 409 if the view is switched off.
+  /// - Throws: `Problem`: 503 or 429 if too many other views are being drawn, 409 if the view is switched off.
   func join(_ target: ServedPreview, as wanted: ServedView, every interval: Duration) throws
     -> StreamSubscription
   {
@@ -73,6 +73,7 @@ final class StreamRegistry: Sendable {
     let grant = try registry.grants.grant(right)
     var (preview, onEnd) = (target.preview, (@Sendable () -> Void)?.none)
     if case .withParameters = right.terms {
+      try registry.checkGPU()
       let adHoc = try registry.makeAdHocPreview(wanted.view, of: target)
       (preview, onEnd) = (adHoc, { registry.session.remove(adHoc) })
     }

@@ -106,6 +106,7 @@ package final class VideoStreams: Service, CustomStringConvertible {
     let isOwn = !isServed || configuration != target.served.video
     let permit = try isOwn ? gate.enter() : nil
     guard !isServed else { return VideoSource(target, target.preview, configuration, holding: permit) }
+    try registry.checkGPU()
     let preview = try registry.makeAdHocPreview(wanted.view, of: target)
     return VideoSource(target, preview, configuration, holding: permit) { [session = registry.session] in
       session.remove(preview)

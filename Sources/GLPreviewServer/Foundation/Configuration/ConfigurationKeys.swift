@@ -137,6 +137,12 @@ package enum ConfigurationKeys {
       than 16
       """),
     .init(
+      "gpu", .whole(0...100), \.gpu, "`90`",
+      """
+      the percentage of the GPU's time, measured by its own clock, from which on further views by URL, clips of them too, get 429; \
+      0 for no limit; without effect on software, and on a GPU without timer queries
+      """),
+    .init(
       "memory", .bytes(16 << 20...1 << 50), \.memory, "a quarter of the machine's, or of the control group's",
       """
       the memory for all pictures: decoded, rendered, encoded, cached, or waiting for clients; requests beyond it get 503

@@ -143,6 +143,8 @@ package struct ServiceLimits: Sendable, Hashable {
   package var pixels = 3840 * 2160
   package var adHocViews = 16
   package var webRTCSessions = 100
+  /// In percent of the GPU's time; 0 for no limit.
+  package var gpu = 90
   /// Nil for a quarter of the memory of the machine or the control group.
   package var memory: Int?
   package var stalledClient = Duration.seconds(30)

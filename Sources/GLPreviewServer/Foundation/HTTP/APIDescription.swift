@@ -136,7 +136,7 @@ extension DescribedRoute {
     (.unsupportedMediaType, "the body has another type"),
     (.rangeNotSatisfiable, "the range is outside the file"),
     (.upgradeRequired, "this URL requires a WebSocket"),
-    (.tooManyRequests, "too many requests; `Retry-After` says when to retry"),
+    (.tooManyRequests, "too many requests, or no room on the GPU; `Retry-After` says when to retry"),
     (.internalServerError, "a file can't be written or removed: see the log"),
     (.notImplemented, "a library is missing"),
     (.badGateway, "the camera's node sent no valid answer"),
