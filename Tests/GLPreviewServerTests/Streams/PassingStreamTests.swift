@@ -187,6 +187,8 @@ struct PassingStreamTests {
       #expect(isPassed)
       #expect(opened.count.load(ordering: .relaxed) == 0)
       #expect(try await !service.get("/metrics").text.contains("glpreview_gpu_info{"))
+      let info = #"glpreview_source_info{camera="camera",format="MJPG",transport="test"} 1"#
+      try await until { try await service.get("/metrics").text.contains(info) }
 
       #expect(try await service.get(Self.main + ".png").status == 200)
       #expect(opened.count.load(ordering: .relaxed) == 1)

@@ -98,9 +98,15 @@ package final class CameraWatch: Service {
     guard var news else { return }
     news.replay = source?.bufferedTimes
     let name = camera.configuration.name
+    var metadata: Logger.Metadata = [
+      "camera": "\(name)", "state": "\(news.state)", "reason": "\(news.reason ?? "")",
+    ]
+    if news.state == .live, let mode = news.mode {
+      (metadata["format"], metadata["transport"]) = ("\(mode.format)", "\(mode.transport)")
+      metadata["not_imported"] = mode.copyingReason.map { "\($0)" }
+    }
     logger.log(
-      level: news.state.isTrouble ? .warning : .info, "camera state changed",
-      metadata: ["camera": "\(name)", "state": "\(news.state)", "reason": "\(news.reason ?? "")"])
+      level: news.state.isTrouble ? .warning : .info, "camera state changed", metadata: metadata)
     onChange(name, news)
   }
 

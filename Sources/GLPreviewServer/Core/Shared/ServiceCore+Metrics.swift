@@ -65,6 +65,14 @@ extension ServiceCore {
       ofReplay("glpreview_replay_bytes") { Double($0.byteCount) },
       ofReplay("glpreview_replay_pictures") { Double($0.pictureCount) },
       MetricFamily("glpreview_source_state", .gauge, states),
+      MetricFamily(
+        "glpreview_source_info", .gauge,
+        reports.compactMap { name, report in
+          report.mode.map { mode in
+            .init(
+              labels: [("camera", name), ("format", mode.format), ("transport", mode.transport)], value: 1)
+          }
+        }),
     ]
   }
 
