@@ -54,13 +54,18 @@ public struct GPUDevice: Sendable, Hashable, CustomStringConvertible {
   public let isSoftware: Bool
   /// Whether it works, and what it is.
   public let status: Status
+  /// For the CPU that `.automatic` has chosen although there is a device file of a GPU: why not the GPU, and what
+  /// may help. Otherwise nil.
+  public let passedOver: String?
   /// Nil for the CPU.
   let platform: DisplayPlatform?
 
   /// The CPU, which always works and needs no driver.
-  public static let cpu = GPUDevice()
+  public static let cpu = GPUDevice(passingOver: nil)
 
-  private init() {
+  /// The CPU, in place of a GPU that does not work.
+  init(passingOver reason: String?) {
+    passedOver = reason
     (index, kind, drmNode, platform, isSoftware) = (-1, .cpu, nil, nil, true)
     status = .works(
       Driver(
@@ -74,6 +79,7 @@ public struct GPUDevice: Sendable, Hashable, CustomStringConvertible {
     kind = candidate.kind
     drmNode = candidate.drmNode
     platform = candidate.platform
+    passedOver = nil
     self.status = status
     isSoftware =
       switch status {
@@ -151,7 +157,9 @@ extension GPUDevice {
     case .cpu: return .cpu
     case .automatic:
       guard HostFacts.hasGPUFile else { return .cpu }
-      do throws(DeviceError) { return try await chooseForGL(.hardware) } catch { return .cpu }
+      do throws(DeviceError) { return try await chooseForGL(.hardware) } catch {
+        return GPUDevice(passingOver: "\(error)")
+      }
     case .hardware, .llvmpipe, .index, .node: return try await chooseForGL(choice)
     }
   }

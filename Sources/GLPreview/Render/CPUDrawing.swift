@@ -6,8 +6,10 @@ final class CPUDrawing: DeviceRenderer {
   typealias Failure = RenderError
 
   private let renderer = CPURenderer()
+  let device: GPUDevice
 
-  var device: GPUDevice { .cpu }
+  init(_ device: GPUDevice = .cpu) { self.device = device }
+
   var tuning: RenderTuning { CPURenderer.tuning }
   var cachedByteCount: Int { renderer.cachedByteCount }
   var programCount: Int { 0 }

@@ -75,7 +75,9 @@ package enum Renderers {
     case .cpu: return CPUDrawing()
     case .automatic:
       guard HostFacts.hasGPUFile else { return CPUDrawing() }
-      do { return try await GLRenderer.open(.hardware) } catch { return CPUDrawing() }
+      do { return try await GLRenderer.open(.hardware) } catch {
+        return CPUDrawing(GPUDevice(passingOver: "\(error)"))
+      }
     case .hardware, .llvmpipe, .index, .node: return try await GLRenderer.open(choice)
     }
   }
@@ -84,7 +86,7 @@ package enum Renderers {
   package static func open(
     on device: GPUDevice, tuning: RenderTuning? = nil
   ) async throws -> any DeviceRenderer {
-    guard device.kind != .cpu else { return CPUDrawing() }
+    guard device.kind != .cpu else { return CPUDrawing(device) }
     return try await GLRenderer.open(on: device, tuning: tuning ?? device.tuning)
   }
 }

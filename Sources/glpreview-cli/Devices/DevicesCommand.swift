@@ -29,9 +29,9 @@ struct DevicesCommand: AsyncParsableCommand {
       for encoder in VideoConfiguration.Encoder.allCases where encoder != .automatic {
         encoders.append(EncoderReport(encoder, failure: await encoder.failure))
       }
-      let picked: Int
+      let picked: GPUDevice
       do throws(DeviceError) {
-        picked = try await GPUDevice.choose(deviceOptions.gpu).index
+        picked = try await GPUDevice.choose(deviceOptions.gpu)
       } catch {
         try show(devices, picked: nil, cameras, encoders)
         throw error
@@ -41,16 +41,18 @@ struct DevicesCommand: AsyncParsableCommand {
   }
 
   private func show(
-    _ devices: [GPUDevice], picked: Int?, _ cameras: [V4L2Camera], _ encoders: [EncoderReport]
+    _ devices: [GPUDevice], picked: GPUDevice?, _ cameras: [V4L2Camera], _ encoders: [EncoderReport]
   ) throws {
     guard json else {
-      let table = DeviceTable(devices, picked: picked)
+      let table = DeviceTable(devices, picked: picked?.index)
+      let passedOver = (picked?.passedOver).map { "\n\nThe CPU draws: \($0)" } ?? ""
       return try StandardOutput.print(
-        "\(table)\n\n\(CameraList(cameras, controls: controls))\n\n\(EncoderReport.table(encoders))")
+        "\(table)\(passedOver)\n\n\(CameraList(cameras, controls: controls))\n\n\(EncoderReport.table(encoders))"
+      )
     }
     let report = DevicesReport(
-      devices: devices.map { DeviceReport($0, isPicked: $0.index == picked) },
-      picked: picked.flatMap { $0 < 0 ? nil : $0 },
+      devices: devices.map { DeviceReport($0, isPicked: $0.index == picked?.index) },
+      picked: picked.flatMap { $0.index < 0 ? nil : $0.index }, passedOver: picked?.passedOver,
       cameras: cameras.map(CameraReport.init), encoders: encoders)
     try StandardOutput.print(report.jsonLine())
   }
@@ -86,6 +88,8 @@ private struct DevicesReport: Encodable {
   let devices: [DeviceReport]
   /// The number of the default device; nil for the CPU.
   let picked: Int?
+  /// Why no GPU is the default, although there is a device file of one.
+  let passedOver: String?
   let cameras: [CameraReport]
   let encoders: [EncoderReport]
 }

@@ -110,6 +110,26 @@ struct RendererWatchTests {
       ])
   }
 
+  @Test("the log says why the CPU draws although there is a GPU's device file")
+  func passedOver() async throws {
+    let records = LogRecords()
+    let device = GPUDevice(passingOver: "no GPU that works: install a driver")
+    let (states, told) = AsyncStream.makeStream(of: RendererWatch.State.self)
+    let watch = RendererWatch(
+      requiresHardware: false, logger: records.logger, device: { device }, isNeeded: { true },
+      onChange: { told.yield($0) })
+
+    let running = Task { try await watch.run() }
+    for await state in states {
+      #expect(state.problem == nil && state.device?.kind == .cpu && state.event == "renderer-works")
+      break
+    }
+    running.cancel()
+    _ = await running.result
+    let line = records.lines.first { $0.hasPrefix("renderer available:") }
+    #expect(line?.contains("passed_over=no GPU that works: install a driver") == true)
+  }
+
   @Test("a software renderer is reported as a failure if hardware is required")
   func software() async throws {
     let records = LogRecords()

@@ -128,7 +128,9 @@ package final class RendererWatch: Service {
     case .works(let device):
       let words: Logger.Message =
         before.problem == nil ? "renderer available" : "renderer available again"
-      logger.notice(words, metadata: ["renderer": "\(device.name)"])
+      var metadata: Logger.Metadata = ["renderer": "\(device.name)"]
+      metadata["passed_over"] = device.passedOver.map { "\($0)" }
+      logger.notice(words, metadata: metadata)
     case .standsIn(let device, let reason):
       logger.warning(
         "renderer failed: the CPU draws until it works again, which is tried",
