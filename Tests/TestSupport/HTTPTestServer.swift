@@ -50,13 +50,12 @@ package final class HTTPTestServer: Sendable {
 
   /// Ends all connections, and accepts no more.
   package func stop() {
-    let (isFirst, sockets) = state.withLock { state in
-      defer { state.isStopped = true }
-      return (!state.isStopped, state.sockets)
+    state.withLock { state in
+      guard !state.isStopped else { return }
+      state.isStopped = true
+      _ = shutdown(listener, Int32(SHUT_RDWR))
+      for socket in state.sockets { _ = shutdown(socket, Int32(SHUT_RDWR)) }
     }
-    guard isFirst else { return }
-    _ = shutdown(listener, Int32(SHUT_RDWR))
-    for socket in sockets { _ = shutdown(socket, Int32(SHUT_RDWR)) }
   }
 
   package func url(_ target: String = "/") -> String { "http://127.0.0.1:\(port)\(target)" }
@@ -82,8 +81,11 @@ package final class HTTPTestServer: Sendable {
       script(Peer(socket) { request in self.state.withLock { $0.requests.append(request) } })
       // In good order: what was sent is to arrive, whatever the client still says.
       _ = shutdown(socket, Int32(SHUT_WR))
-      self.state.withLock { _ = $0.sockets.remove(socket) }
-      _ = close(socket)
+      // At once: the number of a closed socket may be another test's.
+      self.state.withLock { state in
+        state.sockets.remove(socket)
+        _ = close(socket)
+      }
     }
   }
 

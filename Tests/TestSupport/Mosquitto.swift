@@ -4,7 +4,9 @@ package import Testing
 
 /// A mosquitto on loopback.
 package final class Mosquitto: Sendable {
-  package let port: Int
+  /// Where clients connect, and where a later server may listen.
+  package let reserved: ReservedPort
+  package var port: Int { reserved.number }
   /// Its files, gone with its last user.
   package let folder: URL
   private let process: ChildProcess
@@ -29,7 +31,7 @@ package final class Mosquitto: Sendable {
 
   /// Started, and listening. `configuration` has lines of its configuration file, in which FOLDER is a folder of its own.
   package init(
-    _ configuration: String = "allow_anonymous true", port: Int? = nil, files: [String: String] = [:]
+    _ configuration: String = "allow_anonymous true", port: ReservedPort? = nil, files: [String: String] = [:]
   )
     async throws
   {
@@ -38,43 +40,36 @@ package final class Mosquitto: Sendable {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     for (name, text) in files { try Data(text.utf8).write(to: folder.appending(path: name)) }
     let log = folder.appending(path: "log")
-    // It takes no port 0, and a free port may be taken by another test until it listens.
-    var attempts = 0
-    while true {
-      let port = try port ?? Self.freePort()
-      let text = """
-        listener \(port) 127.0.0.1
-        user \(NSUserName())
-        persistence false
-        log_dest file \(log.path)
-        \(configuration.replacing("FOLDER", with: folder.path))
+    let reserved = try port ?? ReservedPort()
+    self.reserved = reserved
+    let text = """
+      listener \(reserved.number) 127.0.0.1
+      user \(NSUserName())
+      persistence false
+      log_dest file \(log.path)
+      \(configuration.replacing("FOLDER", with: folder.path))
 
-        """
-      let file = folder.appending(path: "mosquitto.conf")
-      try Data(text.utf8).write(to: file)
-      let process = try ChildProcess(
-        try #require(Self.path("mosquitto")), ["-c", file.path], environment: [:], in: folder.path,
-        writingTo: nil)
-      let status = Status()
-      let hasEnded = Task {
-        let code = await ChildProcess.status(of: process.id)
-        await status.end()
-        return code
-      }
-      var isReady = false
-      await until {
-        isReady = (try? String(contentsOf: log, encoding: .utf8))?.contains(" running") == true
-        if isReady { return true }
-        return await status.hasEnded
-      }
-      attempts += 1
-      if isReady {
-        (self.port, self.process, self.hasEnded) = (port, process, hasEnded)
-        return
-      }
-      guard attempts < 20 else {
-        throw Failed(log: (try? String(contentsOf: log, encoding: .utf8)) ?? "no log")
-      }
+      """
+    let file = folder.appending(path: "mosquitto.conf")
+    try Data(text.utf8).write(to: file)
+    let process = try ChildProcess(
+      try #require(Self.path("mosquitto")), ["-c", file.path], environment: [:], in: folder.path,
+      writingTo: nil)
+    self.process = process
+    let status = Status()
+    hasEnded = Task {
+      let code = await ChildProcess.status(of: process.id)
+      await status.end()
+      return code
+    }
+    var isReady = false
+    await until {
+      isReady = (try? String(contentsOf: log, encoding: .utf8))?.contains(" running") == true
+      if isReady { return true }
+      return await status.hasEnded
+    }
+    guard isReady else {
+      throw Failed(log: (try? String(contentsOf: log, encoding: .utf8)) ?? "no log")
     }
   }
 
@@ -95,21 +90,6 @@ package final class Mosquitto: Sendable {
 
   package func stop() { kill(process.id, SIGSTOP) }
   package func goOn() { kill(process.id, SIGCONT) }
-
-  private static func freePort() throws -> Int {
-    let file = FileDescriptor(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let code = unsafe withUnsafeMutablePointer(to: &address) { address in
-      unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        unsafe bind(file.number, address, length) == 0 ? getsockname(file.number, address, &length) : -1
-      }
-    }
-    guard code == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
-    return Int(UInt16(bigEndian: address.sin_port))
-  }
 
   private actor Status {
     private(set) var hasEnded = false

@@ -4,8 +4,9 @@ import Testing
 
 /// A nats-server on loopback.
 package final class NATSServer: Sendable {
-  /// Where clients connect.
-  package let port: Int
+  /// Where clients connect, and where a later server may listen.
+  package let reserved: ReservedPort
+  package var port: Int { reserved.number }
   package let process: ChildProcess
   /// Its files, gone with its last user.
   package let folder: URL
@@ -22,16 +23,18 @@ package final class NATSServer: Sendable {
   }
 
   /// Started, and listening. `configuration` has lines of its configuration file, in which FOLDER is a folder of its own, or
-  /// the one of an earlier server.
-  package init(_ configuration: String = "", port: Int? = nil, folder: URL? = nil) async throws {
+  /// the one of an earlier server, as its port may be.
+  package init(_ configuration: String = "", port: ReservedPort? = nil, folder: URL? = nil) async throws {
     signal(SIGPIPE, SIG_IGN)
     let path = try #require(Self.path)
     let folder = folder ?? Self.makeFolder()
     self.folder = folder
+    let reserved = try port ?? ReservedPort()
+    self.reserved = reserved
     let ports = folder.appending(path: "ports-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: ports, withIntermediateDirectories: true)
     let text = """
-      listen: "127.0.0.1:\(port ?? -1)"
+      listen: "127.0.0.1:\(reserved.number)"
       ports_file_dir: "\(ports.path)"
       log_file: "\(folder.path)/log"
       \(configuration.replacing("FOLDER", with: folder.path).replacing(#/(?<block>authorization|tls) \{/#) { "\($0.block) { timeout: 3600," })
@@ -49,16 +52,15 @@ package final class NATSServer: Sendable {
       return code
     }
     let ready = ports.appending(path: "nats-server_\(process.id).ports")
-    var found: Int?
+    var isReady = false
     await until {
-      found = Self.port(in: ready)
-      if found != nil { return true }
+      isReady = Self.isListening(ready)
+      if isReady { return true }
       return await status.hasEnded
     }
-    guard let found else {
+    guard isReady else {
       throw Failed(log: (try? String(contentsOf: folder.appending(path: "log"), encoding: .utf8)) ?? "no log")
     }
-    self.port = found
   }
 
   deinit {
@@ -83,12 +85,9 @@ package final class NATSServer: Sendable {
     _ = await hasEnded.value
   }
 
-  private static func port(in file: URL) -> Int? {
-    struct Ports: Decodable { let nats: [String]? }
-    guard let data = try? Data(contentsOf: file),
-      let ports = try? JSONDecoder().decode(Ports.self, from: data)
-    else { return nil }
-    return ports.nats?.first.flatMap { URL(string: $0)?.port }
+  private static func isListening(_ file: URL) -> Bool {
+    struct Ports: Decodable { let nats: [String] }
+    return (try? JSONDecoder().decode(Ports.self, from: Data(contentsOf: file)))?.nats.isEmpty == false
   }
 
   private actor Status {

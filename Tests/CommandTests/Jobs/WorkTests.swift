@@ -220,7 +220,7 @@ struct WorkTests {
     await until { ((try? await recordCount(first)) ?? 0) > 3 }
 
     await first.kill9()
-    let second = try await NATSServer(Self.storage, port: first.port, folder: first.folder)
+    let second = try await NATSServer(Self.storage, port: first.reserved, folder: first.folder)
     let result = try await submit(second, "--batch", "r", "--json")
 
     #expect(result.status == 0, "\(result.errors)")

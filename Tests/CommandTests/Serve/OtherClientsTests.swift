@@ -100,7 +100,9 @@ struct OtherClientsTests {
     .enabled(if: ffmpeg != nil, "needs ffmpeg"))
   func rtmp() async throws {
     let ffmpeg = try #require(Self.ffmpeg)
-    let url = "rtmp://127.0.0.1:\(try LyingServer().port)/live/x"
+    let port = try ReservedPort()
+    defer { withExtendedLifetime(port) {} }
+    let url = "rtmp://127.0.0.1:\(port.number)/live/x"
     let words =
       "-nostdin -loglevel error -re -f lavfi -i testsrc2=size=320x180:rate=25 -pix_fmt yuv420p -c:v libx264 -tune zerolatency "
       + "-profile:v main -bf 0 -g 10 -f flv -listen 1 \(url)"

@@ -44,7 +44,10 @@ final class RTSPServer: Sendable {
     }
     guard
       let port = Int(String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
-    else { throw Failed(output: String(decoding: process.errors.read(), as: UTF8.self)) }
+    else {
+      process.end()
+      throw Failed(output: String(decoding: process.errors.read(), as: UTF8.self))
+    }
     self.port = port
   }
 

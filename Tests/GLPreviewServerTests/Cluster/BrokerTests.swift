@@ -124,7 +124,7 @@ struct BrokerTests {
       #expect(try await edge.send("PATCH", Self.view, body: #"{"width": 32}"#).status == 200)
       #expect(try await edge.get("/metrics").text.contains("glpreview_broker_connected 0"))
 
-      let again = try await NATSServer(port: server.port)
+      let again = try await NATSServer(port: server.reserved)
       for service in [owner, edge] { await until { service.inside.broker?.isConnected == true } }
       await until { records.messages.count { $0 == "NATS server connected" } == 2 }
       #expect(records.messages.count { $0 == "NATS server lost" } == 1)

@@ -153,7 +153,7 @@ extension RunningService {
       #expect(parts >= 40)
       #expect(one.own == movable.union(["fixed-one"]))
 
-      let again = try await NATSServer(withStore, port: server.port)
+      let again = try await NATSServer(withStore, port: server.reserved)
       await until { one.inside.node?.isStoreHeard == true }
       // The bucket is a new one: everything is written again.
       await until { movable.allSatisfy { one.inside.node?.epoch(of: $0) ?? 0 > 1 } }
@@ -176,7 +176,7 @@ extension RunningService {
       await server.kill9()
       await until { one.inside.node?.isStoreHeard == false }
 
-      let again = try await NATSServer(withStore, port: server.port, folder: server.folder)
+      let again = try await NATSServer(withStore, port: server.reserved, folder: server.folder)
       await until { one.inside.node?.isStoreHeard == true }
       withExtendedLifetime((server, again)) {}
     }

@@ -300,7 +300,7 @@ struct MQTTServiceTests {
       let answer = try await service.get("/cameras/door/main.jpg")
       #expect(answer.status == 200)
 
-      let again = try await Mosquitto(port: server.port)
+      let again = try await Mosquitto(port: server.reserved)
       let heard = try again.subscribe()
       await heard.hears("glpreview/shed/status", saying: "online")
       await heard.hears("glpreview/door/state")

@@ -23,6 +23,9 @@ final class UDPSocket {
     // The port is at the same place in both families.
     address = try SocketAddress(ipAddress: host, port: Int(bytes[2]) << 8 | Int(bytes[3]))
     set(SO_RCVBUF, 4 << 20)
+    // It hears itself alone: an ended test's service may still send to a client that had this port.
+    let isConnected = unsafe address.withSockAddr { unsafe connect(own, $0, socklen_t($1)) }
+    try #require(isConnected == 0)
   }
 
   deinit { close(descriptor) }

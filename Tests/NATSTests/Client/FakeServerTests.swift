@@ -135,8 +135,8 @@ struct FakeServerTests {
 
   @Test("reconnect pauses grow with each round, also if a server accepts and closes the connection")
   func backoff() async throws {
-    let port = try await NATSServer.freePort()
-    var configuration = NATSConfiguration.patient(port)
+    let port = try ReservedPort()
+    var configuration = NATSConfiguration.patient(port.number)
     configuration.firstConnection = .retried
     // A connection that lasts as long as the longest pause begins the rounds anew, and on a starved machine it may last.
     configuration.backoff.longest = .seconds(3600)
@@ -148,7 +148,7 @@ struct FakeServerTests {
         return $0.count
       }
       guard count == 4 else { return }
-      let started = try await FakeServer(port: port)
+      let started = try await FakeServer(port: port.number)
       server.withLock { $0 = started }
     }
     let events = client.events()
@@ -173,7 +173,9 @@ struct FakeServerTests {
 
   @Test("a required first connection throws after one failed attempt for each server")
   func firstConnection() async throws {
-    let ports = [try await NATSServer.freePort(), try await NATSServer.freePort()]
+    let reserved = [try ReservedPort(), try ReservedPort()]
+    let ports = reserved.map(\.number)
+    defer { withExtendedLifetime(reserved) {} }
     let client = try NATSClient(.patient(ports), logger: silent) { _ in }
     let events = client.events()
 

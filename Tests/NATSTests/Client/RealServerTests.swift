@@ -173,7 +173,7 @@ struct RealServerTests {
       await #expect(throws: NATSError.disconnected) { try await client.flush() }
       try client.publish("a", [UInt8](text: "meanwhile"))
 
-      let second = try await NATSServer(port: first.port)
+      let second = try await NATSServer(port: first.reserved)
       try await events.hear { if case .connected = $0 { true } else { false } }
       #expect(try await echo.message().text == "meanwhile")
       _ = second

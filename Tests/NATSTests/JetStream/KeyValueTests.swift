@@ -150,8 +150,8 @@ struct KeyValueTests {
     let folder = NATSServer.makeFolder()
     let text = "jetstream { store_dir: \"FOLDER/js\" }"
     let server = Mutex<NATSServer?>(try await NATSServer(text, folder: folder))
-    let port = try #require(server.withLock { $0?.port })
-    try await withClient(.patient(port)) { client in
+    let port = try #require(server.withLock { $0?.reserved })
+    try await withClient(.patient(port.number)) { client in
       let bucket = try await JetStream(client).createBucket(KeyValueConfiguration(bucket: "b"))
       try await bucket.put("a", [1])
       var watch = try bucket.watch(heartbeat: .milliseconds(200)).makeAsyncIterator()
