@@ -53,9 +53,10 @@ function showSummary() {
 function showDevice(device, version) {
   const badge = byID("software");
   badge.hidden = !device?.software;
-  badge.title = `No GPU: ${device?.name ?? "a software renderer"} renders on the CPU.`;
+  badge.title = `No GPU: ${device?.name ?? "a software renderer"} renders on the CPU.${device?.passed_over ? ` ${device.passed_over}` : ""}`;
   badge.querySelector(".badge-long").textContent = ` renderer · ${device?.name.split(" (")[0] ?? ""}`;
-  document.querySelector(".brand").title = `GLPreview ${version}${device ? ` on ${device.name}` : ""}`;
+  const load = device?.load === undefined ? "" : `, busy for ${Math.round(device.load * 100)} % of the time`;
+  document.querySelector(".brand").title = `GLPreview ${version}${device ? ` on ${device.name}${load}` : ""}`;
 }
 
 /** Shows why nothing can be drawn; hidden without a reason. */

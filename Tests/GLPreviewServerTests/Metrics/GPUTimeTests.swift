@@ -112,6 +112,7 @@ struct GPUTimeTests {
         found = try await Self.refusal(service, path)
         return found != nil
       }
+      try await until { try await service.get("/api/cameras").text.contains(#""load":"#) }
       let refusal = try #require(found)
       let text = String(buffer: try await refusal.body.collect(upTo: 1 << 16))
       #expect(refusal.headers["Retry-After"] == ["3"])

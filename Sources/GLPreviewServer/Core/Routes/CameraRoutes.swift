@@ -52,6 +52,7 @@ struct CameraRoutes: Sendable {
     members["cameras"] = .array(listing.cameras.map(JSONValue.object))
     if let device = state.device {
       var known: [String: JSONValue] = ["name": .string(device.name), "software": .bool(device.isSoftware)]
+      known["load"] = core.registry.session.gpuLoad.map(Self.hundredths)
       known["passed_over"] = device.passedOver.map(JSONValue.string)
       known["vendor"] = (device.driver?.vendor).map(JSONValue.string)
       members["device"] = .object(known)
