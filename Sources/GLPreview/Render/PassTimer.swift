@@ -14,20 +14,18 @@ final class PassTimer: PassObserver {
   /// The number of clock interruptions when it began.
   let epoch: Int
   private var stretches: [Stretch] = []
-  /// Whether the driver has failed to begin a stretch.
-  private(set) var isBroken = false
 
   /// A query that can be stored in an array.
   private final class Stretch {
     var query: TimerQuery
 
-    init() throws(GLError) { query = try TimerQuery() }
+    init() { query = TimerQuery() }
   }
 
   init(epoch: Int) { self.epoch = epoch }
 
-  /// Passes follow: starts a stretch. A driver that fails to measure does not fail the drawing.
-  func resume() { do { stretches.append(try Stretch()) } catch { isBroken = true } }
+  /// Passes follow: starts a stretch.
+  func resume() { stretches.append(Stretch()) }
 
   /// Something else follows: ends the stretch.
   func pause() { stretches.last?.query.end() }
@@ -47,7 +45,6 @@ final class PassTimer: PassObserver {
 
   /// The sum of all stretches once the GPU has finished them; nil if one is unknown.
   var elapsed: Duration? {
-    guard !isBroken else { return nil }
     var sum = Duration.zero
     for stretch in stretches {
       guard let result = stretch.query.result else { return nil }
@@ -62,7 +59,7 @@ final class PassClock {
   /// Is notified of what else is done in the middle of the passes that are being drawn.
   private var observer: (any PassObserver)?
   private let isWanted: Bool
-  /// Queried at first use, because there are hundreds of extensions to search. False from a failure on.
+  /// Queried at first use, because there are hundreds of extensions to search.
   private lazy var isRunning = isWanted && TimerQuery.isSupported
   private var interruptions = 0
 
@@ -97,7 +94,6 @@ final class PassClock {
     guard let timer else { return nil }
     // Reading the flag clears it, so count it for all timers of that period.
     if TimerQuery.wasDisjoint() { interruptions += 1 }
-    if timer.isBroken { isRunning = false }
     return timer.epoch == interruptions ? timer.elapsed : nil
   }
 }

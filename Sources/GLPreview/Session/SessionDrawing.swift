@@ -81,7 +81,7 @@ final class SessionDrawing: Sendable {
   }
 
   /// The share of the GPU's time, 0 to 1, that drawing has lately taken; nil if it is not known.
-  var gpuLoad: Double? { load.withLock { $0.share(at: CaptureClock.now) } }
+  var gpuLoad: Double? { load.withLock { $0.share(at: CaptureClock.now) }.map { min($0, 1) } }
 
   /// Draws the views of `requests`, and counts the GPU's time for each; `plans` are the existing plans of their
   /// source.

@@ -116,7 +116,7 @@ package final class CameraRegistry: Sendable {
   /// - Throws: `Problem` 429.
   func checkGPU() throws(Problem) {
     guard limits.gpu > 0, !Self.isContinuing, let load = session.gpuLoad else { return }
-    let percent = Int(min(load, 1) * 100)
+    let percent = Int(load * 100)
     guard percent >= limits.gpu else { return }
     throw .busy(
       .tooManyRequests,

@@ -73,7 +73,7 @@ final class StreamRegistry: Sendable {
     let grant = try registry.grants.grant(right)
     var (preview, onEnd) = (target.preview, (@Sendable () -> Void)?.none)
     if case .withParameters = right.terms {
-      try registry.checkGPU()
+      if !target.preview.mayPass(wanted.view) { try registry.checkGPU() }
       let adHoc = try registry.makeAdHocPreview(wanted.view, of: target)
       (preview, onEnd) = (adHoc, { registry.session.remove(adHoc) })
     }

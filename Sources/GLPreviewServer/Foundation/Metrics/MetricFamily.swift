@@ -112,7 +112,7 @@ package struct MetricFamily: Sendable {
     "glpreview_stream_cut_off_total": "Connections closed because the client did not read.",
     "glpreview_stream_skipped_total": "Pictures skipped because a stream's client was too slow.",
     "glpreview_snapshots_total": "Requested snapshots, by result.",
-    "glpreview_source_info": "1, with the open camera's format and transport as labels.",
+    "glpreview_source_info": "1, with the format and transport of the camera's last connection.",
     "glpreview_source_state": "1 for the camera's current state, 0 for the others.",
     "glpreview_source_reconnections_total": "Reconnections of a camera.",
     "glpreview_renderer_cache_bytes":

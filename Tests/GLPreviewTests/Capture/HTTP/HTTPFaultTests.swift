@@ -235,6 +235,7 @@
       #expect(reason == "does not speak HTTP: it answers 'SSH-2.0-OpenSSH_9.2'")
 
       let port = try ReservedPort()
+      defer { withExtendedLifetime(port) {} }
       #expect(try await failure("http://127.0.0.1:\(port.number)/").reason == "connection refused")
 
       let silent = try HTTPTestServer { peer in peer.waitForEnd() }
