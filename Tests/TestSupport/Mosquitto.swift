@@ -7,10 +7,9 @@ package final class Mosquitto: Sendable {
   /// Where clients connect, and where a later server may listen.
   package let reserved: ReservedPort
   package var port: Int { reserved.number }
+  private let server: ServerProcess
   /// Its files, gone with its last user.
-  package let folder: URL
-  private let process: ChildProcess
-  private let hasEnded: Task<Int32, Never>
+  package var folder: URL { server.folder }
 
   private static func path(_ name: String) -> String? {
     ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"].map { "\($0)/\(name)" }
@@ -25,18 +24,13 @@ package final class Mosquitto: Sendable {
   package static let isMissing = Comment(
     "mosquitto or mosquitto-clients is missing: scripts/setup installs them")
 
-  package struct Failed: Error {
-    package let log: String
-  }
-
   /// Started, and listening. `configuration` has lines of its configuration file, in which FOLDER is a folder of its own.
   package init(
     _ configuration: String = "allow_anonymous true", port: ReservedPort? = nil, files: [String: String] = [:]
   )
     async throws
   {
-    signal(SIGPIPE, SIG_IGN)
-    folder = FileManager.default.temporaryDirectory.appending(path: "glpreview-mqtt-\(UUID().uuidString)")
+    let folder = FileManager.default.temporaryDirectory.appending(path: "glpreview-mqtt-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     for (name, text) in files { try Data(text.utf8).write(to: folder.appending(path: name)) }
     let log = folder.appending(path: "log")
@@ -52,49 +46,17 @@ package final class Mosquitto: Sendable {
       """
     let file = folder.appending(path: "mosquitto.conf")
     try Data(text.utf8).write(to: file)
-    let process = try ChildProcess(
-      try #require(Self.path("mosquitto")), ["-c", file.path], environment: [:], in: folder.path,
-      writingTo: nil)
-    self.process = process
-    let status = Status()
-    hasEnded = Task {
-      let code = await ChildProcess.status(of: process.id)
-      await status.end()
-      return code
-    }
-    var isReady = false
-    await until {
-      isReady = (try? String(contentsOf: log, encoding: .utf8))?.contains(" running") == true
-      if isReady { return true }
-      return await status.hasEnded
-    }
-    guard isReady else {
-      throw Failed(log: (try? String(contentsOf: log, encoding: .utf8)) ?? "no log")
-    }
-  }
-
-  deinit {
-    kill(process.id, SIGKILL)
-    let (folder, hasEnded) = (folder, hasEnded)
-    Task {
-      _ = await hasEnded.value
-      try? FileManager.default.removeItem(at: folder)
+    server = try await ServerProcess(try #require(Self.path("mosquitto")), ["-c", file.path], in: folder) {
+      _ in
+      (try? String(contentsOf: log, encoding: .utf8))?.contains(" running") == true
     }
   }
 
   /// Ends it at once, and returns when it is gone.
-  package func kill9() async {
-    kill(process.id, SIGKILL)
-    _ = await hasEnded.value
-  }
+  package func kill9() async { await server.kill9() }
 
-  package func stop() { kill(process.id, SIGSTOP) }
-  package func goOn() { kill(process.id, SIGCONT) }
-
-  private actor Status {
-    private(set) var hasEnded = false
-    func end() { hasEnded = true }
-  }
+  package func stop() { kill(server.process.id, SIGSTOP) }
+  package func goOn() { kill(server.process.id, SIGCONT) }
 
   // MARK: Its clients
 

@@ -7,10 +7,10 @@ package final class NATSServer: Sendable {
   /// Where clients connect, and where a later server may listen.
   package let reserved: ReservedPort
   package var port: Int { reserved.number }
-  package let process: ChildProcess
+  private let server: ServerProcess
+  package var process: ChildProcess { server.process }
   /// Its files, gone with its last user.
-  package let folder: URL
-  private let hasEnded: Task<Int32, Never>
+  package var folder: URL { server.folder }
 
   private static let path = ["/usr/sbin", "/usr/bin", "/usr/local/bin"].map { $0 + "/nats-server" }
     .first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -18,17 +18,11 @@ package final class NATSServer: Sendable {
   /// Whether there is one.
   package static let isInstalled = path != nil
 
-  package struct Failed: Error {
-    package let log: String
-  }
-
   /// Started, and listening. `configuration` has lines of its configuration file, in which FOLDER is a folder of its own, or
   /// the one of an earlier server, as its port may be.
   package init(_ configuration: String = "", port: ReservedPort? = nil, folder: URL? = nil) async throws {
-    signal(SIGPIPE, SIG_IGN)
     let path = try #require(Self.path)
     let folder = folder ?? Self.makeFolder()
-    self.folder = folder
     let reserved = try port ?? ReservedPort()
     self.reserved = reserved
     let ports = folder.appending(path: "ports-\(UUID().uuidString)")
@@ -42,33 +36,8 @@ package final class NATSServer: Sendable {
       """
     let file = folder.appending(path: "nats.conf")
     try Data(text.utf8).write(to: file)
-    let process = try ChildProcess(
-      path, ["-c", file.path], environment: [:], in: folder.path, writingTo: nil)
-    self.process = process
-    let status = Status()
-    hasEnded = Task {
-      let code = await ChildProcess.status(of: process.id)
-      await status.end()
-      return code
-    }
-    let ready = ports.appending(path: "nats-server_\(process.id).ports")
-    var isReady = false
-    await until {
-      isReady = Self.isListening(ready)
-      if isReady { return true }
-      return await status.hasEnded
-    }
-    guard isReady else {
-      throw Failed(log: (try? String(contentsOf: folder.appending(path: "log"), encoding: .utf8)) ?? "no log")
-    }
-  }
-
-  deinit {
-    kill(process.id, SIGKILL)
-    let (folder, hasEnded) = (folder, hasEnded)
-    Task {
-      _ = await hasEnded.value
-      try? FileManager.default.removeItem(at: folder)
+    server = try await ServerProcess(path, ["-c", file.path], in: folder) { process in
+      Self.isListening(ports.appending(path: "nats-server_\(process.id).ports"))
     }
   }
 
@@ -80,18 +49,10 @@ package final class NATSServer: Sendable {
   }
 
   /// Ends it at once, and returns when it is gone.
-  package func kill9() async {
-    kill(process.id, SIGKILL)
-    _ = await hasEnded.value
-  }
+  package func kill9() async { await server.kill9() }
 
   private static func isListening(_ file: URL) -> Bool {
     struct Ports: Decodable { let nats: [String] }
     return (try? JSONDecoder().decode(Ports.self, from: Data(contentsOf: file)))?.nats.isEmpty == false
-  }
-
-  private actor Status {
-    private(set) var hasEnded = false
-    func end() { hasEnded = true }
   }
 }

@@ -1,4 +1,4 @@
-// The GPU's time: whose it is, and who is refused when there is no more.
+// Tests that each view counts the GPU's time, and that views by URL are refused while the GPU is busy.
 import AsyncHTTPClient
 import GLPreview
 import NIOCore
