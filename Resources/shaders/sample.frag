@@ -13,6 +13,7 @@ precision highp int;
 #include "taps.glsl"
 
 #include "store.glsl"
+#include "convert.glsl"
 
 #ifdef HAS_WINDOWS
 // All samples of a row that four outputs read are within sixteen bytes from a pair of words on.
@@ -37,11 +38,6 @@ vec4 codesIn(uvec4 window, ivec4 offsets) {
 #endif
 
 uniform int lastOutput;     // the last column
-uniform vec4 firstOutput;   // the row of the conversion, then its offset
-uniform vec4 secondOutput;
-uniform vec4 thirdOutput;
-uniform vec3 background;    // in the codes of the outputs
-uniform int barCount;       // 1 if the picture does not cover all outputs, otherwise 0
 uniform highp TABLE coverageRows;
 uniform highp TABLE coverageColumns;
 uniform ivec2 firstCoverage; // the first texels in the tables: columns, rows
@@ -79,15 +75,6 @@ uniform int rgbTotal;
 uniform float rgbScale;
 #ifdef HAS_ALPHA
 uniform vec3 behind;
-#endif
-#endif
-
-#ifdef WRITES_PIXELS
-layout(location = 0) out uvec4 pixels;
-#else
-layout(location = 0) out vec4 plane;
-#ifdef WRITES_TWO_PLANES
-layout(location = 1) out vec4 secondPlane;
 #endif
 #endif
 
@@ -243,14 +230,9 @@ void addRGBRow(ivec4 bytes, int row, vec4 here, vec4 next) {
 }
 #endif
 
-vec4 converted(vec4 outputRow, float behindAll, vec4 coverage) {
-  vec4 codes = outputRow.x * first + outputRow.y * second + outputRow.z * third + outputRow.w;
-  codes = mix(vec4(behindAll), codes, coverage);
-  return floor(clamp(codes, 0.0, 255.0) + (0.5 + 1.0 / 2048.0));
-}
-
 void main() {
   ivec2 place = drawnPlace();
+  if (isBeyond(place)) return;
   int x = place.x * 4;
 #ifdef READS_LUMA
   {
@@ -284,15 +266,5 @@ void main() {
     }
     coverage *= tapsAt(coverageRows, firstCoverage.y + place.y).x;
   }
-#ifdef WRITES_PIXELS
-  uvec4 red = uvec4(converted(firstOutput, background.r, coverage));
-  uvec4 green = uvec4(converted(secondOutput, background.g, coverage));
-  uvec4 blue = uvec4(converted(thirdOutput, background.b, coverage));
-  pixels = red | green << 8u | blue << 16u | 0xff000000u;
-#else
-  plane = converted(firstOutput, background.r, coverage) / 255.0;
-#ifdef WRITES_TWO_PLANES
-  secondPlane = converted(secondOutput, background.g, coverage) / 255.0;
-#endif
-#endif
+  convert(place, first, second, third, coverage);
 }

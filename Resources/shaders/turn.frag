@@ -3,6 +3,7 @@
 precision highp float;
 precision highp int;
 #include "place.glsl"
+#include "output.glsl"
 
 uniform ivec2 sourceSize;  // in samples
 uniform bvec2 flips;       // along the source's columns and rows
@@ -12,12 +13,12 @@ uniform highp usampler2D source;
 #ifdef READS_BY_TURNS
 uniform highp usampler2D secondSource;  // alternate texels
 #endif
-layout(location = 0) out uvec4 copied;
 #define QUAD uvec4
+#define WRITE writePixels
 #else
 uniform highp sampler2D source;
-layout(location = 0) out vec4 copied;
 #define QUAD vec4
+#define WRITE writePlane
 #endif
 
 QUAD fetched(int texel, int row) {
@@ -30,11 +31,12 @@ QUAD fetched(int texel, int row) {
 
 void main() {
   ivec2 place = drawnPlace();
+  if (isBeyond(place)) return;
   int column = flips.x ? sourceSize.x - 1 - place.y : place.y;
   QUAD quads;
   for (int index = 0; index < 4; ++index) {
     int row = min(place.x * 4 + index, sourceSize.y - 1);
     quads[index] = fetched(column >> 2, flips.y ? sourceSize.y - 1 - row : row)[column & 3];
   }
-  copied = quads;
+  WRITE(place, quads);
 }

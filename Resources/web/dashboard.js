@@ -56,7 +56,8 @@ function showDevice(device, version) {
   badge.title = `No GPU: ${device?.name ?? "a software renderer"} renders on the CPU.${device?.passed_over ? ` ${device.passed_over}` : ""}`;
   badge.querySelector(".badge-long").textContent = ` renderer · ${device?.name.split(" (")[0] ?? ""}`;
   const load = device?.load === undefined ? "" : `, busy for ${Math.round(device.load * 100)} % of the time`;
-  document.querySelector(".brand").title = `GLPreview ${version}${device ? ` on ${device.name}${load}` : ""}`;
+  const shaders = device?.shaders === "compute" ? ", by compute shaders" : "";
+  document.querySelector(".brand").title = `GLPreview ${version}${device ? ` on ${device.name}${shaders}${load}` : ""}`;
 }
 
 /** Shows why nothing can be drawn; hidden without a reason. */

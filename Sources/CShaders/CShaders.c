@@ -95,3 +95,33 @@ static const char bell_glsl[] = {
 #embed "../../Resources/shaders/include/bell.glsl"
 };
 const glp_shader_text glp_bell_glsl = {bell_glsl, sizeof bell_glsl};
+
+static const char passes_comp[] = {
+#embed "../../Resources/shaders/passes.comp"
+};
+const glp_shader_text glp_passes_comp = {passes_comp, sizeof passes_comp};
+
+static const char rows_glsl[] = {
+#embed "../../Resources/shaders/include/rows.glsl"
+};
+const glp_shader_text glp_rows_glsl = {rows_glsl, sizeof rows_glsl};
+
+static const char columns_glsl[] = {
+#embed "../../Resources/shaders/include/columns.glsl"
+};
+const glp_shader_text glp_columns_glsl = {columns_glsl, sizeof columns_glsl};
+
+static const char lightrows_glsl[] = {
+#embed "../../Resources/shaders/include/lightrows.glsl"
+};
+const glp_shader_text glp_lightrows_glsl = {lightrows_glsl, sizeof lightrows_glsl};
+
+static const char convert_glsl[] = {
+#embed "../../Resources/shaders/include/convert.glsl"
+};
+const glp_shader_text glp_convert_glsl = {convert_glsl, sizeof convert_glsl};
+
+static const char output_glsl[] = {
+#embed "../../Resources/shaders/include/output.glsl"
+};
+const glp_shader_text glp_output_glsl = {output_glsl, sizeof output_glsl};

@@ -68,10 +68,16 @@ package struct PassVariant: Sendable, Hashable {
     package let isWide: Bool
     package let hasAlpha: Bool
 
+    /// Whether rows are summed sixteen samples at a time, into two targets, as software does. Elsewhere, two targets of
+    /// 128 bits would take half of a tile's memory away.
+    package let takesSixteen: Bool
+
     package init(
-      _ place: Place, hasBufferTables: Bool? = nil, isWide: Bool = false, hasAlpha: Bool = false
+      _ place: Place, hasBufferTables: Bool? = nil, takesSixteen: Bool? = nil, isWide: Bool = false,
+      hasAlpha: Bool = false
     ) {
       self.place = place
+      self.takesSixteen = takesSixteen ?? hasBufferTables ?? (place == .buffer)
       self.hasBufferTables = hasBufferTables ?? (place == .buffer)
       self.isWide = isWide
       self.hasAlpha = hasAlpha
@@ -84,6 +90,8 @@ package struct PassVariant: Sendable, Hashable {
 
     fileprivate var tableDefines: [String] { hasBufferTables ? ["TABLES_IN_BUFFERS 1"] : [] }
 
+    fileprivate var sumDefines: [String] { takesSixteen ? ["TAKES_SIXTEEN 1"] : [] }
+
     /// Returns the shader with the GLSL version that buffers need.
     fileprivate func version(of source: ShaderSource) -> ShaderSource {
       place == .buffer || hasBufferTables ? source.withVersion(of: .words) : source
@@ -92,7 +100,8 @@ package struct PassVariant: Sendable, Hashable {
 
   /// Returns the first of two passes, over all bytes of a row, or every other one.
   package static func rows(_ store: Store, takesHalves: Bool = false) -> ProgramKey {
-    ProgramKey(store.version(of: .rows), store.defines + (takesHalves ? ["TAKES_HALVES 1"] : []))
+    ProgramKey(
+      store.version(of: .rows), store.defines + store.sumDefines + (takesHalves ? ["TAKES_HALVES 1"] : []))
   }
 
   /// The components that light is computed from.
@@ -107,7 +116,7 @@ package struct PassVariant: Sendable, Hashable {
       switch self {
       case .rgb(let step): ["READS_RGB \(step)"]
       case .luma: []
-      case .ycbcr: ["READS_CHROMA 1"]
+      case .ycbcr: ["HAS_CHROMA 1"]
       }
     }
   }
@@ -119,17 +128,33 @@ package struct PassVariant: Sendable, Hashable {
 
   /// Returns the second of two passes, whose tables are stored like the frame.
   package func columns(_ store: Store) -> ProgramKey {
-    let inputs =
-      switch input {
-      case .luma: ["READS_LUMA 1"]
-      case .chroma(let isApart): ["READS_CHROMA 1"] + (isApart ? ["CHROMA_IS_APART 1"] : [])
-      case .both(let isApart):
-        ["READS_LUMA 1", "READS_CHROMA 1"] + (isApart ? ["CHROMA_IS_APART 1"] : [])
-      case .rgb(let step): ["RGB_BYTES \(step)"]
-      case .light: ["SUMS_LIGHT 1"]
-      }
-    let defines = store.tableDefines + inputs + output.defines
-    return ProgramKey(store.version(of: .columns), defines)
+    ProgramKey(
+      store.version(of: .columns), store.tableDefines + store.sumDefines + sumDefines + output.defines)
+  }
+
+  private var sumDefines: [String] {
+    switch input {
+    case .luma: ["READS_LUMA 1"]
+    case .chroma(let isApart): ["READS_CHROMA 1"] + (isApart ? ["CHROMA_IS_APART 1"] : [])
+    case .both(let isApart): ["READS_LUMA 1", "READS_CHROMA 1"] + (isApart ? ["CHROMA_IS_APART 1"] : [])
+    case .rgb(let step): ["RGB_BYTES \(step)"]
+    case .light: ["SUMS_LIGHT 1"]
+    }
+  }
+
+  /// The texels of sixteen bytes that invocations of a compute shader share: nearly the 16 KiB that every device of
+  /// OpenGL ES 3.1 has.
+  package static let sharedTexels = 1000
+
+  /// Returns the compute shader that does both passes: over all bytes of a row, or every other one, or over the light
+  /// of `light`. The frame and the tables must be in textures.
+  package func bothPasses(
+    _ store: Store, takesHalves: Bool = false, light: Light? = nil, in stage: ProgramKey.Stage = .images
+  ) -> ProgramKey {
+    ProgramKey(
+      stage, .passes,
+      ["SHARED_TEXELS \(Self.sharedTexels)"] + store.defines + sumDefines + (light?.defines ?? [])
+        + output.defines + (takesHalves ? ["TAKES_HALVES 1"] : []))
   }
 
   /// The samples per output in a single pass.
@@ -140,7 +165,9 @@ package struct PassVariant: Sendable, Hashable {
 
   /// Returns the single pass for outputs of one sample, or of two by two. The program does not depend on the
   /// positions of samples.
-  package func sample(_ store: Store, _ samples: Samples) -> ProgramKey {
+  package func sample(
+    _ store: Store, _ samples: Samples, in stage: ProgramKey.Stage = .fragment
+  ) -> ProgramKey {
     let inputs: [String] =
       switch input {
       case .luma: ["READS_LUMA 1"]
@@ -150,14 +177,16 @@ package struct PassVariant: Sendable, Hashable {
       // Does not happen, because light has more taps.
       case .light: []
       }
-    return ProgramKey(
-      store.version(of: .sample),
-      inputs + store.defines + output.defines + samples.defines(for: input))
+    let defines = inputs + store.defines + output.defines + samples.defines(for: input)
+    return ProgramKey(stage, store.version(of: .sample), defines)
   }
 
   /// Returns the shader that rotates planes or pixels, which may alternate between two textures.
-  package static func turn(pixels: Bool, byTurns: Bool = false) -> ProgramKey {
-    ProgramKey(.turn, (pixels ? ["WRITES_PIXELS 1"] : []) + (byTurns ? ["READS_BY_TURNS 1"] : []))
+  package static func turn(
+    pixels: Bool, byTurns: Bool = false, in stage: ProgramKey.Stage = .fragment
+  ) -> ProgramKey {
+    let defines = (pixels ? ["WRITES_PIXELS 1"] : []) + (byTurns ? ["READS_BY_TURNS 1"] : [])
+    return ProgramKey(stage, .turn, defines)
   }
 }
 

@@ -16,6 +16,8 @@ package struct ShaderSource: Sendable, Hashable {
   package static let light = unsafe ShaderSource("light.frag", glp_light_frag)
   /// Sums weighted columns of sums of rows.
   package static let columns = unsafe ShaderSource("columns.frag", glp_columns_frag)
+  /// Does what `rows` or `light` and then `columns` do, for a tile of outputs, in a compute shader.
+  package static let passes = unsafe ShaderSource("passes.comp", glp_passes_comp)
   /// Weights at most two by two samples for each output.
   package static let sample = unsafe ShaderSource("sample.frag", glp_sample_frag)
   /// Copies a plane rotated.
@@ -39,12 +41,15 @@ package struct ShaderSource: Sendable, Hashable {
     ShaderSource("fold.glsl", glp_fold_glsl),
     ShaderSource("words.glsl", glp_words_glsl),
     ShaderSource("pixels.glsl", glp_pixels_glsl), ShaderSource("bell.glsl", glp_bell_glsl),
+    ShaderSource("rows.glsl", glp_rows_glsl), ShaderSource("columns.glsl", glp_columns_glsl),
+    ShaderSource("lightrows.glsl", glp_lightrows_glsl), ShaderSource("convert.glsl", glp_convert_glsl),
+    ShaderSource("output.glsl", glp_output_glsl),
   ]
 
   /// The texts of all files, which identify the compiled programs.
   package static let texts =
     ([
-      fullscreen, rows, light, columns, sample, turn, words, turnWords, layer, spread, planes,
+      fullscreen, rows, light, columns, passes, sample, turn, words, turnWords, layer, spread, planes,
     ] + included).map(\.text)
 
   private init(_ fileName: String, _ embedded: glp_shader_text) {
@@ -91,15 +96,37 @@ package struct ShaderSource: Sendable, Hashable {
   }
 }
 
-/// A fragment shader and its defines.
+/// A fragment shader, or a compute shader, and its defines.
 package struct ProgramKey: Sendable, Hashable {
-  /// The fragment shader, with `#include` lines not yet resolved.
-  package let fragment: ShaderSource
+  /// The shader's kind, and where it writes.
+  package enum Stage: Sendable, Hashable, CaseIterable {
+    /// A fragment shader, which writes to a framebuffer.
+    case fragment
+    /// A compute shader that writes images.
+    case images
+    /// A compute shader that writes a buffer.
+    case buffer
+  }
+
+  package let stage: Stage
+  /// The shader, with `#include` lines not yet resolved.
+  package let source: ShaderSource
   /// `NAME VALUE` lines, in order.
   package let defines: [String]
 
   package init(_ fragment: ShaderSource, _ defines: [String]) {
-    self.fragment = fragment
-    self.defines = defines
+    self.init(.fragment, fragment, defines)
+  }
+
+  /// A shader that has forms for several stages; compute shaders are in GLSL's version 3.10.
+  init(_ stage: Stage, _ source: ShaderSource, _ defines: [String]) {
+    self.stage = stage
+    switch stage {
+    case .fragment: (self.source, self.defines) = (source, defines)
+    case .images: (self.source, self.defines) = (source.withVersion(of: .passes), ["COMPUTES 1"] + defines)
+    case .buffer:
+      self.source = source.withVersion(of: .passes)
+      self.defines = ["COMPUTES 1", "WRITES_BUFFER 1"] + defines
+    }
   }
 }

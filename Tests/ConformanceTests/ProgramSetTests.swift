@@ -6,7 +6,7 @@ import Testing
 @testable import GLPreview
 
 @Suite struct ProgramSetTests {
-  @Test("2,000 random plans need at most 62 GL programs")
+  @Test("2,000 random plans need at most 62 GL programs, or three times as many where compute shaders draw")
   func closedSet() async throws {
     let renderer = try await GLRenderer.open(on: GPUDevice.chooseForGL())
     let planner = RenderPlanner(tuning: renderer.tuning)
@@ -19,7 +19,7 @@ import Testing
 
     let count = await renderer.programCount()
     // docs/decisions/028-closed-set-of-programs.md lists them.
-    #expect(count <= 62)
+    #expect(count <= (renderer.device.passes == .compute ? 186 : 62))
     await renderer.close()
   }
 }

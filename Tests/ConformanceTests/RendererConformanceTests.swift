@@ -39,7 +39,7 @@ struct RendererConformanceTests {
     let device = try await GPUDevice.chooseForGL()
     let tuning = RenderTuning(
       maximumTargetSide: device.tuning.maximumTargetSide, boxes: .texels,
-      transfer: .buffered(framesInFlight: 3), timesPasses: true)
+      transfer: .buffered(framesInFlight: 3), timesPasses: true, discardsTargets: true)
     let renderer = try await GLRenderer.open(on: device, tuning: tuning)
     let run = ConformanceRun(renderer, tuning: tuning)
 

@@ -43,6 +43,15 @@ package struct CacheFolder: Sendable, Equatable {
     }
   }
 
+  /// Takes a lock by the name of a file; nil if another user of the folder has it, in this process too, or if the folder
+  /// can't be written. It ends with its value, and with the process.
+  package func lock(_ name: String) -> CacheLock? {
+    guard let folder = OpenFile(path, O_RDONLY | O_DIRECTORY), folder.isOurs(S_IFDIR),
+      let file = folder.file(name, O_RDWR | O_CREAT | O_NONBLOCK), file.isOurs(S_IFREG)
+    else { return nil }
+    return CacheLock(file)
+  }
+
   /// Removes files, oldest first, until they take at most `size` bytes.
   package func trim(to size: Int) {
     guard let folder = OpenFile(path, O_RDONLY | O_DIRECTORY), folder.isOurs(S_IFDIR) else { return }
@@ -52,6 +61,16 @@ package struct CacheFolder: Sendable, Equatable {
       unsafe unlinkat(folder.number, file.name, 0)
       excess -= file.size
     }
+  }
+}
+
+/// A lock on a file of a `CacheFolder`.
+package struct CacheLock: ~Copyable {
+  private let file: OpenFile
+
+  fileprivate init?(_ file: consuming OpenFile) {
+    guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else { return nil }
+    self.file = file
   }
 }
 

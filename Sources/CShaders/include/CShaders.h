@@ -28,5 +28,11 @@ extern const glp_shader_text glp_spread_frag;
 extern const glp_shader_text glp_planes_frag;
 extern const glp_shader_text glp_pixels_glsl;
 extern const glp_shader_text glp_bell_glsl;
+extern const glp_shader_text glp_passes_comp;
+extern const glp_shader_text glp_rows_glsl;
+extern const glp_shader_text glp_columns_glsl;
+extern const glp_shader_text glp_lightrows_glsl;
+extern const glp_shader_text glp_convert_glsl;
+extern const glp_shader_text glp_output_glsl;
 
 #endif

@@ -108,3 +108,25 @@ final class ProbePixel {
       void main() { color = vec4(0.2, 0.4, 0.8, 1.0); }
       """)
 }
+
+/// A compute shader without any input, for OpenGL ES 3.1.
+final class ProbeDispatch {
+  private let program: ShaderProgram
+
+  init() throws(ShaderError) { program = try ShaderProgram(compute: Self.text) }
+
+  /// As the last dispatch, it replaces all bindings, as `ProbePixel.draw()` does for draws.
+  func run() {
+    GLCommands.unbindWritten()
+    program.use()
+    program.dispatch(Size(width: 1, height: 1))
+  }
+
+  private static let text = ShaderText(
+    fileName: "probe.comp",
+    text: """
+      #version 310 es
+      layout(local_size_x = 1) in;
+      void main() {}
+      """)
+}

@@ -131,6 +131,16 @@ public struct GPUDevice: Sendable, Hashable, CustomStringConvertible {
       "microsoft basic render",
     ].contains { name.contains($0) }
   }
+
+  /// Whether a renderer's name is one of those that draw tile by tile, in memory on the chip. Others may take discarding
+  /// a target badly: NVIDIA's slows down (libplacebo, src/opengl/gpu.c).
+  static func drawsByTiles(renderer: String) -> Bool {
+    let name = renderer.lowercased()
+    return ["v3d", "vc4", "mali", "panfrost", "immortalis", "adreno", "freedreno", "powervr", "apple"]
+      .contains {
+        name.contains($0)
+      }
+  }
 }
 
 extension GPUDevice {
@@ -199,12 +209,16 @@ extension GPUDevice {
   ///
   /// Hardware gets three frames in flight: one uploads, one draws, one downloads. Software does all of that on the
   /// same cores, and llvmpipe's timer queries only cover the last target.
+  ///
+  /// The kind of shaders is hardware's faster one, which a renderer finds out when it opens, once for a driver.
   package var tuning: RenderTuning {
     guard kind != .cpu else { return CPURenderer.tuning }
+    let isInWords =
+      isSoftware && (driver?.version ?? GLVersion(3, 0)) >= GLVersion(3, 2) && passes != .compute
     return RenderTuning(
-      maximumTargetSide: driver?.maximumTextureSize ?? 2048,
-      boxes: isSoftware && (driver?.version ?? GLVersion(3, 0)) >= GLVersion(3, 2) ? .words : .texels,
-      transfer: isSoftware ? .direct : .buffered(framesInFlight: 3), timesPasses: !isSoftware)
+      maximumTargetSide: driver?.maximumTextureSize ?? 2048, boxes: isInWords ? .words : .texels,
+      transfer: isSoftware ? .direct : .buffered(framesInFlight: 3), timesPasses: !isSoftware, passes: passes,
+      discardsTargets: driver.map { Self.drawsByTiles(renderer: $0.renderer) } ?? false)
   }
 }
 

@@ -68,6 +68,27 @@ enum GLCommands {
     glPixelStorei(GLenum(GL_PACK_ALIGNMENT), 1)
   }
 
+  /// Orders what compute shaders write after all that was asked for before, and before all that is asked for next.
+  static func orderWrites() {
+    glMemoryBarrier(
+      GLbitfield(
+        GL_SHADER_IMAGE_ACCESS_BARRIER_BIT | GL_TEXTURE_FETCH_BARRIER_BIT | GL_FRAMEBUFFER_BARRIER_BIT
+          | GL_TEXTURE_UPDATE_BARRIER_BIT | GL_SHADER_STORAGE_BARRIER_BIT | GL_PIXEL_BUFFER_BARRIER_BIT
+          | GL_BUFFER_UPDATE_BARRIER_BIT))
+  }
+
+  /// Unbinds what compute shaders write.
+  static func unbindWritten() {
+    for unit in 0..<GLuint(2) {
+      glBindImageTexture(
+        unit, 0, 0, GLboolean(GL_FALSE), 0, GLenum(GL_WRITE_ONLY), GLenum(GL_RGBA8))
+    }
+    glBindBufferBase(GLenum(GL_SHADER_STORAGE_BUFFER), 0, 0)
+  }
+
+  /// The largest buffer that shaders write as storage: at least 128 MiB (OpenGL ES 3.1).
+  static let maximumStorageSize = 128 << 20
+
   /// Waits until the GPU has executed all commands. For measurements only, never while serving pictures.
   static func finish() { glFinish() }
 }

@@ -3,19 +3,32 @@ internal import CGLES
 
 /// A buffer for transfers in one direction.
 ///
-/// Readback: `RenderTarget.read(into:)` starts a copy, a `Fence` reports when it is done, `withBytes` reads
+/// Readback: `RenderTarget.read(into:)`, or `copy(_:to:)` from storage that compute shaders write, starts a copy, a `Fence`
+/// reports when it is done, `withBytes` reads
 /// it. Upload: `replace(with:)` fills it, `Texture.replace(from:)` starts a copy, and a `Fence` reports when
 /// it may be filled again.
 struct PixelBuffer: ~Copyable {
   enum Use: Sendable, Hashable {
     case upload
     case readback
+    /// Written by compute shaders, and copied from.
+    case storage
 
     fileprivate var target: GLenum {
-      GLenum(self == .upload ? GL_PIXEL_UNPACK_BUFFER : GL_PIXEL_PACK_BUFFER)
+      switch self {
+      case .upload: GLenum(GL_PIXEL_UNPACK_BUFFER)
+      case .readback: GLenum(GL_PIXEL_PACK_BUFFER)
+      case .storage: GLenum(GL_COPY_READ_BUFFER)
+      }
     }
 
-    fileprivate var hint: GLenum { GLenum(self == .upload ? GL_STREAM_DRAW : GL_STREAM_READ) }
+    fileprivate var hint: GLenum {
+      switch self {
+      case .upload: GLenum(GL_STREAM_DRAW)
+      case .readback: GLenum(GL_STREAM_READ)
+      case .storage: GLenum(GL_STREAM_COPY)
+      }
+    }
   }
 
   let byteCount: Int
@@ -45,6 +58,20 @@ struct PixelBuffer: ~Copyable {
   }
 
   borrowing func bind() { glBindBuffer(use.target, name) }
+
+  /// Makes it the storage that compute shaders write.
+  borrowing func bindStorage() { glBindBufferBase(GLenum(GL_SHADER_STORAGE_BUFFER), 0, name) }
+
+  /// Makes the GPU copy the first `count` bytes to the start of another buffer, without waiting.
+  borrowing func copy(_ count: Int, to other: borrowing PixelBuffer) throws(GLError) {
+    glBindBuffer(GLenum(GL_COPY_READ_BUFFER), name)
+    glBindBuffer(GLenum(GL_COPY_WRITE_BUFFER), other.name)
+    glCopyBufferSubData(GLenum(GL_COPY_READ_BUFFER), GLenum(GL_COPY_WRITE_BUFFER), 0, 0, count)
+    glBindBuffer(GLenum(GL_COPY_READ_BUFFER), 0)
+    glBindBuffer(GLenum(GL_COPY_WRITE_BUFFER), 0)
+    try GLError.check("copying \(count) bytes of a pixel buffer")
+  }
+
   borrowing func unbind() { glBindBuffer(use.target, 0) }
 
   /// Maps the first `count` bytes, or all, while `body` runs. Waits for a pending copy into them.

@@ -5,6 +5,7 @@ struct RenderTarget: ~Copyable {
   /// The drawn texels; later passes may read them.
   let texture: Texture
   private let framebuffer: GLuint
+  private let outputCount: Int
 
   /// Takes ownership of a texture, whose format must be renderable. The layers of an array are the shader's
   /// outputs from location 0 on. `others` are at most three textures for outputs from location 1 on; they
@@ -13,6 +14,7 @@ struct RenderTarget: ~Copyable {
     var framebuffer: GLuint = 0
     unsafe glGenFramebuffers(1, &framebuffer)
     self.framebuffer = framebuffer
+    outputCount = max(texture.layers, 1) + others.count
     self.texture = texture
     GLLedger.add(.framebuffer)
     glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)
@@ -22,8 +24,7 @@ struct RenderTarget: ~Copyable {
         GLenum(GL_FRAMEBUFFER), GLenum(GL_COLOR_ATTACHMENT0) + GLenum(index + 1), GLenum(GL_TEXTURE_2D),
         other, 0)
     }
-    let outputs = max(self.texture.layers, 1) + others.count
-    let attachments = (0..<outputs).map { GLenum(GL_COLOR_ATTACHMENT0) + GLenum($0) }
+    let attachments = (0..<outputCount).map { GLenum(GL_COLOR_ATTACHMENT0) + GLenum($0) }
     unsafe glDrawBuffers(GLsizei(attachments.count), attachments)
     let activity = "a \(self.texture.width)x\(self.texture.height) \(self.texture.format) render target"
     let status = glCheckFramebufferStatus(GLenum(GL_FRAMEBUFFER))
@@ -41,6 +42,13 @@ struct RenderTarget: ~Copyable {
     let viewport = viewport ?? texture.bounds
     glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)
     glViewport(GLint(viewport.x), GLint(viewport.y), GLsizei(viewport.width), GLsizei(viewport.height))
+  }
+
+  /// Makes the content undefined, so that a GPU that draws tile by tile does not load it for the next draw.
+  borrowing func discard() {
+    glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)
+    let attachments = (0..<outputCount).map { GLenum(GL_COLOR_ATTACHMENT0) + GLenum($0) }
+    unsafe glInvalidateFramebuffer(GLenum(GL_FRAMEBUFFER), GLsizei(attachments.count), attachments)
   }
 
   /// Fills all of it with one colour, 0...1 each; only for `rgba8`.

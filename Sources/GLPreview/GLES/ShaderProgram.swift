@@ -1,7 +1,8 @@
-// A linked vertex and fragment shader with their uniforms, and the errors of the shader compiler.
+// A linked program, of a vertex and a fragment shader or of a compute shader, with its uniforms, and the errors of the
+// shader compiler.
 internal import CGLES
 
-/// One variant of a shader pair.
+/// One variant of a pair of shaders, or of a compute shader.
 ///
 /// Setters act on the program in use, so call `use()` first. Uniforms that the compiler removed are ignored.
 struct ShaderProgram: ~Copyable {
@@ -17,11 +18,25 @@ struct ShaderProgram: ~Copyable {
   init(
     vertex: ShaderText, fragment: ShaderText, defines: [String] = [], binaries: ProgramBinaryCache? = nil
   ) throws(ShaderError) {
-    let key = binaries?.key(for: [vertex, fragment].map { Self.source($0.text, defines) })
+    try self.init(
+      [(GLenum(GL_VERTEX_SHADER), vertex), (GLenum(GL_FRAGMENT_SHADER), fragment)], defines, binaries)
+  }
+
+  /// Does the same for a compute shader, which needs OpenGL ES 3.1.
+  init(
+    compute: ShaderText, defines: [String] = [], binaries: ProgramBinaryCache? = nil
+  ) throws(ShaderError) {
+    try self.init([(GLenum(GL_COMPUTE_SHADER), compute)], defines, binaries)
+  }
+
+  private init(
+    _ stages: [(stage: GLenum, text: ShaderText)], _ defines: [String], _ binaries: ProgramBinaryCache?
+  ) throws(ShaderError) {
+    let key = binaries?.key(for: stages.map { Self.source($0.text.text, defines) })
     if let key, let binary = binaries?.binary(for: key), let program = Self.program(from: binary) {
       (name, origin) = (program, .binary)
     } else {
-      (name, origin) = (try Self.link(vertex, fragment, defines, isKept: key != nil), .sources)
+      (name, origin) = (try Self.link(stages, defines, isKept: key != nil), .sources)
       if let key, let binary = Self.binary(of: name) { binaries?.keep(binary, for: key) }
     }
     locations = Self.locations(in: name)
@@ -38,6 +53,11 @@ struct ShaderProgram: ~Copyable {
   /// Draws one triangle that covers the viewport. The vertex shader computes its corners from `gl_VertexID`,
   /// 0...2.
   borrowing func drawTriangle() { glDrawArrays(GLenum(GL_TRIANGLES), 0, 3) }
+
+  /// Runs a compute shader in this many workgroups, across and down.
+  borrowing func dispatch(_ groups: Size) {
+    glDispatchCompute(GLuint(groups.width), GLuint(groups.height), 1)
+  }
 
   borrowing func has(_ uniform: String) -> Bool { locations[uniform] != nil }
 
@@ -80,22 +100,27 @@ struct ShaderProgram: ~Copyable {
   private borrowing func location(_ uniform: String) -> GLint { locations[uniform] ?? -1 }
 
   private static func link(
-    _ vertex: ShaderText, _ fragment: ShaderText, _ defines: [String], isKept: Bool
+    _ stages: [(stage: GLenum, text: ShaderText)], _ defines: [String], isKept: Bool
   ) throws(ShaderError) -> GLuint {
-    let vertexShader = try compile(GLenum(GL_VERTEX_SHADER), vertex, defines)
-    defer { glDeleteShader(vertexShader) }
-    let fragmentShader = try compile(GLenum(GL_FRAGMENT_SHADER), fragment, defines)
-    defer { glDeleteShader(fragmentShader) }
     let program = glCreateProgram()
-    glAttachShader(program, vertexShader)
-    glAttachShader(program, fragmentShader)
+    for (stage, text) in stages {
+      do throws(ShaderError) {
+        let shader = try compile(stage, text, defines)
+        glAttachShader(program, shader)
+        // It goes with the program.
+        glDeleteShader(shader)
+      } catch {
+        glDeleteProgram(program)
+        throw error
+      }
+    }
     if isKept { glProgramParameteri(program, GLenum(GL_PROGRAM_BINARY_RETRIEVABLE_HINT), GL_TRUE) }
     glLinkProgram(program)
     guard value(GL_LINK_STATUS, of: program) == GL_TRUE else {
       let log = log(of: program)
       glDeleteProgram(program)
       throw ShaderError(
-        step: .linking, fileNames: [vertex.fileName, fragment.fileName], defines: defines, log: log,
+        step: .linking, fileNames: stages.map(\.text.fileName), defines: defines, log: log,
         sourceLine: nil)
     }
     return program
@@ -212,7 +237,7 @@ struct ShaderError: Error, Equatable, CustomStringConvertible {
   enum Step: Sendable, Equatable { case compiling, linking }
 
   let step: Step
-  /// One file for a compile error; both for a link error.
+  /// One file for a compile error; all for a link error.
   let fileNames: [String]
   let defines: [String]
   let log: String

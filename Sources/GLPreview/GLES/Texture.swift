@@ -67,6 +67,12 @@ struct Texture: ~Copyable {
     glBindTexture(Texture.target(layers), name)
   }
 
+  /// Makes it the image that a compute shader writes as `binding`. It must be a single picture.
+  borrowing func bindImage(_ binding: Int) {
+    let access = GLenum(GL_WRITE_ONLY)
+    glBindImageTexture(GLuint(binding), name, 0, GLboolean(GL_FALSE), 0, access, format.internalFormat)
+  }
+
   /// Attaches it to the bound framebuffer as the shader's first output, or its layers as the outputs from the
   /// first on.
   borrowing func attach() {

@@ -75,6 +75,7 @@ package enum Renderers {
     case .cpu: return CPUDrawing()
     case .automatic:
       guard HostFacts.hasGPUFile else { return CPUDrawing() }
+      try PassTrial.check()
       do { return try await GLRenderer.open(.hardware) } catch {
         return CPUDrawing(GPUDevice(passingOver: "\(error)"))
       }

@@ -41,29 +41,38 @@ final class FramePainter {
   private let boxes: BoxPainter
   private let turns: RotationPainter
   private let targets: TargetPool
+  private let computing: Computing?
   private var results: [DrawnPlane?]
+  /// The results that are in a `PictureBuffer`, and have no target.
+  private var inBuffer: Set<Int> = []
+  /// Sums that are drawn only if a step that reads them does not make its own.
+  private var sums: [Int: RowSums] = [:]
 
   init(
     _ frame: UploadedFrame, _ plan: DrawingPlan, _ programs: ProgramCache, _ tables: TableCache,
-    _ targets: TargetPool
+    _ targets: TargetPool, _ computing: Computing?
   ) {
     (self.frame, self.plan, self.targets) = (frame, plan, targets)
-    passes = PassPainter(frame: frame, programs: programs, tables: tables, targets: targets)
+    self.computing = computing
+    passes = PassPainter(frame: frame, programs: programs, tables: tables, targets: targets, computing)
     boxes = BoxPainter(frame: frame, programs: programs, targets: targets)
-    turns = RotationPainter(programs: programs, targets: targets)
+    turns = RotationPainter(programs: programs, targets: targets, computing: computing)
     results = Array(repeating: nil, count: plan.resultCount)
   }
 
-  func drawAll() throws { try carryOut(plan.steps) }
+  func drawAll() throws { try carryOutAndOrder(plan.steps) }
 
   /// Draws some of the views.
-  func draw(_ views: [Int]) throws { try carryOut(plan.steps(for: views)) }
+  func draw(_ views: [Int]) throws { try carryOutAndOrder(plan.steps(for: views)) }
+
+  /// The buffer with the planes that have no target; nil if there is none.
+  var buffer: PictureBuffer? { computing?.pictures }
 
   func view(_ index: Int) -> PlannedView { plan.views[index] }
 
-  /// The planes of a drawn view, which are valid until `finish`.
-  func planes(of view: Int) -> [DrawnPlane] {
-    plan.planes[view].compactMap { results[$0.result]?.output($0.output) }
+  /// The planes of a drawn view, which are valid until `finish`; nil for those that are in `buffer`.
+  func planes(of view: Int) -> [DrawnPlane?] {
+    plan.planes[view].map { results[$0.result]?.output($0.output) }
   }
 
   /// Returns the drawn targets to the pool, except those that `isKept` selects.
@@ -76,14 +85,19 @@ final class FramePainter {
     frame.finish()
   }
 
+  private func carryOutAndOrder(_ steps: [DrawingStep]) throws {
+    defer { computing?.orderWrites() }
+    try carryOut(steps)
+  }
+
   private func carryOut(_ steps: [DrawingStep]) throws {
-    for step in steps where results[step.result] == nil {
+    for step in steps where results[step.result] == nil && !inBuffer.contains(step.result) {
       switch step.work {
-      case .rows(let sums): results[step.result] = try DrawnPlane(passes.addUp(sums, of: source(of: sums)))
-      case .columns(let drawing, let sums):
-        let sums = sums.map { $0.compactMap { results[$0]?.target } }
-        results[step.result] = try DrawnPlane(passes.weigh(sums, drawing))
-      case .samples(let drawing): results[step.result] = try DrawnPlane(passes.sample(drawing))
+      case .rows(let sums): self.sums[step.result] = sums
+      case .columns(let drawing, let numbers):
+        take(try weigh(numbers, drawing, step.result).map { DrawnPlane($0) }, as: step.result)
+      case .samples(let drawing):
+        take(try passes.sample(drawing, step.result).map { DrawnPlane($0) }, as: step.result)
       case .boxes(let drawing, let geometries, let unconverted, let otherwise):
         let keepsCodes = unconverted.map { results[$0] == nil } ?? false
         guard let target = try boxes.draw(drawing, geometries, keepingCodes: keepsCodes) else {
@@ -98,9 +112,26 @@ final class FramePainter {
         }
       case .turn(let turning):
         guard let plane = results[turning.plane.result] else { continue }
-        results[step.result] = try turns.turn(plane.output(turning.plane.output), turning)
+        take(try turns.turn(plane.output(turning.plane.output), turning, step.result), as: step.result)
       }
     }
+  }
+
+  private func take(_ plane: DrawnPlane?, as result: Int) {
+    results[result] = plane
+    if plane == nil { inBuffer.insert(result) }
+  }
+
+  /// Returns nil if the result is in `buffer`.
+  private func weigh(_ numbers: [[Int]], _ drawing: Drawing, _ result: Int) throws -> PooledTarget? {
+    if let output = try passes.addUpAndWeigh(numbers.map { $0.compactMap { sums[$0] } }, drawing, result) {
+      return output.target
+    }
+    for number in numbers.joined() where results[number] == nil {
+      guard let sums = sums[number] else { continue }
+      results[number] = try DrawnPlane(passes.addUp(sums, of: source(of: sums)))
+    }
+    return try passes.weigh(numbers.map { $0.compactMap { results[$0]?.target } }, drawing)
   }
 
   private func source(of sums: RowSums) -> DrawnPlane? {

@@ -6,6 +6,7 @@
 final class FramePipeline {
   private let uploads: PixelBufferPool
   private let readbacks: PixelBufferPool
+  private let storages: PixelBufferPool
   private let clock: PassClock
   private let wait: Wait
   private var flights: [Int: Flight] = [:]
@@ -29,6 +30,7 @@ final class FramePipeline {
   ) {
     uploads = PixelBufferPool(for: .upload, capacity: capacity * FramePipeline.buffersPerFrame)
     readbacks = PixelBufferPool(for: .readback, capacity: capacity)
+    storages = PixelBufferPool(for: .storage, capacity: capacity)
     self.clock = clock
     self.wait = wait
   }
@@ -39,51 +41,64 @@ final class FramePipeline {
     let frames: [Frame]
     let layouts: [PictureLayout]
     let readback: Shared<PixelBuffer>
+    let storage: Shared<PixelBuffer>?
     let upload: BufferedUpload
     let timer: PassTimer?
     let fence: Fence
 
     init(
       _ frames: [Frame], _ layouts: [PictureLayout], _ readback: Shared<PixelBuffer>,
-      _ upload: BufferedUpload, _ timer: PassTimer?
+      _ storage: Shared<PixelBuffer>?, _ upload: BufferedUpload, _ timer: PassTimer?
     ) throws(GLError) {
       self.frames = frames
       self.layouts = layouts
       self.readback = readback
+      self.storage = storage
       self.upload = upload
       self.timer = timer
       fence = try Fence()
     }
   }
 
-  var idleByteCount: Int { uploads.idle.byteCount + readbacks.idle.byteCount }
+  var idleByteCount: Int {
+    uploads.idle.byteCount + readbacks.idle.byteCount + storages.idle.byteCount
+  }
 
   func removeIdle() {
     uploads.idle.removeAll()
     readbacks.idle.removeAll()
+    storages.idle.removeAll()
   }
 
   func beginDrawing() {
     uploads.idle.beginDrawing()
     readbacks.idle.beginDrawing()
+    storages.idle.beginDrawing()
   }
 
   func upload() -> BufferedUpload { BufferedUpload(uploads) }
 
+  /// A buffer for pictures that compute shaders write.
+  func takeStorage(_ byteCount: Int) throws(GLError) -> Shared<PixelBuffer> { try storages.take(byteCount) }
+
   /// Makes the GPU copy the drawn planes after the draws, and returns the frame's number for `finish`. The
-  /// targets may be drawn into again at once, because the GPU executes commands in order.
+  /// targets may be drawn into again at once, because the GPU executes commands in order. `buffer` has the
+  /// planes that have no target.
   func submit(
-    _ targets: [PictureTarget], of frames: [Frame], _ upload: BufferedUpload, _ timer: PassTimer?
+    _ targets: [PictureTarget], in buffer: PictureBuffer? = nil, of frames: [Frame], _ upload: BufferedUpload,
+    _ timer: PassTimer?
   ) throws(GLError) -> Int {
     let layouts = targets.map(\.layout)
     let readback = try readbacks.take(layouts.byteCount)
+    // First, because it also copies what is not there.
+    try buffer?.buffer.object.copy(layouts.byteCount, to: readback.object)
     var offset = 0
     for (target, layout) in zip(targets, layouts) {
       try target.read(into: readback.object, at: offset)
       offset += layout.byteCount
     }
     defer { nextNumber += 1 }
-    flights[nextNumber] = try Flight(frames, layouts, readback, upload, timer)
+    flights[nextNumber] = try Flight(frames, layouts, readback, buffer?.buffer, upload, timer)
     return nextNumber
   }
 
@@ -102,6 +117,7 @@ final class FramePipeline {
     let pictures = try pictures(of: flight)
     flight.upload.finish()
     readbacks.giveBack(flight.readback)
+    if let storage = flight.storage { storages.giveBack(storage) }
     return (pictures, time)
   }
 

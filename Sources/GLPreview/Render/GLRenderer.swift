@@ -77,8 +77,28 @@ public actor GLRenderer: DeviceRenderer {
     self.thread = thread
     freeSlots = tuning.framesInFlight
     state = nil  // All properties are set: from the next line on, the init runs on the GPU thread.
+    try PassTrial.check()
     do { state = try GLState(device, tuning) } catch { throw RenderError("\(device.name): \(error)") }
     reset = .ofCurrentContext()
+    if tuning.passes == nil { tryPasses() }
+  }
+
+  private func tryPasses() {
+    do throws(GLError) {
+      let faster = try PassTrial.run(on: device, tuning) { method, frame, plan in
+        state?.passes = method
+        guard let drawn = try state?.measure(frame, plan) else { throw RenderError("the renderer is closed") }
+        if state?.hasRefusedShaders == true { throw PassTrial.Refusal() }
+        return drawn
+      }
+      // Releases what compute shaders were the last to use, too.
+      state?.passes = .compute
+      removeCached()
+      state?.passes = faster
+    } catch {
+      // The first frame reports it.
+      isLost = true
+    }
   }
 
   isolated deinit { state = nil }
@@ -198,6 +218,12 @@ public actor GLRenderer: DeviceRenderer {
 
   /// The number of views of frames drawn for scenes so far, not counting cached ones.
   func countTiles() -> Int { state?.tiles.drawnCount ?? 0 }
+
+  /// The passes so far by compute shaders, those of them that wrote a `PictureBuffer`, and by fragment shaders.
+  func countPasses() -> (compute: Int, toBuffer: Int, fragments: Int) { state?.passCounts ?? (0, 0, 0) }
+
+  /// For tests: compute shaders of these files count as refused by the driver.
+  func refuseComputing(_ fileNames: Set<String>) { state?.refuseComputing(fileNames) }
 
   private func draw(_ work: GLWork, within budget: MemoryBudget? = nil) async throws(RenderError)
     -> DrawnFrame

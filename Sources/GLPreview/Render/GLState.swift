@@ -1,4 +1,5 @@
 // The GPU state of one renderer, and how frames pass through it.
+internal import Shaders
 
 enum GLWork {
   /// One picture per view of a frame.
@@ -24,8 +25,10 @@ struct GLState: ~Copyable {
   private let compositor: Compositor
   private let programs: ProgramCache
   private let tables: TableCache
-  private let targets = TargetPool()
+  private let targets: TargetPool
   private let clock: PassClock
+  /// The shaders that draw frames.
+  var passes: PassMethod
   /// Nil if frames are drawn and read back one after another.
   private let pipeline: FramePipeline?
   private let probe = ProbeCache()
@@ -43,9 +46,11 @@ struct GLState: ~Copyable {
       on: try GPUDisplay.usedForContexts(on: platform), node: device.drmNode, tuning)
     let sumsWords = tuning.boxes == .words
     clock = PassClock(isWanted: tuning.timesPasses)
+    passes = tuning.passes ?? .fragments
     programs = ProgramCache(
       ProgramBinaryCache(.ofThisProcess), specialisesAfter: tuning.specialisesAfter,
       hasFlatUniforms: sumsWords, clock)
+    targets = TargetPool(discards: tuning.discardsTargets)
     tiles = TileCache(targets)
     compositor = Compositor(programs, targets)
     uploader = FrameUploader(maximumSide: tuning.maximumTargetSide, clock, shared)
@@ -68,6 +73,21 @@ struct GLState: ~Copyable {
 
   var programCount: Int { programs.count }
 
+  /// The passes so far by compute shaders, those of them that wrote a `PictureBuffer`, and by fragment shaders,
+  /// except for those of word buffers.
+  var passCounts: (compute: Int, toBuffer: Int, fragments: Int) {
+    let toBuffer = programs.passes[.buffer] ?? 0
+    return ((programs.passes[.images] ?? 0) + toBuffer, toBuffer, programs.passes[.fragment] ?? 0)
+  }
+
+  /// Whether the driver refused a compute shader.
+  var hasRefusedShaders: Bool { programs.hasRefused }
+
+  /// For tests: compute shaders of these files count as refused by the driver.
+  borrowing func refuseComputing(_ fileNames: Set<String>) {
+    programs.refuses = { fileNames.contains($0.source.fileName) }
+  }
+
   borrowing func removePrograms() { programs.removeAll() }
 
   borrowing func removeCached() {
@@ -77,14 +97,18 @@ struct GLState: ~Copyable {
     programs.removeUnused()
     targets.idle.removeAll()
     pipeline?.removeIdle()
-    probe.draw()
+    probe.draw(computing: passes == .compute)
   }
 
   /// Created at the first draw.
   private final class ProbeCache {
     private var pixel: ProbePixel?
+    private var dispatch: ProbeDispatch?
 
-    func draw() {
+    func draw(computing: Bool) {
+      // Without it, the driver keeps memory until the next picture.
+      if computing { dispatch = dispatch ?? (try? ProbeDispatch()) }
+      if computing { dispatch?.run() }
       do {
         if let pixel { pixel.draw() } else { pixel = try ProbePixel(ProgramBinaryCache(.ofThisProcess)) }
         GLCommands.finish()
@@ -109,13 +133,13 @@ struct GLState: ~Copyable {
   private borrowing func begin(_ work: GLWork) throws -> Progress {
     let (timer, upload) = (clock.timer(), pipeline?.upload())
     return try clock.observed(by: timer) {
-      try draw(work, through: upload) { targets in
+      try draw(work, through: upload) { targets, buffer in
         timer?.pause()
         guard let pipeline, let upload else {
           let pictures = try targets.map { try $0.read() }
           return .done((pictures, clock.time(of: timer)))
         }
-        return .inFlight(try pipeline.submit(targets, of: work.frames, upload, timer))
+        return .inFlight(try pipeline.submit(targets, in: buffer, of: work.frames, upload, timer))
       }
     }
   }
@@ -129,10 +153,11 @@ struct GLState: ~Copyable {
     let stopwatch = try RenderStopwatch(clock)
     let upload = pipeline?.upload()
     let pictures = try clock.observed(by: stopwatch) {
-      try draw(.views(frame, plan), through: upload) { targets in
+      try draw(.views(frame, plan), through: upload) { targets, buffer in
         try stopwatch.enter(\.readback)
         guard let pipeline, let upload else { return try targets.map { try $0.read() } }
-        return try pipeline.finish(pipeline.submit(targets, of: [frame], upload, nil))?.pictures ?? []
+        return try pipeline.finish(pipeline.submit(targets, in: buffer, of: [frame], upload, nil))?.pictures
+          ?? []
       }
     }
     var measurement = try stopwatch.finish(pictures)
@@ -141,9 +166,10 @@ struct GLState: ~Copyable {
     return (pictures, measurement)
   }
 
-  /// Draws the pictures up to their readback, which `read` does; then returns the targets to the pool.
+  /// Draws the pictures up to their readback, which `read` does, from targets, and from a buffer where planes are already; then
+  /// returns the targets to the pool.
   private borrowing func draw<Result>(
-    _ work: GLWork, through upload: BufferedUpload?, read: ([PictureTarget]) throws -> Result
+    _ work: GLWork, through upload: BufferedUpload?, read: ([PictureTarget], PictureBuffer?) throws -> Result
   ) throws -> Result {
     programs.beginDrawing()
     tables.trim()
@@ -158,9 +184,9 @@ struct GLState: ~Copyable {
 
   private borrowing func draw<Result>(
     _ frame: Frame, _ plan: RenderPlan, through upload: BufferedUpload?,
-    read: ([PictureTarget]) throws -> Result
+    read: ([PictureTarget], PictureBuffer?) throws -> Result
   ) throws -> Result {
-    let painter = try painter(of: frame, plan.drawing, through: upload)
+    let painter = try painter(of: frame, plan.drawing, through: upload, of: plan.views)
     let own = TileCache(targets)
     var pictures: [PictureTarget] = []
     defer {
@@ -181,14 +207,14 @@ struct GLState: ~Copyable {
         pictures.append(PictureTarget(view, painter.planes(of: first)))
       }
     }
-    return try read(pictures)
+    return try read(pictures, painter.buffer)
   }
 
   private borrowing func draw<Result>(
     _ frames: [Frame?], _ plan: ScenePlan, through upload: BufferedUpload?,
-    read: ([PictureTarget]) throws -> Result
+    read: ([PictureTarget], PictureBuffer?) throws -> Result
   ) throws -> Result {
-    guard let composition = plan.view.composition else { return try read([]) }
+    guard let composition = plan.view.composition else { return try read([], nil) }
     for (frame, drawing) in zip(frames, plan.drawings) {
       guard let frame, let drawing else { continue }
       let views = drawing.plan.views
@@ -204,11 +230,11 @@ struct GLState: ~Copyable {
       for target in picture.own { targets.giveBack(target) }
       tiles.trim()
     }
-    return try read([picture])
+    return try read([picture], nil)
   }
 
   private borrowing func painter(
-    of frame: Frame, _ drawing: FrameDrawing?, through upload: BufferedUpload?
+    of frame: Frame, _ drawing: FrameDrawing?, through upload: BufferedUpload?, of views: [PlannedView] = []
   ) throws -> FramePainter {
     guard let drawing else { throw RenderError("the plan is the reference renderer's") }
     var (frame, plan) = (frame, drawing.plan)
@@ -216,7 +242,15 @@ struct GLState: ~Copyable {
       (frame, plan) = (opaque, ofOpaque)
     }
     uploader.mappedMemory.restock(for: frame)
-    return FramePainter(uploader.upload(frame, through: upload), plan, programs, tables, targets)
+    var computing: Computing?
+    if passes == .compute, !tables.isInBuffers {
+      let buffer = try pipeline.flatMap { pipeline in
+        try PictureBuffer.take(for: views, plan) { count throws(GLError) in try pipeline.takeStorage(count) }
+      }
+      computing = Computing(buffer)
+    }
+    return FramePainter(
+      uploader.upload(frame, through: upload), plan, programs, tables, targets, computing)
   }
 }
 

@@ -4,30 +4,40 @@ internal import Shaders
 
 /// Draws into targets with four samples or pixels per texel.
 struct PassPainter {
-  private let frame: UploadedFrame
-  private let programs: ProgramCache
-  private let tables: TableCache
-  private let targets: TargetPool
-  private let planes: FramePlanes
+  let frame: UploadedFrame
+  let programs: ProgramCache
+  let tables: TableCache
+  let targets: TargetPool
+  let planes: FramePlanes
+  /// Nil if fragment shaders draw everything.
+  let computing: Computing?
+  /// Whether rows are summed sixteen samples at a time. Elsewhere than in software they are for the widest frames alone,
+  /// whose sums would be folded.
+  private let takesSixteen: Bool
 
   init(
-    frame: UploadedFrame, programs: ProgramCache, tables: TableCache, targets: TargetPool
+    frame: UploadedFrame, programs: ProgramCache, tables: TableCache, targets: TargetPool,
+    _ computing: Computing?
   ) {
     self.frame = frame
     self.programs = programs
     self.tables = tables
     self.targets = targets
     planes = FramePlanes(frame, inBuffers: tables.isInBuffers)
+    self.computing = computing
+    let format = frame.format
+    let widest = format.pixelFormat.planes.map { $0.tightBytesPerRow(of: format.size) }.max() ?? 0
+    takesSixteen = tables.isInBuffers || widest / 8 > frame.maximumSide
   }
 
   /// How shaders read the frame: from a buffer or from textures, and the kind of its samples.
-  private func store(hasAlpha: Bool = false) -> PassVariant.Store {
+  func store(hasAlpha: Bool = false) -> PassVariant.Store {
     PassVariant.Store(
-      planes.place, hasBufferTables: tables.isInBuffers,
+      planes.place, hasBufferTables: tables.isInBuffers, takesSixteen: takesSixteen,
       isWide: frame.format.pixelFormat.isWide, hasAlpha: hasAlpha)
   }
 
-  private func setOutputs(_ drawing: Drawing, _ order: Drawing.Order, _ program: borrowing Program) {
+  func setOutputs(_ drawing: Drawing, _ order: Drawing.Order, _ program: borrowing Program) {
     for (name, row) in drawing.conversionRows(order) { program.shader.set(name, row) }
     let background = drawing.background
     program.shader.set(
@@ -51,7 +61,7 @@ struct PassPainter {
     let target = try targets.take(
       TargetDescription(
         .rgba32ui, width: bands == 1 ? columns : 1 << Int(fold.x), height: height * bands,
-        outputs: isLight ? 3 : 2, isArray: !isLight))
+        outputs: isLight ? 3 : takesSixteen ? 2 : 1, isArray: !isLight && takesSixteen))
     switch sums.source {
     case .light(let signal, let crop): try addUpLight(sums, fold, signal, within: crop, into: target)
     case .plane(let plane): try addUpBytes(sums, fold, .plane(plane), into: target)
@@ -63,10 +73,10 @@ struct PassPainter {
     return target
   }
 
-  /// The number of columns of the target of sums. A column has two layers, so for sums of bytes it holds two
-  /// texels.
+  /// The number of columns of the target of sums. For sums of sixteen bytes, a column has two layers, so that it holds
+  /// two texels.
   private func columns(_ texels: Range<Int>, areOfLight: Bool) -> Int {
-    areOfLight ? texels.count : texels.count / 2
+    areOfLight || !takesSixteen ? texels.count : texels.count / 2
   }
 
   /// How sums of rows are folded that are wider than a texture: log2 of a band's columns, and its rows.
@@ -90,7 +100,7 @@ struct PassPainter {
       case .drawn(let plane):
         PassVariant.Store(
           plane.target.description.format == .rgba32ui ? .drawnWords : .drawnTexels,
-          hasBufferTables: tables.isInBuffers)
+          hasBufferTables: tables.isInBuffers, takesSixteen: takesSixteen)
       }
     let program = try programs.program(PassVariant.rows(store, takesHalves: sums.half != nil))
     program.shader.use()
@@ -101,7 +111,7 @@ struct PassPainter {
     }
     let table = try tables.runs(sums.rows)
     table.bind(unit: units.next(for: "planeRows", in: program))
-    program.shader.set("firstColumn", sums.texels.lowerBound / 2)
+    program.shader.set("firstColumn", sums.texels.lowerBound / (takesSixteen ? 2 : 1))
     program.shader.set("pairCount", table.pairCount)
     program.shader.set("planeFold", fold)
     let (scale, offset) = sums.rows.stored(total: table.total)
@@ -116,15 +126,29 @@ struct PassPainter {
     _ sums: RowSums, _ fold: SIMD2<Int32>, _ signal: PackedSignal, within crop: Rectangle,
     into target: PooledTarget
   ) throws {
-    let format = frame.format
-    let components = signal.components
-    let isRGB = format.pixelFormat.isRGB
-    let kind: PassVariant.Light =
-      isRGB ? .rgb(step: signal.step) : components.count == 1 ? .luma : .ycbcr
+    let kind = lightKind(signal)
     let program = try programs.program(PassVariant.light(kind, store(hasAlpha: sums.behind != nil)))
     program.shader.use()
     var units = UnitCounter()
-    if isRGB {
+    try setLight(sums, signal, within: crop, program, &units)
+    program.shader.set("planeFold", fold)
+    target.target.begin()
+    program.shader.drawTriangle()
+  }
+
+  func lightKind(_ signal: PackedSignal) -> PassVariant.Light {
+    frame.format.pixelFormat.isRGB
+      ? .rgb(step: signal.step) : signal.components.count == 1 ? .luma : .ycbcr
+  }
+
+  /// Sets what the light of a signal is made of.
+  func setLight(
+    _ sums: RowSums, _ signal: PackedSignal, within crop: Rectangle, _ program: borrowing Program,
+    _ units: inout UnitCounter
+  ) throws {
+    let format = frame.format
+    let components = signal.components
+    if format.pixelFormat.isRGB {
       try planes.bindRGB(signal, as: format.pixelFormat.isWide ? .bytes : .pairs, program, &units)
       if let behind = sums.behind { program.shader.set("behind", SIMD3<Float>(behind.codes)) }
     } else {
@@ -136,7 +160,7 @@ struct PassPainter {
         program.shader.set(name, decoding.row(row))
       }
     }
-    if kind == .ycbcr, case .ycbcr(_, let cb, _) = format.pixelFormat.model {
+    if components.count > 1, case .ycbcr(_, let cb, _) = format.pixelFormat.model {
       try planes.bindChroma(components[1], components[2], program, &units)
       setUpsampling(cb.subsampling, within: crop, program)
     }
@@ -144,9 +168,6 @@ struct PassPainter {
     table.bind(unit: units.next(for: "planeRows", in: program))
     program.shader.set("firstSample", sums.texels.lowerBound * 4)
     program.shader.set("tapCount", table.tapCount)
-    program.shader.set("planeFold", fold)
-    target.target.begin()
-    program.shader.drawTriangle()
   }
 
   /// Brings chroma to luma's grid with the same arithmetic as the maps, at every pixel of the crop.
@@ -175,6 +196,17 @@ struct PassPainter {
     program.shader.use()
     var units = UnitCounter()
     for (signal, sums) in zip(drawing.signals, sums) { try bind(signal, sums, drawing, program, &units) }
+    try setColumnOutputs(drawing, program, &units)
+    target.target.begin()
+    program.shader.drawTriangle()
+    try GLError.check("drawing \(drawing)")
+    return target
+  }
+
+  /// Sets what becomes of weighed columns.
+  func setColumnOutputs(
+    _ drawing: Drawing, _ program: borrowing Program, _ units: inout UnitCounter
+  ) throws {
     setOutputs(drawing, drawing.order, program)
     // Samplers of different types may not share a unit, even where they are not read.
     let coverage = units.next(for: "coverageRows", in: program)
@@ -183,13 +215,9 @@ struct PassPainter {
       rows.bind(unit: coverage)
       program.shader.set("firstCoverage", rows.firstCoverage)
     }
-    target.target.begin()
-    program.shader.drawTriangle()
-    try GLError.check("drawing \(drawing)")
-    return target
   }
 
-  private func description(_ drawing: Drawing) -> TargetDescription {
+  func description(_ drawing: Drawing) -> TargetDescription {
     TargetDescription(
       drawing.output == .pixels ? .rgba32ui : .rgba8, width: (drawing.size.width + 3) / 4,
       height: drawing.size.height, outputs: drawing.output == .twoPlanes ? 2 : 1)
@@ -209,11 +237,18 @@ struct PassPainter {
         target.bind(0, unit: units.next(for: "\(sampler)Rows", in: program))
       }
     }
-    let table = try tables.columns(
-      ColumnTable.Key(map: signal.columns, layout: drawing.layout(signal)))
-    table.bind(unit: units.next(for: "\(name)Columns", in: program))
     let columns = columns(drawing.texels(signal), areOfLight: drawing.lightCrop != nil)
     program.shader.set("\(name)Fold", fold(columns, height: signal.rows.output.sampleCount))
+    try setColumns(signal, drawing, program, &units)
+  }
+
+  /// Sets the weights of a signal's columns.
+  func setColumns(
+    _ signal: PackedSignal, _ drawing: Drawing, _ program: borrowing Program, _ units: inout UnitCounter
+  ) throws {
+    let name = signal.signal.rawValue
+    let table = try columnTable(signal, drawing)
+    table.bind(unit: units.next(for: "\(name)Columns", in: program))
     program.shader.set("\(name)Records", SIMD2(Int32(table.recordLength), Int32(table.windowCount)))
     // Sums of light are not scaled to sixteen bits: only their total must be divided out.
     let (scale, offset) =
@@ -222,6 +257,10 @@ struct PassPainter {
       : (Double(try tables.taps(signal.rows).total), 0)
     program.shader.set(
       "\(name)Scale", SIMD2(Float(1 / (scale * Double(table.total))), Float(-offset / scale)))
+  }
+
+  func columnTable(_ signal: PackedSignal, _ drawing: Drawing) throws -> ColumnTable {
+    try tables.columns(ColumnTable.Key(map: signal.columns, layout: drawing.layout(signal)))
   }
 
   // MARK: Few samples
@@ -240,14 +279,18 @@ struct PassPainter {
     return fit ? .neighboursInWindows : .neighbours
   }
 
-  /// Draws each output from at most two by two samples of the frame.
-  func sample(_ drawing: Drawing) throws -> PooledTarget {
-    let target = try targets.take(description(drawing))
+  /// Draws each output from at most two by two samples of the frame. `result` is the step's; the target is nil if a compute
+  /// shader wrote to a `PictureBuffer`.
+  func sample(_ drawing: Drawing, _ result: Int) throws -> PooledTarget? {
     let columns = try drawing.signals.map { try tables.neighbours($0.columns) }
     let samples = samples(drawing, columns)
-    let program = try programs.program(
-      PassVariant(drawing.input, to: drawing.shaderOutput).sample(
-        store(hasAlpha: drawing.behind != nil), samples))
+    let store = store(hasAlpha: drawing.behind != nil)
+    let variant = PassVariant(drawing.input, to: drawing.shaderOutput)
+    let destination = computing?.destination(of: result, ofTwoPlanes: drawing.output == .twoPlanes)
+    let computed = destination.flatMap {
+      programs.computeProgram(variant.sample(store, samples, in: $0.stage))
+    }
+    let program = try computed ?? programs.program(variant.sample(store, samples))
     program.shader.use()
     var units = UnitCounter()
     let bytes = samples == .neighboursInWindows ? TexelBuffer.View.pairs : .bytes
@@ -281,9 +324,18 @@ struct PassPainter {
         "firstCoverage",
         SIMD2(Int32(columns.firstCoverage), Int32(rows.firstCoverage)))
     }
-    target.target.begin()
-    program.shader.drawTriangle()
+    let description = description(drawing)
+    let output: Computing.Output
+    if let computing, let destination, computed != nil {
+      output = try destination.output { try targets.take(description, discarding: false) }
+      computing.draw(program, description.size, into: output)
+    } else {
+      let target = try targets.take(description)
+      output = .target(target)
+      target.target.begin()
+      program.shader.drawTriangle()
+    }
     try GLError.check("drawing \(drawing)")
-    return target
+    return output.target
   }
 }

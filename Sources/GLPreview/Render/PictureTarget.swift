@@ -3,12 +3,13 @@
 /// One view's planes on the GPU.
 struct PictureTarget {
   let layout: PictureLayout
-  private let planes: [DrawnPlane]
+  /// Nil for planes that are in a `PictureBuffer`.
+  private let planes: [DrawnPlane?]
   /// The targets that only this picture uses.
   let own: [PooledTarget]
 
-  /// Creates a target of planes that it only borrows.
-  init(_ view: PlannedView, _ planes: [DrawnPlane]) { self.init(view, planes, own: []) }
+  /// Creates a target of planes that it only borrows. Those that are in a `PictureBuffer` are nil.
+  init(_ view: PlannedView, _ planes: [DrawnPlane?]) { self.init(view, planes, own: []) }
 
   init(
     composing view: PlannedView, _ composition: PlannedComposition, of frames: [Frame?], _ tiles: TileCache,
@@ -19,9 +20,10 @@ struct PictureTarget {
     self.init(view, planes, own: own)
   }
 
-  private init(_ view: PlannedView, _ planes: [DrawnPlane], own: [PooledTarget]) {
+  private init(_ view: PlannedView, _ planes: [DrawnPlane?], own: [PooledTarget]) {
     layout = PictureLayout(
-      view, bytesPerRow: planes.map(\.bytesPerRow), isByTurns: planes.contains { $0.isByTurns })
+      view, bytesPerRow: zip(planes, view.passes).map { $0?.bytesPerRow ?? $1.bytesPerRowOfTexels },
+      isByTurns: planes.contains { $0?.isByTurns == true })
     self.planes = planes
     self.own = own
   }
@@ -38,6 +40,7 @@ struct PictureTarget {
   @unsafe private func read(into memory: UnsafeMutableRawBufferPointer) throws(GLError) {
     for (plane, picturePlane) in zip(planes, layout.planes) {
       let end = picturePlane.offset + picturePlane.bytesPerRow * picturePlane.size.height
+      guard let plane else { throw GLError("reading back a plane", .bounds("not drawn")) }
       for part in plane.parts(picturePlane) {
         try unsafe plane.target.target.read(
           into: UnsafeMutableRawBufferPointer(rebasing: memory[picturePlane.offset + part.offset..<end]),
@@ -49,6 +52,7 @@ struct PictureTarget {
   /// Makes the GPU copy the picture into a buffer at `offset`, without waiting.
   func read(into buffer: borrowing PixelBuffer, at offset: Int) throws(GLError) {
     for (plane, picturePlane) in zip(planes, layout.planes) {
+      guard let plane else { continue }
       for part in plane.parts(picturePlane) {
         try plane.target.target.read(
           into: buffer, at: offset + picturePlane.offset + part.offset, bytesPerRow: part.bytesPerRow,

@@ -7,7 +7,14 @@ final class Program {
   init(
     _ key: ProgramKey, _ binaries: ProgramBinaryCache? = nil, hasFlatUniforms: Bool
   ) throws(ShaderError) {
-    var fragment = key.fragment.withIncludes
+    let source = key.source.withIncludes
+    guard key.stage == .fragment else {
+      shader = try ShaderProgram(
+        compute: ShaderText(fileName: source.fileName, text: source.text), defines: key.defines,
+        binaries: binaries)
+      return
+    }
+    var fragment = source
     var vertex = ShaderSource.fullscreen.withVersion(of: fragment)
     if hasFlatUniforms { (vertex, fragment) = vertex.passing(uniformsOf: fragment) }
     shader = try ShaderProgram(
@@ -66,7 +73,31 @@ final class ProgramCache {
     ofWords.removeAll()
   }
 
-  func program(_ key: ProgramKey) throws(ShaderError) -> Program { try programs.value(of: key) }
+  /// The passes so far, by their kind of shader, except for those of word buffers.
+  private(set) var passes: [ProgramKey.Stage: Int] = [:]
+
+  func program(_ key: ProgramKey) throws(ShaderError) -> Program {
+    let program = try programs.value(of: key)
+    passes[key.stage, default: 0] += 1
+    return program
+  }
+
+  /// The compute shaders that the driver refused.
+  private var refused: Set<ProgramKey> = []
+
+  var hasRefused: Bool { !refused.isEmpty }
+
+  /// For tests: the compute shaders that count as refused.
+  var refuses: (ProgramKey) -> Bool = { _ in false }
+
+  /// Returns the program of a compute shader; nil if the driver refuses it, so that fragment shaders draw instead.
+  func computeProgram(_ key: ProgramKey) -> Program? {
+    guard !refused.contains(key), !refuses(key) else { return nil }
+    do throws(ShaderError) { return try program(key) } catch {
+      refused.insert(key)
+      return nil
+    }
+  }
 
   /// Returns nil unless drawings come often enough to pay for compiling the program.
   func program(_ variant: WordVariant) throws(ShaderError) -> Program? {

@@ -46,7 +46,7 @@ final class ProgramPrimer: Sendable {
     guard let folder = CacheFolder.ofThisProcess, let driver = device.driver else { return }
     let name =
       ProgramBinaryKey(
-        sources: ["primed", format.rawValue] + ShaderSource.texts,
+        sources: ["primed", format.rawValue, device.passes?.rawValue ?? ""] + ShaderSource.texts,
         driver: [driver.renderer, driver.versionText]
       ).name + CacheFolder.suffix
     guard folder.read(name, limit: note.count) != note else { return }
@@ -76,8 +76,12 @@ final class ProgramPrimer: Sendable {
       let frame = try Frame(tight: frameFormat, bytes: [UInt8](repeating: byte, count: count))
       for index in 0..<Self.count {
         try Task.checkCancellation()
-        let plan = try renderer.plan(frameFormat, [view(index)], as: output(index))
-        _ = try await renderer.render(frame, plan)
+        // Compute shaders write a view that is shown twice to a target, and others to a buffer.
+        for count in renderer.device.passes == .compute ? 1...2 : 1...1 {
+          let views = Array(repeating: view(index), count: count)
+          let plan = try renderer.plan(frameFormat, views, as: output(index))
+          _ = try await renderer.render(frame, plan)
+        }
       }
     }
   }

@@ -139,6 +139,9 @@ final class ColumnTable {
   let recordLength: Int
   let total: Int
   private let table: Table
+  /// The first texels that each four outputs read; nil unless they go one way only.
+  private let firsts: [UInt32]?
+  private let texelsPerRecord: Int
 
   struct Key: Hashable {
     let map: SamplingMap
@@ -149,9 +152,25 @@ final class ColumnTable {
     let weights = ColumnWeights(key.map, key.layout)
     (windowCount, recordLength, total) = (weights.windowCount, weights.recordLength, weights.total)
     table = try Table(weights.words, inBuffer: inBuffer)
+    texelsPerRecord = weights.windowCount * key.layout.texelsPerWindow
+    let firsts = stride(from: 0, to: weights.words.count, by: weights.recordLength * 4).map {
+      weights.words[$0]
+    }
+    let pairs = zip(firsts, firsts.dropFirst())
+    self.firsts = pairs.allSatisfy { $0 <= $1 } || pairs.allSatisfy { $0 >= $1 } ? firsts : nil
   }
 
-  var byteCount: Int { table.byteCount }
+  /// Returns the most texels of a row that tiles of `columns` times four outputs read. Nil if the texels of a tile are
+  /// not between those of its ends.
+  func texels(ofTiles columns: Int) -> Int? {
+    guard let firsts else { return nil }
+    return stride(from: 0, to: firsts.count, by: columns).map { start in
+      let ends = (Int(firsts[start]), Int(firsts[min(start + columns, firsts.count) - 1]))
+      return abs(ends.0 - ends.1) + texelsPerRecord
+    }.max()
+  }
+
+  var byteCount: Int { table.byteCount + (firsts?.count ?? 0) * 4 }
 
   func bind(unit: Int) { table.bind(unit: unit) }
 }

@@ -17,6 +17,8 @@ struct TargetDescription: Hashable {
     self.outputs = outputs
   }
 
+  var size: Size { Size(width: width, height: height) }
+
   var byteCount: Int { width * height * format.bytesPerTexel * outputs }
 }
 
@@ -24,7 +26,7 @@ struct TargetDescription: Hashable {
 final class PooledTarget {
   let description: TargetDescription
   let target: RenderTarget
-  private let others: [Shared<Texture>]
+  fileprivate let others: [Shared<Texture>]
 
   init(_ description: TargetDescription) throws(GLError) {
     self.description = description
@@ -44,12 +46,27 @@ final class PooledTarget {
   }
 }
 
+extension PooledTarget {
+  /// Makes the outputs the images that a compute shader writes. They must not be an array.
+  func bindImages() {
+    target.texture.bindImage(0)
+    for (index, other) in others.enumerated() { other.object.bindImage(index + 1) }
+  }
+}
+
 final class TargetPool {
   var idle = ReusePool<TargetDescription, PooledTarget>(mostCount: 48)
 
-  func take(_ description: TargetDescription) throws(GLError) -> PooledTarget {
-    if let target = idle.take(description) { return target }
-    return try PooledTarget(description)
+  /// Whether the content of reused targets is declared undefined.
+  private let discards: Bool
+
+  init(discards: Bool = false) { self.discards = discards }
+
+  /// Returns a target with undefined content. It is not declared undefined for compute shaders, which load nothing.
+  func take(_ description: TargetDescription, discarding: Bool = true) throws(GLError) -> PooledTarget {
+    guard let target = idle.take(description) else { return try PooledTarget(description) }
+    if discards, discarding { target.target.discard() }
+    return target
   }
 
   func giveBack(_ target: PooledTarget) {

@@ -34,7 +34,7 @@ final class TileCache {
   /// Takes over drawn views, which are given by their indices in the painter's plan.
   func fill(_ views: [Int], of frame: Frame, from painter: FramePainter) {
     for index in views {
-      guard let plane = painter.planes(of: index).first else { continue }
+      guard let plane = painter.planes(of: index).first ?? nil else { continue }
       uses += 1
       drawnCount += 1
       tiles[Key(frame: frame.identity, view: painter.view(index))] = Tile(plane: plane, lastUse: uses)

@@ -11,6 +11,9 @@ package struct DrawingPlan: Sendable, Hashable {
   /// The planes of each view.
   package let planes: [[PlannedPlane]]
 
+  /// The results that steps read.
+  package var resultsReadBySteps: Set<Int> { Set(steps.flatMap(\.reads)) }
+
   /// Returns the steps that some of the views need.
   package func steps(for views: [Int]) -> [DrawingStep] {
     var needed = Set(views.flatMap { planes[$0].map(\.result) })

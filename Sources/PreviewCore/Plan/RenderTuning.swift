@@ -15,12 +15,17 @@ package struct RenderTuning: Sendable, Hashable {
   package let transfer: FrameTransfer
   /// Whether the device has timer queries that measure passes.
   package let timesPasses: Bool
+  /// The shaders that draw frames in textures; nil for the faster ones, which a renderer finds out when it opens.
+  package var passes: PassMethod?
+  /// Whether the content of reused targets is declared undefined: for GPUs that draw tile by tile, which would load it.
+  package var discardsTargets: Bool
   /// For tests: whether memory of other devices is read by external samplers even where others read it.
   package var importsExternally = false
 
   package init(
     maximumTargetSide: Int, boxes: BoxPacking = .texels, specialisesAfter: Int = 8,
-    blendsFrames: Bool = false, transfer: FrameTransfer = .direct, timesPasses: Bool = false
+    blendsFrames: Bool = false, transfer: FrameTransfer = .direct, timesPasses: Bool = false,
+    passes: PassMethod? = .fragments, discardsTargets: Bool = false
   ) {
     self.maximumTargetSide = maximumTargetSide
     self.boxes = boxes
@@ -28,6 +33,8 @@ package struct RenderTuning: Sendable, Hashable {
     self.blendsFrames = blendsFrames
     self.transfer = transfer
     self.timesPasses = timesPasses
+    self.passes = passes
+    self.discardsTargets = discardsTargets
   }
 
   /// The number of frames worth drawing concurrently; at least 1.
@@ -62,4 +69,12 @@ package enum FrameTransfer: Sendable, Hashable {
   /// Through buffers that the device reads and writes while the CPU does other work. `framesInFlight`, at
   /// least 1, is the number of frames under way at the same time.
   case buffered(framesInFlight: Int)
+}
+
+/// The kind of shaders that draw.
+package enum PassMethod: String, Sendable, Hashable, CaseIterable {
+  /// Fragment shaders, in one or two passes.
+  case fragments
+  /// Compute shaders, where there are some for a drawing; otherwise fragment shaders. Requires OpenGL ES 3.1.
+  case compute
 }

@@ -144,11 +144,18 @@ package struct ColumnWeights: Sendable {
     let samples = map.source.samples
     let firstWindow = samples.lowerBound / perWindow
     let allWindows = samples.upperBound / perWindow - firstWindow + 1
-    /// The windows that each four outputs read.
-    let spans = stride(from: 0, to: count, by: 4).map { first in
+    /// The windows that each four outputs read; nil beside the picture.
+    let read: [ClosedRange<Int>?] = stride(from: 0, to: count, by: 4).map { first in
       let used = (first * perOutput..<min(first + 4, count) * perOutput).filter { taps.weights[$0] != 0 }
       let windows = used.map { taps.table.indices[$0] / perWindow - firstWindow }
-      return (windows.min() ?? 0)...(windows.max() ?? 0)
+      guard let first = windows.min(), let last = windows.max() else { return nil }
+      return first...last
+    }
+    // Outputs beside the picture read what those at its edge read, so that windows go one way only.
+    var edge = read.lazy.compactMap(\.self).first ?? 0...0
+    let spans = read.map { span in
+      edge = span ?? edge
+      return edge
     }
     windowCount = spans.reduce(1) { max($0, $1.count) }
     let texels = 1 + windowCount * perWindow / 2

@@ -126,6 +126,8 @@ struct BenchReport: Codable {
     /// OpenGL's version string, which includes the driver's version.
     let version: String?
     let software: Bool
+    /// The kind of shaders that draw; nil for the CPU. Reports of earlier versions lack it.
+    let shaders: String?
 
     init(_ device: GPUDevice) {
       index = device.index
@@ -133,6 +135,7 @@ struct BenchReport: Codable {
       driver = device.driver?.name
       version = device.driver?.versionText
       software = device.isSoftware
+      shaders = device.passes?.rawValue
     }
   }
 }
@@ -142,10 +145,11 @@ extension BenchReport {
   var heading: String {
     let versions = versions.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
     let software = device.software ? ", software" : ""
+    let shaders = device.shaders.map { ", by \($0 == "compute" ? "compute" : "fragment") shaders" } ?? ""
     return """
       \(versions)
       \(machine.cpu), \(machine.cores) cores, \(machine.system), Linux \(machine.kernel)
-      \(device.renderer), \(device.version ?? "no version")\(software)
+      \(device.renderer), \(device.version ?? "no version")\(software)\(shaders)
       """
   }
 }

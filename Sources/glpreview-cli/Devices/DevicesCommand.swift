@@ -63,7 +63,7 @@ private struct DeviceTable: CustomStringConvertible {
   let description: String
 
   init(_ devices: [GPUDevice], picked: Int?) {
-    let heading = ["", "N", "RENDERER", "DRIVER", "GLES", "SOFTWARE", "NODE", "BY"]
+    let heading = ["", "N", "RENDERER", "DRIVER", "GLES", "SOFTWARE", "SHADERS", "NODE", "BY"]
     let rows = devices.map { device -> [String] in
       let mark = device.index == picked ? "*" : ""
       switch device.status {
@@ -71,11 +71,14 @@ private struct DeviceTable: CustomStringConvertible {
         return [
           mark, device.kind == .cpu ? "cpu" : "\(device.index)", driver.renderer, driver.name,
           device.kind == .cpu ? "-" : "\(driver.version)",
-          device.isSoftware ? "yes" : "no", device.drmNode ?? "-", device.kind.rawValue,
+          device.isSoftware ? "yes" : "no",
+          device.kind == .cpu ? "-" : device.passes?.rawValue ?? "not tried yet", device.drmNode ?? "-",
+          device.kind.rawValue,
         ]
       case .fails(let reason):
         return [
           mark, "\(device.index)", "(does not work: \(reason))", "-", "-", device.isSoftware ? "yes" : "-",
+          "-",
           device.drmNode ?? "-", device.kind.rawValue,
         ]
       }
@@ -127,6 +130,8 @@ private struct DeviceReport: Encodable {
   let renderer: String?
   let glesVersion: String?
   let maximumTextureSize: Int?
+  /// Nil for the CPU, and until a renderer has tried both kinds.
+  let shaders: String?
   let reason: String?
 
   init(_ device: GPUDevice, isPicked: Bool) {
@@ -141,6 +146,7 @@ private struct DeviceReport: Encodable {
     renderer = device.driver?.renderer
     glesVersion = device.kind == .cpu ? nil : device.driver.map { "\($0.version)" }
     maximumTextureSize = device.driver?.maximumTextureSize
+    shaders = device.passes?.rawValue
     if case .fails(let reason) = device.status { self.reason = reason } else { reason = nil }
   }
 }

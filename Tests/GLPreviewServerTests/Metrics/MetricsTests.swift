@@ -104,6 +104,9 @@ struct MetricsTests {
       #expect(lines.contains(#"glpreview_stream_clients{camera="camera",view="main"} 0"#))
       #expect(lines.contains { $0.hasPrefix(#"glpreview_frames_captured_total{camera="camera"} "#) })
       #expect(lines.contains { $0.hasPrefix(#"glpreview_gpu_info{renderer=""#) && $0.hasSuffix(" 1") })
+      // The CPU has no shaders.
+      let drawsOnCPU = lines.contains { $0.hasPrefix(#"glpreview_gpu_info{renderer="CPU"#) }
+      #expect(lines.contains { $0.hasPrefix("glpreview_gpu_shaders{kind=") } != drawsOnCPU)
       let names = lines.filter { $0.hasPrefix("# TYPE ") }
       #expect(Set(names).count == names.count)
     }

@@ -46,6 +46,7 @@ import Testing
     #expect(tuning.transfer == (device.isSoftware ? .direct : .buffered(framesInFlight: 3)))
     #expect(tuning.framesInFlight == (device.isSoftware ? 1 : 3))
     #expect(tuning.timesPasses != device.isSoftware)
+    #expect(tuning.discardsTargets == renderer.hasPrefix("V3D"))
     #expect(device.isSoftware == renderer.hasPrefix("llvmpipe"))
   }
 

@@ -14,16 +14,20 @@ struct ShaderVariantTests {
 
     var files = [try write(ShaderSource.fullscreen.text, "fullscreen.vert", folder)]
     for (index, key) in ProgramKey.all.enumerated() {
-      let fragment = key.fragment.withIncludes
-      let flat = ShaderSource.fullscreen.withVersion(of: fragment).passing(uniformsOf: fragment)
-      for (source, name) in [
-        (fragment, "variant-\(index).frag"), (flat.fragment, "flat-\(index).frag"),
-        (flat.vertex, "flat-\(index).vert"),
-      ] {
+      let fragment = key.source.withIncludes
+      let defines = key.defines.map { "#define \($0)\n" }.joined()
+      func write(_ source: ShaderSource, _ name: String) throws {
         let lines = source.text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
-        let defines = key.defines.map { "#define \($0)\n" }.joined()
-        files.append(try write("\(lines[0])\n\(defines)\(lines[1])", name, folder))
+        files.append(try self.write("\(lines[0])\n\(defines)\(lines[1])", name, folder))
       }
+      guard key.stage == .fragment else {
+        try write(fragment, "variant-\(index).comp")
+        continue
+      }
+      let flat = ShaderSource.fullscreen.withVersion(of: fragment).passing(uniformsOf: fragment)
+      try write(fragment, "variant-\(index).frag")
+      try write(flat.fragment, "flat-\(index).frag")
+      try write(flat.vertex, "flat-\(index).vert")
     }
 
     let process = Process()
@@ -48,7 +52,7 @@ struct ShaderVariantTests {
 
   @Test("every include of a shader is resolved, and tapsAt is included once")
   func includes() {
-    for source in [ShaderSource.rows, .columns, .sample, .light] {
+    for source in [ShaderSource.rows, .columns, .passes, .sample, .light] {
       let text = source.withIncludes.text
       #expect(!text.contains("#include"), "\(source.fileName) includes a file that is not there")
       #expect(text.components(separatedBy: "vec4 tapsAt(").count == 2)
@@ -67,13 +71,13 @@ struct ShaderFileTests {
       .map { ($0, try String(contentsOf: folder.appending(path: $0), encoding: .utf8)) }
   }
 
-  @Test("a shader file starts with its #version, and a fragment shader declares highp precision")
+  @Test("a shader file starts with its #version, and all but a vertex shader declare highp precision")
   func stages() throws {
     for (name, text) in try ShaderFileTests.files(in: ShaderFileTests.folder) {
-      // Buffers as textures are of 3.2; what does without them runs on 3.0.
-      let version = name.contains("words") ? "320" : "300"
+      // Buffers as textures are of 3.2, compute shaders of 3.1; what does without them runs on 3.0.
+      let version = name.contains("words") ? "320" : name.hasSuffix(".comp") ? "310" : "300"
       #expect(text.hasPrefix("#version \(version) es\n"), "\(name)")
-      if name.hasSuffix(".frag") {
+      if !name.hasSuffix(".vert") {
         #expect(text.contains("precision highp float;"), "\(name)")
         #expect(text.contains("precision highp int;"), "\(name)")
       }
@@ -102,7 +106,7 @@ struct ShaderFileTests {
 
   @Test("embedded shader sources equal the files in Resources/shaders")
   func embedded() throws {
-    for source in [ShaderSource.fullscreen, .rows, .columns, .sample, .light, .turn] {
+    for source in [ShaderSource.fullscreen, .rows, .columns, .passes, .sample, .light, .turn] {
       let text = try String(
         contentsOf: ShaderFileTests.folder.appending(path: source.fileName), encoding: .utf8)
       #expect(source.text == text, "\(source.fileName)")

@@ -7,10 +7,51 @@ extension ProgramKey {
     + [
       PassVariant.turn(pixels: false), PassVariant.turn(pixels: true),
       PassVariant.turn(pixels: true, byTurns: true), WordVariant.turn,
-    ]
+      PassVariant.turn(pixels: false, in: .images), PassVariant.turn(pixels: true, in: .images),
+      PassVariant.turn(pixels: false, in: .buffer), PassVariant.turn(pixels: true, in: .buffer),
+    ] + PassVariant.computing
 }
 
 extension PassVariant {
+  /// Compute shaders of all inputs, outputs and places where they write.
+  static let computing: [ProgramKey] = {
+    let opaque = [
+      Input.luma, .chroma(isApart: false), .chroma(isApart: true), .both(isApart: false),
+      .both(isApart: true),
+      .rgb(step: 3), .rgb(step: 4),
+    ]
+    let outputs = [Output.plane, .twoPlanes, .pixels]
+    let places = [Place.textures, .imported, .external]
+    let drawn = places.flatMap { place in
+      opaque.flatMap { input in
+        outputs.flatMap { output in
+          let variant = PassVariant(input, to: output)
+          return [ProgramKey.Stage.images, .buffer].flatMap { stage in
+            [
+              variant.bothPasses(Store(place), in: stage),
+              variant.bothPasses(Store(place), takesHalves: true, in: stage),
+            ] + variant.samples(Store(place)).map { variant.sample(Store(place), $0, in: stage) }
+          }
+        }
+      }
+    }
+    let pixels = PassVariant(.rgb(step: 4), to: .pixels)
+    let light = PassVariant(.light, to: .pixels)
+    let blended = [false, true].flatMap { isWide in
+      let store = Store(.textures, isWide: isWide, hasAlpha: true)
+      return [ProgramKey.Stage.images, .buffer].flatMap { stage in
+        [
+          pixels.bothPasses(store, in: stage), pixels.sample(store, .neighbours, in: stage),
+          light.bothPasses(store, light: .rgb(step: 4), in: stage),
+        ]
+      }
+    }
+    let lights = Light.all.flatMap { kind in
+      [ProgramKey.Stage.images, .buffer].map { light.bothPasses(Store(.textures), light: kind, in: $0) }
+    }
+    return drawn + blended + lights
+  }()
+
   /// Every program that draws in two passes, or picks samples.
   static let programs: [ProgramKey] = {
     let luma = [PassVariant(.luma, to: .plane)]

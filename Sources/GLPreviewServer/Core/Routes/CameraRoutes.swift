@@ -54,6 +54,7 @@ struct CameraRoutes: Sendable {
       var known: [String: JSONValue] = ["name": .string(device.name), "software": .bool(device.isSoftware)]
       known["load"] = core.registry.session.gpuLoad.map(Self.hundredths)
       known["passed_over"] = device.passedOver.map(JSONValue.string)
+      known["shaders"] = (device.passes?.rawValue).map(JSONValue.string)
       known["vendor"] = (device.driver?.vendor).map(JSONValue.string)
       members["device"] = .object(known)
     }

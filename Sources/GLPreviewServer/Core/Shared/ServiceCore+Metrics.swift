@@ -38,6 +38,11 @@ extension ServiceCore {
         ("software", "\(device.isSoftware)"),
       ]
       families.append(MetricFamily("glpreview_gpu_info", .gauge, [.init(labels: labels, value: 1)]))
+      if let passes = device.passes {
+        families.append(
+          MetricFamily(
+            "glpreview_gpu_shaders", .gauge, [.init(labels: [("kind", passes.rawValue)], value: 1)]))
+      }
     }
     return families
   }
