@@ -10,6 +10,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # The standard works of `glpreview bench` and Benchmarks/compare.
 W2_VIEWS = ("--view a:size=640x360 --view b:crop=1080x1080+420+0,size=320x320,mirror=horizontal "
             "--view c:rotate=90,size=360x640 --view d:size=160x90").split()
+# The kinds of shaders, by the names that GLPREVIEW_PASSES knows.
+SHADERS = ("fragments", "compute")
 NV12 = "--input-format nv12 --matrix bt601 --range limited --input-size".split()
 
 
@@ -69,12 +71,14 @@ class Kit:
 
     # What is run
 
-    def environment(self, has_vendor=True):
+    def environment(self, has_vendor=True, shaders=None):
         values = dict(os.environ)
         values["LD_LIBRARY_PATH"] = ":".join(self.libraries + [p for p in [values.get("LD_LIBRARY_PATH")] if p])
         values.setdefault("EGL_LOG_LEVEL", "fatal")
         if has_vendor:
             values.update(self.vendor)
+        if shaders:
+            values["GLPREVIEW_PASSES"] = shaders
         return values
 
     def run(self, command, limit, env=None, is_quiet=False):
@@ -89,10 +93,12 @@ class Kit:
         return self.run([self.command, *words], limit, **options)
 
     def renderers(self):
-        """What is measured beside each other: a name, what --gpu gets, and whether the driver's variables are set."""
-        yield "GPU" if self.is_hardware else self.gpu if self.gpu != "auto" else "CPU", self.gpu, True
+        """What is measured beside each other: a name, what --gpu gets, and the environment."""
+        yield "GPU" if self.is_hardware else self.gpu if self.gpu != "auto" else "CPU", self.gpu, self.environment()
         if self.is_hardware:
-            yield "CPU", "cpu", False
+            for shaders in SHADERS:
+                yield f"GPU, {shaders}", self.gpu, self.environment(shaders=shaders)
+            yield "CPU", "cpu", self.environment(has_vendor=False)
 
 
 class Run:

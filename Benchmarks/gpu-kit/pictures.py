@@ -3,7 +3,7 @@ import json
 import os
 import tarfile
 
-from kit import NV12, table
+from kit import NV12, SHADERS, table
 
 # Views of one frame of 1920x1080.
 VIEWS = {
@@ -14,17 +14,27 @@ VIEWS = {
 
 
 def verify(kit):
+    lines, found = [], {}
+    for shaders in SHADERS:
+        lines += [""] * bool(lines)
+        found[shaders] = verified(kit, shaders, lines)
+    kit.section("Verify", lines, found)
+
+
+def verified(kit, shaders, lines):
+    """Verifies one kind of shaders, adds what is to be said of it to `lines`, and returns the figures."""
+    env = kit.environment(shaders=shaders)
     # The fixed cases first, so that something is known even if the random ones take too long; their programs are cached then.
-    ran, count = kit.glpreview("verify", "--json", "--gpu", kit.gpu, limit=120), 0
+    ran, count = kit.glpreview("verify", "--json", "--gpu", kit.gpu, env=env, limit=120), 0
     if not ran.is_late and kit.random > 0:
-        longer = kit.glpreview("verify", "--json", "--random", kit.random, "--gpu", kit.gpu, limit=120)
+        longer = kit.glpreview("verify", "--json", "--random", kit.random, "--gpu", kit.gpu, env=env, limit=120)
         if longer.is_late:
-            kit.failed(f"verify --random {kit.random} takes more than {longer.wall:.0f} s; the fixed cases are told")
+            kit.failed(f"verify --random {kit.random} of {shaders} takes more than {longer.wall:.0f} s; the fixed cases are told")
         else:
             ran, count = longer, kit.random
     groups = [json.loads(line) for line in ran.out.splitlines() if line.startswith("{")]
     broken = [group for group in groups if group["broken"]]
-    lines = [f"`verify --random {count}`: {sum(g['cases'] for g in groups)} cases in {len(groups)} groups, "
+    lines += [f"`verify --random {count}` of {shaders}: {sum(g['cases'] for g in groups)} cases in {len(groups)} groups, "
              f"{sum(g['broken'] for g in groups)} broken, worst {max([g['worst'] for g in groups] or [-1])}, "
              f"{sum(g['differing'] for g in groups)} of {sum(g['compared'] for g in groups)} channels differ; "
              f"{ran.wall:.1f} s, status {ran.status}."]
@@ -34,10 +44,10 @@ def verify(kit):
     if broken:
         lines += ["", *(f"    {line}" for line in reports[:8])]
     if not ran.is_right:
-        kit.failed("verify: " + (f"{len(broken)} groups are broken" if broken else ran.reason()))
+        kit.failed(f"verify of {shaders}: " + (f"{len(broken)} groups are broken" if broken else ran.reason()))
     elif not groups:
-        kit.failed("verify: it told no group")
-    kit.section("Verify", lines, {"status": ran.status, "seconds": ran.wall, "groups": groups, "broken": reports})
+        kit.failed(f"verify of {shaders}: it told no group")
+    return {"status": ran.status, "seconds": ran.wall, "groups": groups, "broken": reports}
 
 
 def pictures(kit):

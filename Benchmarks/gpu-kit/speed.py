@@ -57,8 +57,8 @@ def area_table(kit, areas):
 def bench(kit):
     rows, found = [], {}
     stages = ("read", "decode", "upload", "passes", "readback", "encode")
-    for name, gpu, has_vendor in kit.renderers():
-        ran = kit.glpreview("bench", "--json", "--seconds", 1, "--gpu", gpu, env=kit.environment(has_vendor))
+    for name, gpu, env in kit.renderers():
+        ran = kit.glpreview("bench", "--json", "--seconds", 1, "--gpu", gpu, env=env)
         if not ran.is_right:
             kit.failed(f"bench on {name}: " + ran.reason())
             continue
@@ -87,9 +87,9 @@ def works(kit):
         "16 views, not encoded": [*w2, *sixteen, "-o", "null:", *many]}
 
 
-def cost(kit, words, gpu, has_vendor, seconds):
+def cost(kit, words, gpu, env, seconds):
     """Milliseconds a frame, from the difference of few and many frames, so that the start cancels; or why there are none."""
-    few, env = 20, kit.environment(has_vendor)
+    few = 20
 
     def render(frames, *more, is_quiet=False):
         return kit.glpreview("render", *words, "--gpu", gpu, "--frames", frames, *more, env=env, is_quiet=is_quiet)
@@ -117,9 +117,9 @@ def cost(kit, words, gpu, has_vendor, seconds):
 
 def render(kit):
     rows, found = [], {}
-    for name, gpu, has_vendor in kit.renderers():
+    for name, gpu, env in kit.renderers():
         for work, words in works(kit).items():
-            result, reason = cost(kit, words, gpu, has_vendor, 1.2 if kit.is_hardware else 0.5)
+            result, reason = cost(kit, words, gpu, env, 1.2 if kit.is_hardware else 0.5)
             if reason:
                 kit.failed(f"render {work} on {name}: {reason}")
                 continue
