@@ -157,7 +157,7 @@ let package = Package(
       ],
       swiftSettings: house),
     .target(
-      name: "Conformance", dependencies: ["PreviewCore", "ReferenceRenderer"],
+      name: "Conformance", dependencies: ["Codecs", "PreviewCore", "ReferenceRenderer"],
       swiftSettings: house),
     .target(
       name: "Bench", dependencies: ["CJPEGBaseline", "GLPreview", "PreviewCore"], swiftSettings: house),

@@ -57,7 +57,8 @@ function showDevice(device, version) {
   badge.querySelector(".badge-long").textContent = ` renderer · ${device?.name.split(" (")[0] ?? ""}`;
   const load = device?.load === undefined ? "" : `, busy for ${Math.round(device.load * 100)} % of the time`;
   const shaders = device?.shaders === "compute" ? ", by compute shaders" : "";
-  document.querySelector(".brand").title = `GLPreview ${version}${device ? ` on ${device.name}${shaders}${load}` : ""}`;
+  const jpeg = device?.jpeg === "gpu" ? ", which codes JPEGs" : "";
+  document.querySelector(".brand").title = `GLPreview ${version}${device ? ` on ${device.name}${shaders}${jpeg}${load}` : ""}`;
 }
 
 /** Shows why nothing can be drawn; hidden without a reason. */

@@ -125,3 +125,78 @@ static const char output_glsl[] = {
 #embed "../../Resources/shaders/include/output.glsl"
 };
 const glp_shader_text glp_output_glsl = {output_glsl, sizeof output_glsl};
+
+static const char jpegdct_comp[] = {
+#embed "../../Resources/shaders/jpegdct.comp"
+};
+const glp_shader_text glp_jpegdct_comp = {jpegdct_comp, sizeof jpegdct_comp};
+
+static const char jpeglengths_comp[] = {
+#embed "../../Resources/shaders/jpeglengths.comp"
+};
+const glp_shader_text glp_jpeglengths_comp = {jpeglengths_comp, sizeof jpeglengths_comp};
+
+static const char jpegscan_comp[] = {
+#embed "../../Resources/shaders/jpegscan.comp"
+};
+const glp_shader_text glp_jpegscan_comp = {jpegscan_comp, sizeof jpegscan_comp};
+
+static const char jpegclear_comp[] = {
+#embed "../../Resources/shaders/jpegclear.comp"
+};
+const glp_shader_text glp_jpegclear_comp = {jpegclear_comp, sizeof jpegclear_comp};
+
+static const char jpegbits_comp[] = {
+#embed "../../Resources/shaders/jpegbits.comp"
+};
+const glp_shader_text glp_jpegbits_comp = {jpegbits_comp, sizeof jpegbits_comp};
+
+static const char jpegstuffing_comp[] = {
+#embed "../../Resources/shaders/jpegstuffing.comp"
+};
+const glp_shader_text glp_jpegstuffing_comp = {jpegstuffing_comp, sizeof jpegstuffing_comp};
+
+static const char jpegbytes_comp[] = {
+#embed "../../Resources/shaders/jpegbytes.comp"
+};
+const glp_shader_text glp_jpegbytes_comp = {jpegbytes_comp, sizeof jpegbytes_comp};
+
+static const char jpeg_glsl[] = {
+#embed "../../Resources/shaders/include/jpeg.glsl"
+};
+const glp_shader_text glp_jpeg_glsl = {jpeg_glsl, sizeof jpeg_glsl};
+
+static const char jpegcode_glsl[] = {
+#embed "../../Resources/shaders/include/jpegcode.glsl"
+};
+const glp_shader_text glp_jpegcode_glsl = {jpegcode_glsl, sizeof jpegcode_glsl};
+
+static const char jpegsums_glsl[] = {
+#embed "../../Resources/shaders/include/jpegsums.glsl"
+};
+const glp_shader_text glp_jpegsums_glsl = {jpegsums_glsl, sizeof jpegsums_glsl};
+
+static const char jpegchunk_glsl[] = {
+#embed "../../Resources/shaders/include/jpegchunk.glsl"
+};
+const glp_shader_text glp_jpegchunk_glsl = {jpegchunk_glsl, sizeof jpegchunk_glsl};
+
+static const char jpegcounts_comp[] = {
+#embed "../../Resources/shaders/jpegcounts.comp"
+};
+const glp_shader_text glp_jpegcounts_comp = {jpegcounts_comp, sizeof jpegcounts_comp};
+
+static const char jpegchoice_comp[] = {
+#embed "../../Resources/shaders/jpegchoice.comp"
+};
+const glp_shader_text glp_jpegchoice_comp = {jpegchoice_comp, sizeof jpegchoice_comp};
+
+static const char jpegquantise_comp[] = {
+#embed "../../Resources/shaders/jpegquantise.comp"
+};
+const glp_shader_text glp_jpegquantise_comp = {jpegquantise_comp, sizeof jpegquantise_comp};
+
+static const char jpegquality_glsl[] = {
+#embed "../../Resources/shaders/include/jpegquality.glsl"
+};
+const glp_shader_text glp_jpegquality_glsl = {jpegquality_glsl, sizeof jpegquality_glsl};

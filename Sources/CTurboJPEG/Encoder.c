@@ -19,6 +19,8 @@ typedef struct {
   jmp_buf jump;
   glp_jpeg_encoded *encoded;
   size_t capacity;
+  // The bytes of the output to begin with.
+  size_t expected;
 } encoder;
 
 [[noreturn]] static void encoder_error_exit(j_common_ptr cinfo) {
@@ -43,8 +45,8 @@ static void grow(encoder *self, size_t capacity) {
 }
 
 static void start_output(j_compress_ptr cinfo) {
-  size_t pixels = (size_t)cinfo->image_width * cinfo->image_height;
-  grow(cinfo->client_data, 16384 + pixels / 4);
+  encoder *self = cinfo->client_data;
+  grow(self, 16384 + self->expected);
 }
 
 static boolean flush_output(j_compress_ptr cinfo) {
@@ -101,15 +103,8 @@ static void encode_planes(encoder *self, const glp_jpeg_picture *picture) {
   }
 }
 
-static void encode(encoder *self, const glp_jpeg_picture *picture) {
-  struct jpeg_compress_struct *cinfo = &self->cinfo;
-  jpeg_create_compress(cinfo);
-  self->destination = (struct jpeg_destination_mgr){
-      .init_destination = start_output,
-      .empty_output_buffer = flush_output,
-      .term_destination = finish_output,
-  };
-  cinfo->dest = &self->destination;
+// Sets what the planes and the quality decide.
+static void set_up(struct jpeg_compress_struct *cinfo, const glp_jpeg_picture *picture) {
   cinfo->image_width = (JDIMENSION)picture->width;
   cinfo->image_height = (JDIMENSION)picture->height;
   cinfo->input_components = 3;
@@ -122,6 +117,11 @@ static void encode(encoder *self, const glp_jpeg_picture *picture) {
   cinfo->comp_info[0].h_samp_factor = picture->chroma_x;
   cinfo->comp_info[0].v_samp_factor = picture->chroma_y;
   for (int c = 1; c < 3; c++) cinfo->comp_info[c].h_samp_factor = cinfo->comp_info[c].v_samp_factor = 1;
+}
+
+// Writes what comes before the tables.
+static void start(encoder *self, const glp_jpeg_picture *picture) {
+  struct jpeg_compress_struct *cinfo = &self->cinfo;
   jpeg_start_compress(cinfo, TRUE);
   if (picture->exif != NULL && picture->exif_size > 0) {
     jpeg_write_marker(cinfo, JPEG_APP0 + 1, picture->exif, (unsigned int)picture->exif_size);
@@ -129,11 +129,83 @@ static void encode(encoder *self, const glp_jpeg_picture *picture) {
   if (picture->icc != NULL && picture->icc_size > 0) {
     jpeg_write_icc_profile(cinfo, picture->icc, (unsigned int)picture->icc_size);
   }
-  encode_planes(self, picture);
-  jpeg_finish_compress(cinfo);
 }
 
-glp_jpeg_status glp_jpeg_encode(const glp_jpeg_picture *picture, glp_jpeg_encoded *encoded) {
+static void encode(encoder *self, const glp_jpeg_picture *picture, const void *unused) {
+  (void)unused;
+  self->expected = (size_t)picture->width * (size_t)picture->height / 4;
+  set_up(&self->cinfo, picture);
+  start(self, picture);
+  encode_planes(self, picture);
+  jpeg_finish_compress(&self->cinfo);
+}
+
+// The bytes up to the scan, whose header is the last segment.
+static size_t size_of_headers(encoder *self, size_t size) {
+  const uint8_t *bytes = self->encoded->bytes;
+  size_t place = 2;
+  while (place + 4 <= size) {
+    bool is_last = bytes[place + 1] == 0xDA;
+    place += 2 + ((size_t)bytes[place + 2] << 8 | bytes[place + 3]);
+    if (is_last && place <= size) return place;
+  }
+  ERREXIT(&self->cinfo, JERR_CANT_SUSPEND);
+  return 0;
+}
+
+// Has libjpeg write the headers, which come with the first blocks: a row of empty ones, which the scan replaces.
+static void wrap(encoder *self, const glp_jpeg_picture *picture, const void *context) {
+  struct jpeg_compress_struct *cinfo = &self->cinfo;
+  const glp_jpeg_scan *scan = context;
+  self->expected = scan->size + picture->icc_size + picture->icc_size / 256 + picture->exif_size + 2;
+  set_up(cinfo, picture);
+  // Otherwise there would be no headers before the end.
+  cinfo->optimize_coding = FALSE;
+  start(self, picture);
+  size_t width = ((size_t)picture->width + MAX_ROWS * DCTSIZE) * sizeof(JSAMPLE);
+  JSAMPROW empty = cinfo->mem->alloc_large((j_common_ptr)cinfo, JPOOL_IMAGE, width);
+  memset(empty, 0, width);
+  JSAMPROW rows[MAX_ROWS];
+  JSAMPARRAY arrays[3] = {rows, rows, rows};
+  for (int i = 0; i < MAX_ROWS; i++) rows[i] = empty;
+  jpeg_write_raw_data(cinfo, arrays, (JDIMENSION)cinfo->max_v_samp_factor * DCTSIZE);
+
+  size_t headers = size_of_headers(self, self->capacity - self->destination.free_in_buffer);
+  size_t size = headers + scan->size + 2;
+  if (size > self->capacity) grow(self, size);
+  uint8_t *end = self->encoded->bytes + headers;
+  if (scan->size > 0) memcpy(end, scan->bytes, scan->size);
+  memcpy(end + scan->size, (const uint8_t[]){0xFF, JPEG_EOI}, 2);
+  self->encoded->size = size;
+}
+
+static void copy_tables(encoder *self, const glp_jpeg_picture *picture, const void *context) {
+  struct jpeg_compress_struct *cinfo = &self->cinfo;
+  glp_jpeg_tables *tables = *(glp_jpeg_tables *const *)context;
+  set_up(cinfo, picture);
+  for (int t = 0; t < 2; t++) {
+    memcpy(tables->quantizers[t], cinfo->quant_tbl_ptrs[t]->quantval, sizeof tables->quantizers[t]);
+    const JHUFF_TBL *sources[2] = {cinfo->dc_huff_tbl_ptrs[t], cinfo->ac_huff_tbl_ptrs[t]};
+    uint32_t *targets[2] = {tables->dc_codes[t], tables->ac_codes[t]};
+    for (int k = 0; k < 2; k++) {
+      // T.81, C.2.
+      uint32_t code = 0;
+      int symbol = 0;
+      for (uint32_t length = 1; length <= 16; length++, code <<= 1) {
+        for (int i = 0; i < sources[k]->bits[length]; i++, symbol++, code++) {
+          int value = sources[k]->huffval[symbol];
+          if (k == 0 && value > 15) ERREXIT(cinfo, JERR_BAD_HUFF_TABLE);
+          targets[k][value] = length << 16 | code;
+        }
+      }
+    }
+  }
+}
+
+// Runs `work` with an encoder whose errors end it.
+static glp_jpeg_status run(
+    void (*work)(encoder *, const glp_jpeg_picture *, const void *), const glp_jpeg_picture *picture,
+    const void *context, glp_jpeg_encoded *encoded) {
   *encoded = (glp_jpeg_encoded){};
   encoder *self = calloc(1, sizeof *self);
   if (self == NULL) {
@@ -153,10 +225,34 @@ glp_jpeg_status glp_jpeg_encode(const glp_jpeg_picture *picture, glp_jpeg_encode
     free(self);
     return GLP_JPEG_FAILED;
   }
-  encode(self, picture);
+  jpeg_create_compress(&self->cinfo);
+  self->destination = (struct jpeg_destination_mgr){
+      .init_destination = start_output,
+      .empty_output_buffer = flush_output,
+      .term_destination = finish_output,
+  };
+  self->cinfo.dest = &self->destination;
+  work(self, picture, context);
   jpeg_destroy_compress(&self->cinfo);
   free(self);
   return GLP_JPEG_OK;
+}
+
+glp_jpeg_status glp_jpeg_encode(const glp_jpeg_picture *picture, glp_jpeg_encoded *encoded) {
+  return run(encode, picture, NULL, encoded);
+}
+
+glp_jpeg_status glp_jpeg_wrap(
+    const glp_jpeg_picture *picture, const glp_jpeg_scan *scan, glp_jpeg_encoded *encoded) {
+  return run(wrap, picture, scan, encoded);
+}
+
+glp_jpeg_status glp_jpeg_read_tables(int quality, glp_jpeg_tables *tables) {
+  *tables = (glp_jpeg_tables){};
+  const glp_jpeg_picture picture = {
+      .width = 8, .height = 8, .chroma_x = 1, .chroma_y = 1, .quality = quality};
+  glp_jpeg_encoded none;
+  return run(copy_tables, &picture, &tables, &none);
 }
 
 void glp_jpeg_free(uint8_t *bytes) { free(bytes); }

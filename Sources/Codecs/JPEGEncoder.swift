@@ -27,7 +27,20 @@ package struct JPEGEncoder: Sendable {
   package func encode(
     _ picture: Picture, iccProfile: [UInt8]? = nil, capturedAt time: WallTime? = nil
   ) throws(CodecError) -> [UInt8] {
-    guard case .ycbcr(let chroma, .full) = picture.format, picture.planes.count == 3 else {
+    guard picture.planes.count > 0 else {
+      throw CodecError(.unsupported, "a JPEG of another size or quality needs the picture's samples")
+    }
+    return try unsafe file(of: picture, iccProfile: iccProfile, capturedAt: time) { source, encoded in
+      unsafe glp_jpeg_encode(source, encoded)
+    }
+  }
+
+  /// Writes a file by `write`, which gets the picture, whose planes are unset if it has none.
+  func file(
+    of picture: Picture, iccProfile: [UInt8]?, capturedAt time: WallTime?,
+    _ write: (UnsafePointer<glp_jpeg_picture>, UnsafeMutablePointer<glp_jpeg_encoded>) -> glp_jpeg_status
+  ) throws(CodecError) -> [UInt8] {
+    guard case .ycbcr(let chroma, .full) = picture.format else {
       throw CodecError(.unsupported, "a JPEG is made of full-range Y'CbCr, not of \(picture.format)")
     }
     // ICC segments hold 65519 bytes of profile each, and their sequence numbers are bytes (ICC.1:2022, B.4).
@@ -42,16 +55,23 @@ package struct JPEGEncoder: Sendable {
     return try unsafe picture.bytes.withUnsafeBufferPointer { (bytes) throws(CodecError) in
       try unsafe profile.withUnsafeBufferPointer { (profile) throws(CodecError) in
         try unsafe exif.withUnsafeBufferPointer { (exif) throws(CodecError) in
-          try unsafe encode(picture, chroma.subsampling, bytes, exif, profile)
+          var source = unsafe source(of: picture, chroma.subsampling, bytes, exif, profile)
+          var encoded = unsafe glp_jpeg_encoded()
+          defer { unsafe glp_jpeg_free(encoded.bytes) }
+          guard unsafe write(&source, &encoded) == GLP_JPEG_OK else {
+            throw unsafe CodecError(
+              .unsupported, "JPEG can't be encoded: \(String(tuple: encoded.message))")
+          }
+          return unsafe Array(UnsafeBufferPointer(start: encoded.bytes, count: encoded.size))
         }
       }
     }
   }
 
-  private func encode(
-    _ picture: Picture, _ chroma: Subsampling, _ bytes: UnsafeBufferPointer<UInt8>,
+  private func source(
+    of picture: Picture, _ chroma: Subsampling, _ bytes: UnsafeBufferPointer<UInt8>,
     _ exif: UnsafeBufferPointer<UInt8>, _ profile: UnsafeBufferPointer<UInt8>
-  ) throws(CodecError) -> [UInt8] {
+  ) -> glp_jpeg_picture {
     func plane(_ index: Int) -> glp_jpeg_source_plane {
       let plane = picture.planes[index]
       return unsafe glp_jpeg_source_plane(
@@ -64,17 +84,11 @@ package struct JPEGEncoder: Sendable {
     unsafe source.chroma_y = CInt(chroma.y)
     unsafe source.quality = CInt(quality)
     unsafe source.optimize = huffmanTables == .optimized
-    unsafe source.planes = (plane(0), plane(1), plane(2))
+    if picture.planes.count == 3 { unsafe source.planes = (plane(0), plane(1), plane(2)) }
     unsafe source.exif = exif.baseAddress
     unsafe source.exif_size = exif.count
     unsafe source.icc = profile.baseAddress
     unsafe source.icc_size = profile.count
-
-    var encoded = unsafe glp_jpeg_encoded()
-    defer { unsafe glp_jpeg_free(encoded.bytes) }
-    guard unsafe glp_jpeg_encode(&source, &encoded) == GLP_JPEG_OK else {
-      throw unsafe CodecError(.unsupported, "JPEG can't be encoded: \(String(tuple: encoded.message))")
-    }
-    return unsafe Array(UnsafeBufferPointer(start: encoded.bytes, count: encoded.size))
+    return unsafe source
   }
 }

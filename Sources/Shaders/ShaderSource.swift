@@ -35,6 +35,27 @@ package struct ShaderSource: Sendable, Hashable {
   /// Makes planes of a composed picture.
   package static let planes = unsafe ShaderSource("planes.frag", glp_planes_frag)
 
+  /// Transforms and quantises the blocks of a JPEG.
+  static let jpegDCT = unsafe ShaderSource("jpegdct.comp", glp_jpegdct_comp)
+  /// Counts the bits that a JPEG would take at several qualities.
+  static let jpegCounts = unsafe ShaderSource("jpegcounts.comp", glp_jpegcounts_comp)
+  /// Chooses the quality of a JPEG within a budget.
+  static let jpegChoice = unsafe ShaderSource("jpegchoice.comp", glp_jpegchoice_comp)
+  /// Quantises the blocks of a JPEG.
+  static let jpegQuantise = unsafe ShaderSource("jpegquantise.comp", glp_jpegquantise_comp)
+  /// Counts the bits of a JPEG's blocks.
+  static let jpegLengths = unsafe ShaderSource("jpeglengths.comp", glp_jpeglengths_comp)
+  /// Adds up counts of bits, or of stuffing.
+  static let jpegScan = unsafe ShaderSource("jpegscan.comp", glp_jpegscan_comp)
+  /// Clears what the bits and bytes of a JPEG are combined into.
+  static let jpegClear = unsafe ShaderSource("jpegclear.comp", glp_jpegclear_comp)
+  /// Writes the codes of a JPEG's blocks.
+  static let jpegBits = unsafe ShaderSource("jpegbits.comp", glp_jpegbits_comp)
+  /// Counts the stuffing of a JPEG's scan.
+  static let jpegStuffing = unsafe ShaderSource("jpegstuffing.comp", glp_jpegstuffing_comp)
+  /// Writes the bytes of a JPEG's scan.
+  static let jpegBytes = unsafe ShaderSource("jpegbytes.comp", glp_jpegbytes_comp)
+
   private static let included = unsafe [
     ShaderSource("taps.glsl", glp_taps_glsl), ShaderSource("light.glsl", glp_light_glsl),
     ShaderSource("place.glsl", glp_place_glsl), ShaderSource("store.glsl", glp_store_glsl),
@@ -43,14 +64,17 @@ package struct ShaderSource: Sendable, Hashable {
     ShaderSource("pixels.glsl", glp_pixels_glsl), ShaderSource("bell.glsl", glp_bell_glsl),
     ShaderSource("rows.glsl", glp_rows_glsl), ShaderSource("columns.glsl", glp_columns_glsl),
     ShaderSource("lightrows.glsl", glp_lightrows_glsl), ShaderSource("convert.glsl", glp_convert_glsl),
-    ShaderSource("output.glsl", glp_output_glsl),
+    ShaderSource("output.glsl", glp_output_glsl), ShaderSource("jpeg.glsl", glp_jpeg_glsl),
+    ShaderSource("jpegcode.glsl", glp_jpegcode_glsl), ShaderSource("jpegsums.glsl", glp_jpegsums_glsl),
+    ShaderSource("jpegchunk.glsl", glp_jpegchunk_glsl),
+    ShaderSource("jpegquality.glsl", glp_jpegquality_glsl),
   ]
 
   /// The texts of all files, which identify the compiled programs.
   package static let texts =
     ([
       fullscreen, rows, light, columns, passes, sample, turn, words, turnWords, layer, spread, planes,
-    ] + included).map(\.text)
+    ] + JPEGStep.programs.map(\.source) + included).map(\.text)
 
   private init(_ fileName: String, _ embedded: glp_shader_text) {
     self.fileName = fileName
@@ -106,6 +130,8 @@ package struct ProgramKey: Sendable, Hashable {
     case images
     /// A compute shader that writes a buffer.
     case buffer
+    /// A compute shader that codes a drawn picture.
+    case coding
   }
 
   package let stage: Stage
@@ -122,7 +148,7 @@ package struct ProgramKey: Sendable, Hashable {
   init(_ stage: Stage, _ source: ShaderSource, _ defines: [String]) {
     self.stage = stage
     switch stage {
-    case .fragment: (self.source, self.defines) = (source, defines)
+    case .fragment, .coding: (self.source, self.defines) = (source, defines)
     case .images: (self.source, self.defines) = (source.withVersion(of: .passes), ["COMPUTES 1"] + defines)
     case .buffer:
       self.source = source.withVersion(of: .passes)

@@ -47,7 +47,7 @@ struct WallTests {
       ("Sources/Basics/", ["CDMABuffer", "PreviewCore", "Glibc", "Synchronization"]),
       ("Sources/VideoFormats/", ["Basics", "Synchronization"]),
       ("Sources/Shaders/", ["CShaders"]),
-      ("Sources/Conformance/", ["PreviewCore", "ReferenceRenderer"]),
+      ("Sources/Conformance/", ["Codecs", "PreviewCore", "ReferenceRenderer"]),
       ("Sources/Bench/", ["CJPEGBaseline", "GLPreview"]), ("Sources/Cryptography/", ["CCrypto"]),
       (
         "Sources/NATS/",

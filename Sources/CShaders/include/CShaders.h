@@ -34,5 +34,20 @@ extern const glp_shader_text glp_columns_glsl;
 extern const glp_shader_text glp_lightrows_glsl;
 extern const glp_shader_text glp_convert_glsl;
 extern const glp_shader_text glp_output_glsl;
+extern const glp_shader_text glp_jpegdct_comp;
+extern const glp_shader_text glp_jpeglengths_comp;
+extern const glp_shader_text glp_jpegscan_comp;
+extern const glp_shader_text glp_jpegclear_comp;
+extern const glp_shader_text glp_jpegbits_comp;
+extern const glp_shader_text glp_jpegstuffing_comp;
+extern const glp_shader_text glp_jpegbytes_comp;
+extern const glp_shader_text glp_jpeg_glsl;
+extern const glp_shader_text glp_jpegcode_glsl;
+extern const glp_shader_text glp_jpegsums_glsl;
+extern const glp_shader_text glp_jpegchunk_glsl;
+extern const glp_shader_text glp_jpegcounts_comp;
+extern const glp_shader_text glp_jpegchoice_comp;
+extern const glp_shader_text glp_jpegquantise_comp;
+extern const glp_shader_text glp_jpegquality_glsl;
 
 #endif

@@ -132,4 +132,25 @@ typedef struct {
 glp_jpeg_status glp_jpeg_encode(const glp_jpeg_picture *picture, glp_jpeg_encoded *encoded);
 void glp_jpeg_free(uint8_t *bytes);
 
+/// The entropy-coded data of a picture's only scan, with stuffing and without markers.
+typedef struct {
+  const uint8_t *bytes;
+  size_t size;
+} glp_jpeg_scan;
+
+/// Writes the file that glp_jpeg_encode would write for a picture whose scan is known; its planes are not read.
+glp_jpeg_status glp_jpeg_wrap(
+    const glp_jpeg_picture *picture, const glp_jpeg_scan *scan, glp_jpeg_encoded *encoded);
+
+/// The tables of the pictures of a quality that are not optimised: first those of Y', then those of Cb and Cr.
+typedef struct {
+  /// Rows of eight.
+  uint16_t quantizers[2][64];
+  /// By symbol: the length in the upper half, the code in the lower one; 0 for symbols without a code.
+  uint32_t dc_codes[2][16];
+  uint32_t ac_codes[2][256];
+} glp_jpeg_tables;
+
+glp_jpeg_status glp_jpeg_read_tables(int quality, glp_jpeg_tables *tables);
+
 #endif

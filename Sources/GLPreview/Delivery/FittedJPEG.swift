@@ -7,8 +7,8 @@ package struct FittedJPEG {
   private let time: WallTime?
   private let quality: Int
 
-  /// The lowest useful quality; below it a smaller picture shows more.
-  package static let lowestQuality = 30
+  /// The lowest useful quality.
+  package static let lowestQuality = PictureCoding.lowestQuality
   /// The quality of pictures made smaller to fit.
   package static let qualityOfReduced = 50
   /// Pictures are not reduced below this length of the longer side, in pixels.
@@ -32,24 +32,36 @@ package struct FittedJPEG {
     if let fitting, fitting.width < 1 || fitting.height < 1 {
       throw PictureEncoder.Failure(description: "no JPEG fits into \(fitting)")
     }
-    let planes = PictureScaler(picture.ycbcr)
+    // Without samples, its size and quality are those that were asked for.
+    let (scan, planes) = (picture.scan, picture.planes.isEmpty ? nil : PictureScaler(picture.ycbcr))
     let full =
       fitting.map { Placement(of: picture.size, width: $0.width, height: $0.height, mode: .inside).target }
       ?? picture.size
     // Drop a profile that would take more than a quarter of the budget, and the time in a tiny file.
     let profile = iccProfile.flatMap { $0.count <= (maximumBytes ?? .max) / 4 ? $0 : nil }
-    let time = maximumBytes ?? .max < Self.leastBytesWithTime ? nil : time
+    let time = maximumBytes ?? .max < PictureCoding.leastBytesWithEXIF ? nil : time
     func encode(_ size: Size, _ quality: Int, _ tables: JPEGEncoder.HuffmanTables) throws(CodecError)
       -> EncodedPicture
     {
       counted()
       let encoder = JPEGEncoder(quality: quality, huffmanTables: tables)
-      return EncodedPicture(
-        bytes: try encoder.encode(planes.scaled(to: size), iccProfile: profile, capturedAt: time),
-        quality: quality, size: size)
+      let bytes: [UInt8]
+      if let scan, (size, quality, tables) == (picture.size, scan.quality, .standard) {
+        bytes = try encoder.wrap(scan, of: picture, iccProfile: profile, capturedAt: time)
+      } else {
+        let samples = planes?.scaled(to: size) ?? picture
+        bytes = try encoder.encode(samples, iccProfile: profile, capturedAt: time)
+      }
+      return EncodedPicture(bytes: bytes, quality: quality, size: size)
     }
     do throws(CodecError) {
       guard let maximumBytes else { return try encode(full, quality, .standard) }
+      // A renderer may have searched the quality.
+      if let scan, scan.maximumBytes == maximumBytes, scan.quality <= quality, full == picture.size {
+        let encoded = try encode(full, scan.quality, .standard)
+        let isEnough = scan.quality == quality || encoded.bytes.count >= maximumBytes / 20 * 19
+        if isEnough, encoded.bytes.count <= maximumBytes { return encoded }
+      }
       // The first attempt takes one pass, because most budgets are generous. Later ones use optimised tables.
       var isFirst = true
       var search = BudgetSearch(budget: maximumBytes) { size, quality throws(CodecError) in
@@ -97,9 +109,6 @@ package struct FittedJPEG {
     let last = try search.attempt(smallest, lowest)
     return search.fits(last) ? last : nil
   }
-
-  /// EXIF takes 140 bytes: a smaller budget than this leaves it out.
-  private static let leastBytesWithTime = 4000
 
   /// The bytes of the standard Huffman tables (T.81, Annex K), most of which optimised tables save.
   private static let tables = 350

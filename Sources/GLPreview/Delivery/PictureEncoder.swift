@@ -63,6 +63,11 @@ public struct PictureEncoder: Sendable, Hashable {
   /// The sample format that the encoder expects from a renderer.
   public var pictureFormat: Picture.Format { format == .jpeg ? .ycbcr(subsampling) : .rgba }
 
+  /// The wish that a renderer codes pictures for it. Within a budget, their samples may be needed, too.
+  package var coding: PictureCoding? {
+    format == .jpeg ? PictureCoding(quality: quality, maximumBytes: maximumBytes) : nil
+  }
+
   /// Encodes one picture.
   ///
   /// - Parameters:

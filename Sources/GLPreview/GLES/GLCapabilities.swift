@@ -86,6 +86,12 @@ enum GLCommands {
     glBindBufferBase(GLenum(GL_SHADER_STORAGE_BUFFER), 0, 0)
   }
 
+  /// Unbinds the memory of the shaders that code pictures.
+  static func unbindCoding() {
+    for binding in 0..<GLuint(4) { glBindBufferBase(GLenum(GL_SHADER_STORAGE_BUFFER), binding, 0) }
+    glBindBufferBase(GLenum(GL_UNIFORM_BUFFER), 0, 0)
+  }
+
   /// The largest buffer that shaders write as storage: at least 128 MiB (OpenGL ES 3.1).
   static let maximumStorageSize = 128 << 20
 

@@ -11,14 +11,17 @@ struct PixelBuffer: ~Copyable {
   enum Use: Sendable, Hashable {
     case upload
     case readback
-    /// Written by compute shaders, and copied from.
+    /// Written by compute shaders, or copied to, and copied from.
     case storage
+    /// Read by compute shaders as a block of uniforms.
+    case uniforms
 
     fileprivate var target: GLenum {
       switch self {
       case .upload: GLenum(GL_PIXEL_UNPACK_BUFFER)
       case .readback: GLenum(GL_PIXEL_PACK_BUFFER)
       case .storage: GLenum(GL_COPY_READ_BUFFER)
+      case .uniforms: GLenum(GL_UNIFORM_BUFFER)
       }
     }
 
@@ -27,6 +30,7 @@ struct PixelBuffer: ~Copyable {
       case .upload: GLenum(GL_STREAM_DRAW)
       case .readback: GLenum(GL_STREAM_READ)
       case .storage: GLenum(GL_STREAM_COPY)
+      case .uniforms: GLenum(GL_STATIC_DRAW)
       }
     }
   }
@@ -59,27 +63,41 @@ struct PixelBuffer: ~Copyable {
 
   borrowing func bind() { glBindBuffer(use.target, name) }
 
-  /// Makes it the storage that compute shaders write.
-  borrowing func bindStorage() { glBindBufferBase(GLenum(GL_SHADER_STORAGE_BUFFER), 0, name) }
+  /// Makes it the target of `glReadPixels`, until `unbindFromPacking`.
+  borrowing func bindForPacking() { glBindBuffer(GLenum(GL_PIXEL_PACK_BUFFER), name) }
 
-  /// Makes the GPU copy the first `count` bytes to the start of another buffer, without waiting.
-  borrowing func copy(_ count: Int, to other: borrowing PixelBuffer) throws(GLError) {
+  borrowing func unbindFromPacking() { glBindBuffer(GLenum(GL_PIXEL_PACK_BUFFER), 0) }
+
+  /// Makes it a storage block of compute shaders.
+  borrowing func bindStorage(at binding: Int = 0) {
+    glBindBufferBase(GLenum(GL_SHADER_STORAGE_BUFFER), GLuint(binding), name)
+  }
+
+  /// Makes it a uniform block.
+  borrowing func bindUniforms(at binding: Int) {
+    glBindBufferBase(GLenum(GL_UNIFORM_BUFFER), GLuint(binding), name)
+  }
+
+  /// Makes the GPU copy `range`, in bytes, to another buffer, without waiting.
+  borrowing func copy(
+    _ range: Range<Int>, to other: borrowing PixelBuffer, at offset: Int
+  ) throws(GLError) {
     glBindBuffer(GLenum(GL_COPY_READ_BUFFER), name)
     glBindBuffer(GLenum(GL_COPY_WRITE_BUFFER), other.name)
-    glCopyBufferSubData(GLenum(GL_COPY_READ_BUFFER), GLenum(GL_COPY_WRITE_BUFFER), 0, 0, count)
+    glCopyBufferSubData(
+      GLenum(GL_COPY_READ_BUFFER), GLenum(GL_COPY_WRITE_BUFFER), range.lowerBound, offset, range.count)
     glBindBuffer(GLenum(GL_COPY_READ_BUFFER), 0)
     glBindBuffer(GLenum(GL_COPY_WRITE_BUFFER), 0)
-    try GLError.check("copying \(count) bytes of a pixel buffer")
+    try GLError.check("copying \(range.count) bytes of a pixel buffer")
   }
 
   borrowing func unbind() { glBindBuffer(use.target, 0) }
 
-  /// Maps the first `count` bytes, or all, while `body` runs. Waits for a pending copy into them.
+  /// Maps a range of bytes, or all, while `body` runs. Waits for a pending copy into them.
   borrowing func withBytes<Result>(
-    first count: Int? = nil, _ body: (Span<UInt8>) -> Result
+    _ range: Range<Int>? = nil, _ body: (Span<UInt8>) -> Result
   ) throws(GLError) -> Result {
-    let count = count ?? byteCount
-    return unsafe try mapped(first: count, GL_MAP_READ_BIT) { memory in
+    return unsafe try mapped(range ?? 0..<byteCount, GL_MAP_READ_BIT) { memory in
       unsafe body(Span(_unsafeBytes: UnsafeRawBufferPointer(memory)))
     }
   }
@@ -95,7 +113,7 @@ struct PixelBuffer: ~Copyable {
     precondition(!overflow && bytesPerRow >= 0, "rows of a frame")
     // A fence has shown that the GPU no longer reads the buffer, so the driver need not check.
     let access = GL_MAP_WRITE_BIT | GL_MAP_INVALIDATE_BUFFER_BIT | GL_MAP_UNSYNCHRONIZED_BIT
-    try unsafe mapped(first: count, access) { memory in
+    try unsafe mapped(0..<count, access) { memory in
       unsafe rows.withUnsafeBytes { rows in
         if bytesPerRow == rowByteCount, rows.count >= count {
           unsafe memory.copyMemory(from: UnsafeRawBufferPointer(rebasing: rows[..<count]))
@@ -113,18 +131,18 @@ struct PixelBuffer: ~Copyable {
   }
 
   @unsafe private borrowing func mapped<Result>(
-    first count: Int, _ access: Int32, _ body: (UnsafeMutableRawBufferPointer) -> Result
+    _ range: Range<Int>, _ access: Int32, _ body: (UnsafeMutableRawBufferPointer) -> Result
   ) throws(GLError) -> Result {
-    let activity = "mapping \(count) bytes of a pixel buffer"
-    guard count > 0, count <= byteCount else {
-      throw GLError(activity, .size(needed: count, given: byteCount))
+    let activity = "mapping \(range.count) bytes of a pixel buffer"
+    guard range.count > 0, range.upperBound <= byteCount else {
+      throw GLError(activity, .size(needed: range.upperBound, given: byteCount))
     }
     bind()
     defer { unbind() }
-    let memory = unsafe glMapBufferRange(use.target, 0, count, GLbitfield(access))
+    let memory = unsafe glMapBufferRange(use.target, range.lowerBound, range.count, GLbitfield(access))
     try GLError.check(activity)
     guard let memory = unsafe memory else { throw GLError(activity, .flag(GLenum(GL_OUT_OF_MEMORY))) }
-    let result = unsafe body(UnsafeMutableRawBufferPointer(start: memory, count: count))
+    let result = unsafe body(UnsafeMutableRawBufferPointer(start: memory, count: range.count))
     // False if the memory was lost meanwhile (a mode change, a reset): then the data is invalid.
     guard glUnmapBuffer(use.target) == GLboolean(GL_TRUE) else {
       throw GLError("unmapping a pixel buffer", .flag(GLenum(GL_CONTEXT_LOST)))

@@ -110,10 +110,10 @@ struct RenderTarget: ~Copyable {
     let bytesPerRow = bytesPerRow ?? region.width &* bytesPerReadTexel
     let room = (0...buffer.byteCount).contains(offset) ? buffer.byteCount - offset : 0
     try check(region, count: room, bytesPerRow: bytesPerRow)
-    buffer.bind()
+    buffer.bindForPacking()
     let start = unsafe UnsafeMutableRawPointer(bitPattern: offset)
     unsafe read(to: start, bytesPerRow: bytesPerRow, region, attachment: attachment)
-    buffer.unbind()
+    buffer.unbindFromPacking()
     try GLError.check("reading back \(region) into a pixel buffer")
   }
 

@@ -54,9 +54,9 @@ struct ShaderProgram: ~Copyable {
   /// 0...2.
   borrowing func drawTriangle() { glDrawArrays(GLenum(GL_TRIANGLES), 0, 3) }
 
-  /// Runs a compute shader in this many workgroups, across and down.
-  borrowing func dispatch(_ groups: Size) {
-    glDispatchCompute(GLuint(groups.width), GLuint(groups.height), 1)
+  /// Runs a compute shader in this many workgroups, across, down, and for each of some layers.
+  borrowing func dispatch(_ groups: Size, layers: Int = 1) {
+    glDispatchCompute(GLuint(groups.width), GLuint(groups.height), GLuint(layers))
   }
 
   borrowing func has(_ uniform: String) -> Bool { locations[uniform] != nil }

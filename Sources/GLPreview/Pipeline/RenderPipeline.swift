@@ -73,7 +73,9 @@ public struct RenderPipeline: Sendable {
     format = encoder?.pictureFormat ?? samples
   }
 
-  private var requests: [ViewRequest] { views.map { ViewRequest($0, as: format) } }
+  private var requests: [ViewRequest] {
+    views.map { ViewRequest($0, as: format, coding: encoder?.coding) }
+  }
 
   private func planner(for renderer: any Renderer) -> RenderPlanner {
     let tuning = (renderer as? any DeviceRenderer)?.tuning ?? .unlimited

@@ -42,24 +42,29 @@ package protocol DeviceRenderer: Renderer, AnyObject where Failure == RenderErro
   /// Frees the programs.
   func removePrograms() async
 
+  /// Whether the driver refused a shader that codes pictures.
+  var refusesCoding: Bool { get async }
+
   /// Frees everything. The renderer can't be used any more.
   func close() async
 }
 
 extension DeviceRenderer {
+  package var refusesCoding: Bool { get async { false } }
+
   /// Plans views of frames, with their labels except for those that show the time, which only sessions draw.
   ///
   /// - Throws: `ParameterError` if a crop is not inside the frame, or a picture exceeds the limits.
   package nonisolated func planned(
     _ format: Frame.Format, _ views: [ViewConfiguration], as output: Picture.Format,
-    maximumPixels: Int = 100_000_000
+    coding: PictureCoding? = nil, maximumPixels: Int = 100_000_000
   ) throws(ParameterError) -> RenderPlan {
     let planner = RenderPlanner(tuning: tuning, maximumPixels: maximumPixels)
     return try planner.plan(
       format,
       views.map { view throws(ParameterError) in
         ViewRequest(
-          view, as: output,
+          view, as: output, coding: coding,
           under: try Lettering(at: nil, PangoTextRenderer.shared).layers(of: view, format, planner))
       })
   }

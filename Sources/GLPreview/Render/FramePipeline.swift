@@ -7,6 +7,7 @@ final class FramePipeline {
   private let uploads: PixelBufferPool
   private let readbacks: PixelBufferPool
   private let storages: PixelBufferPool
+  private let coder: JPEGCoder?
   private let clock: PassClock
   private let wait: Wait
   private var flights: [Int: Flight] = [:]
@@ -21,9 +22,10 @@ final class FramePipeline {
   /// The planes of a frame that have their own buffers.
   private static let buffersPerFrame = 3
 
-  /// `capacity` is the number of frames in flight at the same time; `wait` is replaced by tests.
+  /// `capacity` is the number of frames in flight at the same time; `coder` codes pictures where that is wished; `wait` is
+  /// replaced by tests.
   init(
-    capacity: Int, _ clock: PassClock,
+    capacity: Int, _ clock: PassClock, coder: JPEGCoder? = nil,
     wait: @escaping Wait = { fence, limit throws(GLError) in
       try fence.wait(atMost: limit)
     }
@@ -32,6 +34,7 @@ final class FramePipeline {
     readbacks = PixelBufferPool(for: .readback, capacity: capacity)
     storages = PixelBufferPool(for: .storage, capacity: capacity)
     self.clock = clock
+    self.coder = coder
     self.wait = wait
   }
 
@@ -39,21 +42,19 @@ final class FramePipeline {
   private final class Flight {
     /// Shaders may read their memory in place.
     let frames: [Frame]
-    let layouts: [PictureLayout]
+    let pictures: FrameReadback
     let readback: Shared<PixelBuffer>
-    let storage: Shared<PixelBuffer>?
     let upload: BufferedUpload
     let timer: PassTimer?
     let fence: Fence
 
     init(
-      _ frames: [Frame], _ layouts: [PictureLayout], _ readback: Shared<PixelBuffer>,
-      _ storage: Shared<PixelBuffer>?, _ upload: BufferedUpload, _ timer: PassTimer?
+      _ frames: [Frame], _ pictures: FrameReadback, _ readback: Shared<PixelBuffer>,
+      _ upload: BufferedUpload, _ timer: PassTimer?
     ) throws(GLError) {
       self.frames = frames
-      self.layouts = layouts
+      self.pictures = pictures
       self.readback = readback
-      self.storage = storage
       self.upload = upload
       self.timer = timer
       fence = try Fence()
@@ -62,18 +63,23 @@ final class FramePipeline {
 
   var idleByteCount: Int {
     uploads.idle.byteCount + readbacks.idle.byteCount + storages.idle.byteCount
+      + (coder?.idleByteCount ?? 0)
   }
 
   func removeIdle() {
     uploads.idle.removeAll()
     readbacks.idle.removeAll()
     storages.idle.removeAll()
+    coder?.removeIdle()
   }
+
+  func removePrograms() { coder?.removePrograms() }
 
   func beginDrawing() {
     uploads.idle.beginDrawing()
     readbacks.idle.beginDrawing()
     storages.idle.beginDrawing()
+    coder?.beginDrawing()
   }
 
   func upload() -> BufferedUpload { BufferedUpload(uploads) }
@@ -81,24 +87,23 @@ final class FramePipeline {
   /// A buffer for pictures that compute shaders write.
   func takeStorage(_ byteCount: Int) throws(GLError) -> Shared<PixelBuffer> { try storages.take(byteCount) }
 
-  /// Makes the GPU copy the drawn planes after the draws, and returns the frame's number for `finish`. The
-  /// targets may be drawn into again at once, because the GPU executes commands in order. `buffer` has the
-  /// planes that have no target.
+  /// Makes the GPU code the drawn pictures where that is wished. `buffer` has the planes that have no target.
+  func code(
+    _ targets: [PictureTarget], in buffer: PictureBuffer? = nil
+  ) throws(GLError) -> FrameReadback {
+    try FrameReadback(targets, in: buffer, coder) { count throws(GLError) in try storages.take(count) }
+  }
+
+  /// Makes the GPU copy the pictures after the draws, and returns the frame's number for `finish`. The targets may be
+  /// drawn into again at once, because the GPU executes commands in order.
   func submit(
-    _ targets: [PictureTarget], in buffer: PictureBuffer? = nil, of frames: [Frame], _ upload: BufferedUpload,
-    _ timer: PassTimer?
+    _ pictures: FrameReadback, of frames: [Frame], _ upload: BufferedUpload, _ timer: PassTimer?
   ) throws(GLError) -> Int {
-    let layouts = targets.map(\.layout)
-    let readback = try readbacks.take(layouts.byteCount)
-    // First, because it also copies what is not there.
-    try buffer?.buffer.object.copy(layouts.byteCount, to: readback.object)
-    var offset = 0
-    for (target, layout) in zip(targets, layouts) {
-      try target.read(into: readback.object, at: offset)
-      offset += layout.byteCount
-    }
+    var pictures = pictures
+    let readback = try readbacks.take(pictures.byteCount)
+    try pictures.copy(to: readback.object)
     defer { nextNumber += 1 }
-    flights[nextNumber] = try Flight(frames, layouts, readback, buffer?.buffer, upload, timer)
+    flights[nextNumber] = try Flight(frames, pictures, readback, upload, timer)
     return nextNumber
   }
 
@@ -114,25 +119,10 @@ final class FramePipeline {
     }
     stalledBefore = 0
     let time = clock.time(of: flight.timer)
-    let pictures = try pictures(of: flight)
+    let pictures = try flight.pictures.pictures(from: flight.readback.object)
     flight.upload.finish()
     readbacks.giveBack(flight.readback)
-    if let storage = flight.storage { storages.giveBack(storage) }
+    flight.pictures.finish { storages.giveBack($0) }
     return (pictures, time)
   }
-
-  private func pictures(of flight: Flight) throws(GLError) -> [Picture] {
-    guard flight.layouts.byteCount > 0 else { return [] }
-    return try flight.readback.object.withBytes(first: flight.layouts.byteCount) { bytes in
-      var offset = 0
-      return flight.layouts.map { layout in
-        defer { offset += layout.byteCount }
-        return layout.picture(copying: bytes.extracting(offset..<offset + layout.byteCount))
-      }
-    }
-  }
-}
-
-extension [PictureLayout] {
-  fileprivate var byteCount: Int { reduce(0) { $0 + $1.byteCount } }
 }

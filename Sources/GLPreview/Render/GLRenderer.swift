@@ -27,7 +27,14 @@ public actor GLRenderer: DeviceRenderer {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
 
   /// The limits and preferences for plans of this renderer.
-  package nonisolated let tuning: RenderTuning
+  package nonisolated var tuning: RenderTuning {
+    var tuning = givenTuning
+    if tuning.codesJPEG == nil { tuning.codesJPEG = codes.load(ordering: .relaxed) }
+    return tuning
+  }
+  private nonisolated let givenTuning: RenderTuning
+  /// Whether it codes JPEGs, where a trial decides that.
+  private nonisolated let codes = Atomic(false)
 
   /// The number of frames worth drawing concurrently; 1 for software.
   public nonisolated var framesInFlight: Int { tuning.framesInFlight }
@@ -73,32 +80,52 @@ public actor GLRenderer: DeviceRenderer {
   // isolated deinit of another module.
   private init(on device: GPUDevice, _ tuning: RenderTuning, _ thread: GPUThread) async throws {
     self.device = device
-    self.tuning = tuning
+    givenTuning = tuning
     self.thread = thread
     freeSlots = tuning.framesInFlight
     state = nil  // All properties are set: from the next line on, the init runs on the GPU thread.
     try PassTrial.check()
     do { state = try GLState(device, tuning) } catch { throw RenderError("\(device.name): \(error)") }
     reset = .ofCurrentContext()
-    if tuning.passes == nil { tryPasses() }
-  }
-
-  private func tryPasses() {
     do throws(GLError) {
-      let faster = try PassTrial.run(on: device, tuning) { method, frame, plan in
-        state?.passes = method
-        guard let drawn = try state?.measure(frame, plan) else { throw RenderError("the renderer is closed") }
-        if state?.hasRefusedShaders == true { throw PassTrial.Refusal() }
-        return drawn
-      }
-      // Releases what compute shaders were the last to use, too.
-      state?.passes = .compute
-      removeCached()
-      state?.passes = faster
+      if tuning.passes == nil { try tryPasses() }
+      if tuning.codesJPEG == nil { try tryCoding() }
     } catch {
       // The first frame reports it.
       isLost = true
     }
+  }
+
+  private func tryPasses() throws(GLError) {
+    let faster = try PassTrial.run(on: device, tuning) { method, frame, plan in
+      state?.passes = method
+      return try measured(frame, plan)
+    }
+    releaseAll(drawingBy: faster)
+  }
+
+  private func tryCoding() throws(GLError) {
+    let passes = state?.passes ?? .fragments
+    let faster = try CodingTrial.run(on: device, tuning) { frame, plan in try measured(frame, plan) }
+    codes.store(faster == .gpu, ordering: .relaxed)
+    releaseAll(drawingBy: passes)
+  }
+
+  /// Draws for a trial.
+  private func measured(
+    _ frame: Frame, _ plan: RenderPlan
+  ) throws -> (pictures: [Picture], measurement: RenderMeasurement) {
+    let refused = state?.refusedCount
+    guard let drawn = try state?.measure(frame, plan) else { throw RenderError("the renderer is closed") }
+    if state?.refusedCount != refused { throw ShaderRefusal() }
+    return drawn
+  }
+
+  /// Frees what a trial has used, also what compute shaders were the last to use.
+  private func releaseAll(drawingBy passes: PassMethod) {
+    state?.passes = .compute
+    removeCached()
+    state?.passes = passes
   }
 
   isolated deinit { state = nil }
@@ -222,6 +249,9 @@ public actor GLRenderer: DeviceRenderer {
   /// The passes so far by compute shaders, those of them that wrote a `PictureBuffer`, and by fragment shaders.
   func countPasses() -> (compute: Int, toBuffer: Int, fragments: Int) { state?.passCounts ?? (0, 0, 0) }
 
+  /// Whether the driver refused a shader that codes pictures.
+  package var refusesCoding: Bool { state?.refusesCoding ?? false }
+
   /// For tests: compute shaders of these files count as refused by the driver.
   func refuseComputing(_ fileNames: Set<String>) { state?.refuseComputing(fileNames) }
 
@@ -293,35 +323,6 @@ public actor GLRenderer: DeviceRenderer {
     if waiting.isEmpty { freeSlots += 1 } else { waiting.removeFirst().resume() }
   }
 }
-
-/// A frame that the GPU could not draw.
-public struct RenderError: Error, Hashable, CustomStringConvertible {
-  /// The failed operation, the device and the driver's message.
-  public let description: String
-
-  /// Whether the context is lost with everything in it. A new renderer may work.
-  public let isContextLost: Bool
-
-  /// Whether the driver reported it; a plan for other frames, or a closed renderer, is not the device's fault.
-  let isOfDevice: Bool
-
-  /// The memory budget's error, if it had no room.
-  let shortage: MemoryBudget.Exceeded?
-
-  package var isOutOfMemory: Bool { shortage != nil }
-
-  init(
-    _ description: String, isContextLost: Bool = false, isOfDevice: Bool = false,
-    shortage: MemoryBudget.Exceeded? = nil
-  ) {
-    self.description = description
-    self.isContextLost = isContextLost
-    self.isOfDevice = isOfDevice
-    self.shortage = shortage
-  }
-}
-
-extension RenderError: MemoryShortage {}
 
 /// Makes buffers by a renderer for as long as that is open.
 private final class OpenRendererSharing: BufferSharing {

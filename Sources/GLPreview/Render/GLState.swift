@@ -29,6 +29,8 @@ struct GLState: ~Copyable {
   private let clock: PassClock
   /// The shaders that draw frames.
   var passes: PassMethod
+  /// Whether compute shaders may code pictures.
+  private let codes: Bool
   /// Nil if frames are drawn and read back one after another.
   private let pipeline: FramePipeline?
   private let probe = ProbeCache()
@@ -47,6 +49,7 @@ struct GLState: ~Copyable {
     let sumsWords = tuning.boxes == .words
     clock = PassClock(isWanted: tuning.timesPasses)
     passes = tuning.passes ?? .fragments
+    codes = tuning.codesJPEG != false
     programs = ProgramCache(
       ProgramBinaryCache(.ofThisProcess), specialisesAfter: tuning.specialisesAfter,
       hasFlatUniforms: sumsWords, clock)
@@ -54,7 +57,12 @@ struct GLState: ~Copyable {
     tiles = TileCache(targets)
     compositor = Compositor(programs, targets)
     uploader = FrameUploader(maximumSide: tuning.maximumTargetSide, clock, shared)
-    pipeline = tuning.transfer == .direct ? nil : FramePipeline(capacity: tuning.framesInFlight, clock)
+    pipeline =
+      tuning.transfer == .direct
+      ? nil
+      : FramePipeline(
+        capacity: tuning.framesInFlight, clock,
+        coder: codes ? JPEGCoder(programs, capacity: tuning.framesInFlight) : nil)
     tables = TableCache(inBuffers: sumsWords)
     self.context = context
   }
@@ -80,15 +88,20 @@ struct GLState: ~Copyable {
     return ((programs.passes[.images] ?? 0) + toBuffer, toBuffer, programs.passes[.fragment] ?? 0)
   }
 
-  /// Whether the driver refused a compute shader.
-  var hasRefusedShaders: Bool { programs.hasRefused }
+  /// The compute shaders that the driver refused.
+  var refusedCount: Int { programs.refusedCount }
+
+  var refusesCoding: Bool { programs.hasRefused(.coding) }
 
   /// For tests: compute shaders of these files count as refused by the driver.
   borrowing func refuseComputing(_ fileNames: Set<String>) {
     programs.refuses = { fileNames.contains($0.source.fileName) }
   }
 
-  borrowing func removePrograms() { programs.removeAll() }
+  borrowing func removePrograms() {
+    programs.removeAll()
+    pipeline?.removePrograms()
+  }
 
   borrowing func removeCached() {
     uploader.removeAll()
@@ -97,7 +110,7 @@ struct GLState: ~Copyable {
     programs.removeUnused()
     targets.idle.removeAll()
     pipeline?.removeIdle()
-    probe.draw(computing: passes == .compute)
+    probe.draw(computing: passes == .compute || codes)
   }
 
   /// Created at the first draw.
@@ -134,12 +147,13 @@ struct GLState: ~Copyable {
     let (timer, upload) = (clock.timer(), pipeline?.upload())
     return try clock.observed(by: timer) {
       try draw(work, through: upload) { targets, buffer in
+        let coded = try pipeline?.code(targets, in: buffer)
         timer?.pause()
-        guard let pipeline, let upload else {
+        guard let pipeline, let upload, let coded else {
           let pictures = try targets.map { try $0.read() }
           return .done((pictures, clock.time(of: timer)))
         }
-        return .inFlight(try pipeline.submit(targets, in: buffer, of: work.frames, upload, timer))
+        return .inFlight(try pipeline.submit(coded, of: work.frames, upload, timer))
       }
     }
   }
@@ -154,10 +168,10 @@ struct GLState: ~Copyable {
     let upload = pipeline?.upload()
     let pictures = try clock.observed(by: stopwatch) {
       try draw(.views(frame, plan), through: upload) { targets, buffer in
+        let coded = try pipeline?.code(targets, in: buffer)
         try stopwatch.enter(\.readback)
-        guard let pipeline, let upload else { return try targets.map { try $0.read() } }
-        return try pipeline.finish(pipeline.submit(targets, in: buffer, of: [frame], upload, nil))?.pictures
-          ?? []
+        guard let pipeline, let upload, let coded else { return try targets.map { try $0.read() } }
+        return try pipeline.finish(pipeline.submit(coded, of: [frame], upload, nil))?.pictures ?? []
       }
     }
     var measurement = try stopwatch.finish(pictures)

@@ -1,7 +1,6 @@
 // Finds out which shaders draw faster on a GPU, and remembers it.
 internal import Glibc
 internal import Shaders
-internal import Synchronization
 
 /// The choice between fragment shaders and compute shaders. Some GPUs draw triangles on a fraction of the chip; others keep
 /// the pixels of a target in fast memory.
@@ -21,34 +20,11 @@ enum PassTrial {
     throw RenderError("the environment's GLPREVIEW_PASSES is \(variable), but may be \(names)")
   }
 
-  /// The results of this process, by driver.
-  private static let found = Mutex<[[String]: PassMethod]>([:])
+  private static let choices = DriverTrial("passes", usual: PassMethod.fragments)
 
-  /// A trial that has begun. If it ends the process, or the driver, twice, there is no third.
-  private static let beginnings = ["trial 1", "trial 2"]
-
-  /// The shaders that draw faster with a driver: from a trial in this process or, on this machine, in an earlier one. Nil
-  /// before a trial. Without a cache folder, the result could not be kept, and there are no trials.
+  /// The shaders that draw faster with a driver; nil before a trial.
   static func known(_ driver: GPUDevice.Driver, _ folder: CacheFolder? = .ofThisProcess) -> PassMethod? {
-    found.withLock { found in
-      if let method = found[driver.identity] { return method }
-      guard let folder else { return .fragments }
-      found[driver.identity] = note(of: driver, folder).flatMap(PassMethod.init(rawValue:))
-      return found[driver.identity]
-    }
-  }
-
-  private static func note(of driver: GPUDevice.Driver, _ folder: CacheFolder) -> String? {
-    folder.read(fileName(driver), limit: 16).map { String(decoding: $0, as: UTF8.self) }
-  }
-
-  private static func keep(_ note: String, of driver: GPUDevice.Driver, _ folder: CacheFolder) {
-    folder.write(Array(note.utf8), to: fileName(driver))
-  }
-
-  /// It also depends on the shaders. The folder does not remove it in favour of newer files.
-  private static func fileName(_ driver: GPUDevice.Driver) -> String {
-    ProgramBinaryKey(sources: ["passes"] + ShaderSource.texts, driver: driver.identity).name + ".passes"
+    choices.known(driver, folder)
   }
 
   /// How much of the fragment shaders' time compute shaders may take.
@@ -60,41 +36,13 @@ enum PassTrial {
     pictures: [Picture], measurement: RenderMeasurement
   )
 
-  /// The driver refused a compute shader.
-  struct Refusal: Error {}
-
-  /// Returns `.compute` if compute shaders draw the same, to within 1 of 255, in clearly less time. The result is kept,
-  /// unless it is an accident's, such as a lack of memory. While another renderer tries, in any process, it is
-  /// `.fragments`, for this renderer alone.
+  /// Returns `.compute` if compute shaders draw the same, to within 1 of 255, in clearly less time.
   ///
   /// - Throws: `GLError` if the context is lost.
   static func run(
     on device: GPUDevice, _ tuning: RenderTuning, in folder: CacheFolder? = .ofThisProcess, _ measure: Measure
   ) throws(GLError) -> PassMethod {
-    guard let driver = device.driver, let folder else { return .fragments }
-    // The first write makes the folder.
-    if note(of: driver, folder) == nil { keep("", of: driver, folder) }
-    guard note(of: driver, folder) != nil, let lock = folder.lock(fileName(driver) + "-lock") else {
-      return .fragments
-    }
-    defer { withExtendedLifetime(lock) {} }
-    if let method = known(driver, folder) { return method }
-    let begun = note(of: driver, folder).flatMap(beginnings.firstIndex(of:)).map { $0 + 1 } ?? 0
-    var (method, isKept) = (PassMethod.fragments, true)
-    if begun < beginnings.count {
-      keep(beginnings[begun], of: driver, folder)
-      do {
-        if try trial(tuning, measure) { method = .compute }
-      } catch let error as GLError where error.isContextLost {
-        throw error
-      } catch {
-        // What the driver can't do, it can't do the next time either.
-        isKept = error is Refusal || (error as? GLError)?.isOutOfMemory == false
-      }
-    }
-    found.withLock { $0[driver.identity] = method }
-    keep(isKept ? method.rawValue : "", of: driver, folder)
-    return method
+    try choices.run(device.driver, in: folder) { try trial(tuning, measure) ? .compute : .fragments }
   }
 
   /// Returns whether compute shaders draw the same in clearly less time.
@@ -153,11 +101,6 @@ enum PassTrial {
     }
     return try Frame(tight: format, bytes: bytes)
   }
-}
-
-extension GPUDevice.Driver {
-  /// The strings that identify whatever the speed of shaders depends on.
-  fileprivate var identity: [String] { [vendor, renderer, versionText] }
 }
 
 extension [Picture] {

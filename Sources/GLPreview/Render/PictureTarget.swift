@@ -3,6 +3,8 @@
 /// One view's planes on the GPU.
 struct PictureTarget {
   let layout: PictureLayout
+  /// How the picture is to be coded; nil if it is not.
+  let coding: PictureCoding?
   /// Nil for planes that are in a `PictureBuffer`.
   private let planes: [DrawnPlane?]
   /// The targets that only this picture uses.
@@ -26,6 +28,7 @@ struct PictureTarget {
       isByTurns: planes.contains { $0?.isByTurns == true })
     self.planes = planes
     self.own = own
+    coding = view.coding
   }
 
   /// Waits for the draws and reads the picture.

@@ -85,7 +85,9 @@ final class ProgramCache {
   /// The compute shaders that the driver refused.
   private var refused: Set<ProgramKey> = []
 
-  var hasRefused: Bool { !refused.isEmpty }
+  var refusedCount: Int { refused.count }
+
+  func hasRefused(_ stage: ProgramKey.Stage) -> Bool { refused.contains { $0.stage == stage } }
 
   /// For tests: the compute shaders that count as refused.
   var refuses: (ProgramKey) -> Bool = { _ in false }
@@ -94,6 +96,20 @@ final class ProgramCache {
   func computeProgram(_ key: ProgramKey) -> Program? {
     guard !refused.contains(key), !refuses(key) else { return nil }
     do throws(ShaderError) { return try program(key) } catch {
+      refused.insert(key)
+      return nil
+    }
+  }
+
+  /// Compiles a compute shader that its user keeps; nil if the driver refuses it.
+  func keptProgram(_ key: ProgramKey) -> Program? {
+    if refuses(key) { refused.insert(key) }
+    guard !refused.contains(key) else { return nil }
+    do throws(ShaderError) {
+      return try clock.compile { () throws(ShaderError) in
+        try Program(key, binaries, hasFlatUniforms: hasFlatUniforms)
+      }
+    } catch {
       refused.insert(key)
       return nil
     }

@@ -76,6 +76,7 @@ final class ProgramPrimer: Sendable {
       let frame = try Frame(tight: frameFormat, bytes: [UInt8](repeating: byte, count: count))
       for index in 0..<Self.count {
         try Task.checkCancellation()
+        if index == 0 { try await code(frame, on: renderer) }
         // Compute shaders write a view that is shown twice to a target, and others to a buffer.
         for count in renderer.device.passes == .compute ? 1...2 : 1...1 {
           let views = Array(repeating: view(index), count: count)
@@ -83,6 +84,16 @@ final class ProgramPrimer: Sendable {
           _ = try await renderer.render(frame, plan)
         }
       }
+    }
+  }
+
+  /// Codes a picture, and one within a budget, if the renderer codes.
+  private static func code(_ frame: Frame, on renderer: GLRenderer) async throws {
+    for budget in [nil, 2000] {
+      let coding = PictureCoding(quality: 80, maximumBytes: budget)
+      let plan = try renderer.planned(
+        frame.format, [ViewConfiguration(width: 64)], as: .ycbcr(.yuv420), coding: coding)
+      _ = try await renderer.render(frame, plan)
     }
   }
 

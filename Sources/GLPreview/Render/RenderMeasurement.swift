@@ -75,7 +75,7 @@ final class RenderStopwatch: PassObserver {
   func finish(_ pictures: [Picture]) throws(GLError) -> RenderMeasurement {
     try enter(\.upload)
     measurement.passes.gpu = clock.time(of: timer)
-    measurement.readback.byteCount = pictures.reduce(0) { $0 + $1.bytes.count }
+    measurement.readback.byteCount = pictures.reduce(0) { $0 + $1.byteCount }
     measurement.passes.byteCount = measurement.upload.byteCount + measurement.readback.byteCount
     return measurement
   }

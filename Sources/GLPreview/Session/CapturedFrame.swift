@@ -125,9 +125,10 @@ extension CapturedFrame {
   ///
   /// - Returns: a picture for each preview, in order.
   /// - Throws: `ParameterError`, `DeviceError`, `RenderError`; `SessionError` for previews of another source.
-  package func draw(_ previews: [Preview], as format: Picture.Format = .ycbcr(.yuv420)) async throws
-    -> [RenderedPicture]
-  {
+  package func draw(
+    _ previews: [Preview], as format: Picture.Format = .ycbcr(.yuv420), coding: PictureCoding? = nil
+  ) async throws -> [RenderedPicture] {
+    let form = PictureForm(format, coding: coding)
     var frames: [RenderedPicture?] = []
     var missing: [(ViewConfiguration, GPUTime)] = []
     for preview in previews {
@@ -135,14 +136,14 @@ extension CapturedFrame {
         throw SessionError("preview '\(preview.name)' is not of '\(source)'")
       }
       guard preview.shows(timestamp) else { throw feed.notBuffered(timestamp) }
-      if let existing = existing(preview, format) {
+      if let existing = existing(preview, form) {
         frames.append(existing)
       } else {
         missing.append((try preview.view(of: preview.configuration), preview.gpuTime))
         frames.append(nil)
       }
     }
-    var drawn = try await draw(missing, as: format)[...]
+    var drawn = try await draw(missing, as: format, coding: coding)[...]
     return frames.compactMap { $0 ?? drawn.popFirst() }
   }
 
@@ -151,8 +152,10 @@ extension CapturedFrame {
   /// - Returns: a picture for each view, in order.
   /// - Throws: `ParameterError`, `DeviceError`, `RenderError`.
   package func draw(
-    _ views: [(ViewConfiguration, GPUTime)], as format: Picture.Format = .ycbcr(.yuv420)
+    _ views: [(ViewConfiguration, GPUTime)], as format: Picture.Format = .ycbcr(.yuv420),
+    coding: PictureCoding? = nil
   ) async throws -> [RenderedPicture] {
+    let form = PictureForm(format, coding: coding)
     guard !views.isEmpty else { return [] }
     let drawing = feed.drawing
     var frames: [RenderedPicture] = []
@@ -169,7 +172,7 @@ extension CapturedFrame {
       throw SourceError(.unavailable, path: source, reason: misfit.reason)
     }
     let fitting = zip(views, misfits).filter { $1 == nil }.map(\.0)
-    var drawn = fitting.isEmpty ? [] : try await drawing.draw(fitting, frame, as: format)[...]
+    var drawn = fitting.isEmpty ? [] : try await drawing.draw(fitting, frame, as: form)[...]
     for ((view, gpuTime), misfit) in zip(views, misfits) {
       if let misfit {
         let outage = misfit.outage(since: timestamp)
@@ -183,9 +186,9 @@ extension CapturedFrame {
   }
 
   /// The existing picture of this frame, if the preview has not changed since.
-  private func existing(_ preview: Preview, _ format: Picture.Format) -> RenderedPicture? {
-    guard outage == nil, let newest = preview.newest(format), newest.sequence == sequence,
-      newest.timestamp == timestamp, newest.sourceState == .live
+  private func existing(_ preview: Preview, _ form: PictureForm) -> RenderedPicture? {
+    guard outage == nil, let newest = preview.newest(form.format), newest.sequence == sequence,
+      newest.timestamp == timestamp, newest.sourceState == .live, form.accepts(newest.picture)
     else { return nil }
     return newest
   }

@@ -29,13 +29,13 @@ struct FeedReader: Sendable {
   }
 }
 
-/// A preview's pictures in one format: drawn once for any number of readers.
+/// A preview's pictures in one form: drawn once for any number of readers.
 struct PictureRequest: Sendable, Hashable {
   let preview: Preview
-  let format: Picture.Format
+  let form: PictureForm
 
   /// Sorts by name, then by format.
-  var order: (String, String) { (preview.name, "\(format)") }
+  var order: (String, String) { (preview.name, "\(form.format)") }
 }
 
 extension SourceFeed {

@@ -48,7 +48,7 @@ struct FeedRequest {
   enum Subject: Sendable {
     /// A picture that differs from `after`. With `passes`, the camera's own JPEG will do where the view shows
     /// exactly that.
-    case picture(Preview, Picture.Format, after: PictureKey?, passes: Bool)
+    case picture(Preview, PictureForm, after: PictureKey?, passes: Bool)
     /// An event that differs from `after`. `isOver` means that the requester knows that the source has given
     /// its last frame.
     case event(after: FeedKey?, isOver: Bool)
@@ -92,8 +92,8 @@ struct FeedRequest {
 
   /// The picture that is to be drawn; nil if an event is wanted.
   var picture: PictureRequest? {
-    if case .picture(let preview, let format, _, _) = subject {
-      PictureRequest(preview: preview, format: format)
+    if case .picture(let preview, let form, _, _) = subject {
+      PictureRequest(preview: preview, form: form)
     } else {
       nil
     }

@@ -225,7 +225,7 @@ protocol PictureProducer: Sendable {
   /// camera's own JPEG.
   ///
   /// - Throws: `PreviewIsDisabled` if the preview is disabled meanwhile.
-  func next(_ preview: Preview, _ format: Picture.Format, after key: PictureKey?, passes: Bool) async throws
+  func next(_ preview: Preview, _ form: PictureForm, after key: PictureKey?, passes: Bool) async throws
     -> PreviewPicture?
   func changed(_ preview: Preview)
   func readerCame(_ preview: Preview)
@@ -277,7 +277,7 @@ public struct PreviewPictures: AsyncSequence, Sendable {
   /// Requests pictures.
   public struct Iterator: AsyncIteratorProtocol, Sendable {
     private let preview: Preview
-    private let format: Picture.Format
+    private var form: PictureForm
     private var reading: PreviewReading?
     private var last: PictureKey?
     private var pace = Pace()
@@ -287,7 +287,13 @@ public struct PreviewPictures: AsyncSequence, Sendable {
 
     init(_ preview: Preview, _ format: Picture.Format) {
       self.preview = preview
-      self.format = format
+      form = PictureForm(format)
+    }
+
+    /// The JPEG that becomes of each further picture, if nothing else does; nil to take samples.
+    package var coding: PictureCoding? {
+      get { form.coding }
+      set { form.coding = newValue }
     }
 
     /// Waits for the newest picture that this iterator has not returned yet, and returns it; nil at the end.
@@ -318,7 +324,7 @@ public struct PreviewPictures: AsyncSequence, Sendable {
         }
         let next: PreviewPicture?
         do {
-          next = try await preview.producer.next(preview, format, after: last, passes: passes)
+          next = try await preview.producer.next(preview, form, after: last, passes: passes)
         } catch is PreviewIsDisabled {
           continue
         }

@@ -39,6 +39,11 @@ package enum PreviewPicture: Sendable {
     if case .original(let picture, _) = self, case .h264(let place) = picture.content { place } else { nil }
   }
 
+  /// Whether it is coded already, and has no samples for another quality.
+  package var isCoded: Bool {
+    if case .drawn(let picture) = self { picture.picture.planes.isEmpty } else { false }
+  }
+
   /// Returns the camera's own JPEG, or that of `RenderedPicture.jpeg`.
   package func jpeg(quality: Int) async throws -> EncodedPicture {
     switch self {

@@ -168,16 +168,16 @@ struct RequestBoard {
     guard outage == nil, let original, isNew(original.picture.sequence, for: request) else { return nil }
     let picture = original.picture
     switch request.subject {
-    case .picture(let preview, let format, after: let last, passes: true):
+    case .picture(let preview, let form, after: let last, passes: true):
       // The decision and the picture's key must be of one version of the view, whatever changes meanwhile.
       let (configuration, version, isRemoved) = preview.current
       let isNew = last.map { $0.version != version || $0.sequence < picture.sequence } ?? true
       guard isNew, !isRemoved, configuration.isEnabled else { return nil }
       switch picture.content {
       // Videos take H.264, all others JPEGs.
-      case .jpeg where format != .video && configuration.view?.isWhole == true: break
+      case .jpeg where form.format != .video && configuration.view?.isWhole == true: break
       case .h264(let place)
-      where original.passesVideo && format == .video && preview.passesVideo(since: place.keyTime):
+      where original.passesVideo && form.format == .video && preview.passesVideo(since: place.keyTime):
         break
       default: return nil
       }

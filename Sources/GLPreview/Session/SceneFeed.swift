@@ -35,7 +35,7 @@ actor SceneFeed: PictureProducer {
   private static let longestInterval = Duration.seconds(1)
 
   struct Request {
-    let format: Picture.Format
+    let form: PictureForm
     let key: PictureKey?
     let answer = Promise<RenderedPicture>()
 
@@ -64,14 +64,14 @@ actor SceneFeed: PictureProducer {
   nonisolated func changed(_ preview: Preview) { Task { await self.sceneChanged() } }
 
   func next(
-    _ preview: Preview, _ format: Picture.Format, after key: PictureKey?, passes: Bool
+    _ preview: Preview, _ form: PictureForm, after key: PictureKey?, passes: Bool
   ) async throws -> PreviewPicture? {
     try Task.checkCancellation()
     let current = preview.current
     guard !isClosed, !current.isRemoved else { return nil }
     guard current.configuration.isEnabled else { throw PreviewIsDisabled() }
     self.preview = preview
-    let request = Request(format: format, key: key)
+    let request = Request(form: form, key: key)
     nextID += 1
     let id = nextID
     requests[id] = request
@@ -135,18 +135,23 @@ actor SceneFeed: PictureProducer {
     }
     let key = PictureKey(sequence: drawnSequence, version: version)
     for (format, requests) in takeRequests(where: { $0.isBehind(key.sequence, version) }) {
-      let result = await rendered(preview, format, key)
+      let result = await rendered(preview, format, requests.map(\.form), key)
       for request in requests { request.answer.fulfil(result) }
     }
   }
 
   /// The existing picture of the current state, or a new one.
-  private func rendered(_ preview: Preview, _ format: Picture.Format, _ key: PictureKey) async
-    -> Result<RenderedPicture?, any Error>
-  {
-    if let newest = preview.newest(format), newest.key == key { return .success(newest) }
+  private func rendered(
+    _ preview: Preview, _ format: Picture.Format, _ forms: [PictureForm], _ key: PictureKey
+  ) async -> Result<RenderedPicture?, any Error> {
+    if let newest = preview.newest(format), newest.key == key,
+      forms.allSatisfy({ $0.accepts(newest.picture) })
+    {
+      return .success(newest)
+    }
     do {
-      let rendered = try await frame(of: preview, format, key)
+      let form = PictureForm(format, coding: forms.sharedCoding)
+      let rendered = try await frame(of: preview, form, key)
       preview.keep(rendered, as: format)
       return .success(rendered)
     } catch {
@@ -168,7 +173,7 @@ actor SceneFeed: PictureProducer {
   private func takeRequests(where isTaken: (Request) -> Bool = { _ in true }) -> [Picture.Format: [Request]] {
     let taken = requests.filter { isTaken($0.value) }
     for id in taken.keys { requests[id] = nil }
-    return Dictionary(grouping: taken.values, by: \.format)
+    return Dictionary(grouping: taken.values, by: \.form.format)
   }
 
   private func end() {
@@ -177,7 +182,7 @@ actor SceneFeed: PictureProducer {
   }
 
   /// Draws the scene as it is now.
-  private func frame(of preview: Preview, _ format: Picture.Format, _ key: PictureKey) async throws
+  private func frame(of preview: Preview, _ form: PictureForm, _ key: PictureKey) async throws
     -> RenderedPicture
   {
     let scene = try preview.scene(of: preview.configuration)
@@ -185,12 +190,12 @@ actor SceneFeed: PictureProducer {
     let histories = followed.mapValues(\.history)
     let newest = events.values.compactMap { $0.0?.frame?.timestamp }.max() ?? CaptureClock.now
     return RenderedPicture(
-      name: preview.name, picture: try await picture(scene, of: preview, format, events, histories),
+      name: preview.name, picture: try await picture(scene, of: preview, form, events, histories),
       key, timestamp: newest, onEncode: drawing.onEncode)
   }
 
   private func picture(
-    _ scene: Scene, of preview: Preview, _ format: Picture.Format,
+    _ scene: Scene, of preview: Preview, _ form: PictureForm,
     _ events: [String: (event: FeedEvent?, failure: Outage?)], _ histories: [String: FrameHistory]
   ) async throws -> Picture {
     var appearances: [String: SourceAppearance] = [:]
@@ -226,7 +231,7 @@ actor SceneFeed: PictureProducer {
       return try feed.drawing.plans.rescaled(view, for: frame.format)
     }
     return try await drawing.draw(
-      rescaled, frames, as: format, named: preview.name, counting: preview.gpuTime)
+      rescaled, frames, as: form, named: preview.name, counting: preview.gpuTime)
   }
 
   /// A source's feed, also after the source was removed, as long as its frames are drawn.
@@ -254,7 +259,7 @@ actor SceneFeed: PictureProducer {
       throw SessionError("the scene was removed from the session")
     }
     renders += 1
-    return try await frame(of: preview, format, PictureKey(sequence: renders))
+    return try await frame(of: preview, PictureForm(format), PictureKey(sequence: renders))
   }
 
   /// Whether every source has shown something.

@@ -17,6 +17,8 @@ extension PreviewSession {
     package var decoded = 0
     /// JPEGs that `RenderedPicture.jpeg` encoded; one that several readers share counts once.
     public var jpegs = 0
+    /// Pictures that the GPU coded as JPEG.
+    package var coded = 0
     /// How often a source was opened.
     public var opens = 0
     /// How often a source was closed.

@@ -26,7 +26,7 @@ final class SessionDrawing: Sendable {
   private struct ScenePlanKey: Hashable {
     let formats: [Frame.Format?]
     let composition: Composition
-    let output: Picture.Format
+    let form: PictureForm
   }
 
   private struct LatestRenderer {
@@ -115,7 +115,11 @@ final class SessionDrawing: Sendable {
     do {
       let (pictures, gpuTime) = try await measured(render)
       if let gpuTime { count(gpuTime, of: views, in: gpuTimes) }
+      counters.count(\.coded, by: pictures.count { $0.scan != nil })
       guard leases.count == pictures.count else { return pictures }
+      for (picture, lease) in zip(pictures, leases) where picture.scan != nil {
+        try lease.resize(to: picture.byteCount)
+      }
       return zip(pictures, leases).map { $0.holding($1) }
     } catch let error as RenderError {
       if let shortage = error.shortage { throw shortage }
@@ -178,13 +182,13 @@ final class SessionDrawing: Sendable {
   ///
   /// - Throws: `ParameterError`, `DeviceError`, `RenderError`.
   func draw(
-    _ scene: ComposedScene, _ frames: [Frame?], as output: Picture.Format, named name: String,
+    _ scene: ComposedScene, _ frames: [Frame?], as form: PictureForm, named name: String,
     counting gpuTime: GPUTime
   ) async throws -> Picture {
     counters.count(\.renders)
     counters.count(\.pictures)
     return try await lease.withRenderer { renderer in
-      let plan = try self.plan(scene, frames.map { $0?.format }, output, name, renderer.tuning)
+      let plan = try self.plan(scene, frames.map { $0?.format }, form, name, renderer.tuning)
       return try await self.drawn([plan.view], by: renderer, counting: [gpuTime]) {
         try await renderer.render(frames, plan, within: self.budget)
       }[0]
@@ -192,13 +196,14 @@ final class SessionDrawing: Sendable {
   }
 
   private func plan(
-    _ scene: ComposedScene, _ formats: [Frame.Format?], _ output: Picture.Format, _ name: String,
+    _ scene: ComposedScene, _ formats: [Frame.Format?], _ form: PictureForm, _ name: String,
     _ tuning: RenderTuning
   ) throws -> ScenePlan {
-    let key = ScenePlanKey(formats: formats, composition: scene.composition, output: output)
+    let form = tuning.codesJPEG == true ? form : PictureForm(form.format)
+    let key = ScenePlanKey(formats: formats, composition: scene.composition, form: form)
     if let plan = scenes.withLock({ $0[key] }) { return plan }
     let planner = RenderPlanner(tuning: tuning, maximumPixels: maximumPixels)
-    let plan = try planner.plan(formats, scene.composition, name: name, as: output)
+    let plan = try planner.plan(formats, scene.composition, name: name, as: form.format, coding: form.coding)
     scenes.withLock { $0.insert(plan, for: key) }
     return plan
   }

@@ -51,7 +51,7 @@ extension SourceFeed {
       try Task.checkCancellation()
       guard let frame = try await whole(at: time) else { continue }
       let view = ViewConfiguration(width: min(frame.format.uprightSize.width, Self.comparedWidth))
-      let drawn = try await drawing.draw([(view, gpuTime)], frame, as: .ycbcr(.yuv420))
+      let drawn = try await drawing.draw([(view, gpuTime)], frame, as: PictureForm(.ycbcr(.yuv420)))
       guard let picture = drawn.first else { continue }
       let sharpness = await Task(executorPreference: DecodingQueue.shared) { picture.sharpness }.value
       if sharpness > best?.sharpness ?? -1 { best = (sharpness, time) }

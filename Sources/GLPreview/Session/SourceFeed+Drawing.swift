@@ -79,7 +79,7 @@ extension SourceFeed {
       guard let picture = request.picture, picture.preview.takesReduced,
         let view = picture.preview.configuration.view
       else { return }
-      views.append(ViewRequest(view, as: picture.format))
+      views.append(ViewRequest(view, as: picture.form.format))
     }
     guard !views.isEmpty,
       let frame = try? await newest.frame(reducedFor: views, source.options, memory: drawing.memory)

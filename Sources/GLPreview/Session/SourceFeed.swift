@@ -67,9 +67,9 @@ actor SourceFeed: PictureProducer {
   // MARK: Requests
 
   func next(
-    _ preview: Preview, _ format: Picture.Format, after key: PictureKey?, passes: Bool
+    _ preview: Preview, _ form: PictureForm, after key: PictureKey?, passes: Bool
   ) async throws -> PreviewPicture? {
-    try await answer(to: .picture(preview, format, after: key, passes: passes))?.picture
+    try await answer(to: .picture(preview, form, after: key, passes: passes))?.picture
   }
 
   /// Waits for the next event that differs from `key`. The end of the source is reported once; `isOver` means

@@ -28,6 +28,8 @@ struct ViewDrawing: Sendable {
   func draw(_ requests: [PictureRequest], _ event: FeedEvent) async -> Results {
     var results: Results = [:]
     var missing: [Wanted] = []
+    // Readers that need several forms of a picture share it.
+    var places: [PictureSubject: Int] = [:]
     for request in requests {
       let (configuration, version, _) = request.preview.current
       let key = PictureKey(sequence: event.key.sequence, version: version, outage: event.key.outage)
@@ -36,30 +38,54 @@ struct ViewDrawing: Sendable {
         results[request] = .failure(error)
         continue
       }
-      if let newest = request.preview.newest(request.format), newest.key == key {
+      let (format, subject) = (request.form.format, PictureSubject(request))
+      if let newest = request.preview.newest(format), newest.key == key, request.form.accepts(newest.picture)
+      {
         results[request] = .success(newest)
+      } else if let place = places[subject] {
+        missing[place].requests.append(request)
       } else {
-        missing.append(Wanted(request: request, view: view, key: key))
+        places[subject] = missing.count
+        let isAgain = request.preview.newest(format)?.key == key
+        missing.append(
+          Wanted(
+            requests: [request], preview: request.preview, format: format, view: view, key: key,
+            isAgain: isAgain))
       }
     }
     if let outage = event.outage {
-      for wanted in missing { results[wanted.request] = await draw(wanted, event.frame, outage) }
+      for wanted in missing { results.set(await draw(wanted, event.frame, outage), for: wanted.requests) }
     } else if let frame = event.frame {
       for wanted in missing {
         guard let misfit = plans.misfit(wanted.view, frame.format) else { continue }
-        results[wanted.request] = await draw(wanted, nil, misfit.outage(since: frame.timestamp))
+        results.set(
+          await draw(wanted, nil, misfit.outage(since: frame.timestamp)), for: wanted.requests)
       }
-      missing.removeAll { results[$0.request] != nil }
+      missing.removeAll { $0.requests.contains { results[$0] != nil } }
       if !missing.isEmpty { results.merge(await draw(missing, frame)) { $1 } }
     }
     return results
   }
 
   private struct Wanted {
-    let request: PictureRequest
+    var requests: [PictureRequest]
+    let preview: Preview
+    let format: Picture.Format
     let view: ViewConfiguration
     let key: PictureKey
-    var viewRequest: ViewRequest { ViewRequest(view, as: request.format) }
+    /// Whether it was drawn for readers of other forms before: then also for all that may follow.
+    let isAgain: Bool
+    var viewRequest: ViewRequest {
+      let forms = requests.map(\.form) + (isAgain ? [PictureForm(format)] : [])
+      return ViewRequest(view, as: format, coding: forms.sharedCoding)
+    }
+  }
+
+  private struct PictureSubject: Hashable {
+    let preview: Preview
+    let format: Picture.Format
+
+    init(_ request: PictureRequest) { (preview, format) = (request.preview, request.form.format) }
   }
 
   /// Releases the memory of frames that are no longer used.
@@ -70,10 +96,10 @@ struct ViewDrawing: Sendable {
   private func draw(_ wanted: [Wanted], _ frame: Frame) async -> Results {
     do {
       let pictures = try await drawing.draw(
-        frame, wanted.map { ($0.viewRequest, $0.request.preview.gpuTime) }, plans)
+        frame, wanted.map { ($0.viewRequest, $0.preview.gpuTime) }, plans)
       var results: Results = [:]
       for (wanted, picture) in zip(wanted, pictures) {
-        results[wanted.request] = .success(kept(wanted, picture, frame))
+        results.set(.success(kept(wanted, picture, frame)), for: wanted.requests)
       }
       return results
     } catch is ParameterError where wanted.count > 1 {
@@ -82,25 +108,28 @@ struct ViewDrawing: Sendable {
       for one in wanted { results.merge(await draw([one], frame)) { $1 } }
       return results
     } catch {
-      return Dictionary(uniqueKeysWithValues: wanted.map { ($0.request, .failure(error)) })
+      var results: Results = [:]
+      for wanted in wanted { results.set(.failure(error), for: wanted.requests) }
+      return results
     }
   }
 
   private func kept(_ wanted: Wanted, _ picture: Picture, _ frame: Frame) -> RenderedPicture {
     let rendered = RenderedPicture(
-      name: wanted.request.preview.name, picture: picture, wanted.key, timestamp: frame.timestamp,
+      name: wanted.preview.name, picture: picture, wanted.key, timestamp: frame.timestamp,
       iccProfile: frame.iccProfile, decodedEighths: frame.format.eighths, onEncode: onEncode)
     // Others may want an exact picture of the same frame.
-    if frame.format.eighths == 8 { wanted.request.preview.keep(rendered, as: wanted.request.format) }
+    if frame.format.eighths == 8 { wanted.preview.keep(rendered, as: wanted.format) }
     return rendered
   }
 
   /// Draws views that belong to no preview, or of a frame that is not the newest, such as a still, and
   /// counts the GPU's time for each.
   func draw(
-    _ views: [(ViewConfiguration, GPUTime)], _ frame: Frame, as format: Picture.Format
+    _ views: [(ViewConfiguration, GPUTime)], _ frame: Frame, as form: PictureForm
   ) async throws -> [Picture] {
-    try await drawing.draw(frame, views.map { (ViewRequest($0, as: format), $1) }, plans)
+    try await drawing.draw(
+      frame, views.map { (ViewRequest($0, as: form.format, coding: form.coding), $1) }, plans)
   }
 
   // MARK: Fallbacks
@@ -110,11 +139,11 @@ struct ViewDrawing: Sendable {
   {
     do {
       let picture = try await draw(
-        wanted.view, wanted.request.format, frame, outage, counting: wanted.request.preview.gpuTime)
+        wanted.view, wanted.format, frame, outage, counting: wanted.preview.gpuTime)
       let rendered = RenderedPicture(
-        name: wanted.request.preview.name, picture: picture, wanted.key, timestamp: CaptureClock.now,
+        name: wanted.preview.name, picture: picture, wanted.key, timestamp: CaptureClock.now,
         sourceState: outage.state, onEncode: onEncode)
-      wanted.request.preview.keep(rendered, as: wanted.request.format)
+      wanted.preview.keep(rendered, as: wanted.format)
       return .success(rendered)
     } catch {
       return .failure(error)
@@ -140,9 +169,15 @@ struct ViewDrawing: Sendable {
       if case .image(let image) = reference { image.frame } else { frame }
     }
     return try await drawing.draw(
-      scene, frames, as: format, named: view.name, counting: gpuTime)
+      scene, frames, as: PictureForm(format), named: view.name, counting: gpuTime)
   }
 
   /// The assumed size of a source that has not given a frame.
   private static let usualSize = Size(width: 640, height: 360)
+}
+
+extension ViewDrawing.Results {
+  fileprivate mutating func set(_ result: Value, for requests: [PictureRequest]) {
+    for request in requests { self[request] = result }
+  }
 }

@@ -77,7 +77,9 @@ package final class ViewPlans: Sendable {
     for request in requests {
       let view = try self.rescaled(request.view, for: format)
       let layers = try Lettering(at: WallClockTime(capturedAt: time), text).layers(of: view, format, planner)
-      rescaled.append(ViewRequest(view, as: request.format, under: layers))
+      // A renderer that does not code has one plan for all qualities.
+      let coding = planner.tuning.codesJPEG == true ? request.coding : nil
+      rescaled.append(ViewRequest(view, as: request.format, coding: coding, under: layers))
     }
     let key = Key(format: format, requests: rescaled)
     if let plan = state.withLock({ $0.plans[key] }) { return plan }

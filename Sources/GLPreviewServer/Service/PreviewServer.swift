@@ -45,6 +45,7 @@ package struct PreviewServer: Sendable {
   /// - Throws: `DeviceError`; `SoftwareRendererRefused` if hardware is required but missing; errors of
   ///   opening files and the listen address.
   package func run() async throws {
+    if configuration.jpeg != .automatic { JPEGProcessor.chosen = configuration.jpeg }
     var options = PreviewSession.Options()
     options.primesPrograms = true
     try await run(ServiceParts(configuration, logger: logger, options: options))

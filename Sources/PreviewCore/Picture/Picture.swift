@@ -22,10 +22,12 @@ public struct Picture: Sendable, Equatable {
   public let size: Size
   /// The layout of `bytes`.
   public let format: Format
-  /// One plane for `rgba`; Y', Cb and Cr otherwise.
+  /// One plane for `rgba`; Y', Cb and Cr otherwise. None if only the scan is known.
   public let planes: [Plane]
   /// The samples of all planes.
   public let bytes: [UInt8]
+  /// The picture coded as JPEG, if the renderer did that.
+  package private(set) var scan: Scan?
   /// An object kept alive with the picture; not part of its value.
   private var companion = Companion()
 
@@ -39,6 +41,35 @@ public struct Picture: Sendable, Equatable {
   package func holding(_ object: any AnyObject & Sendable) -> Picture {
     var picture = self
     picture.companion.object = object
+    return picture
+  }
+
+  /// The bytes of its samples and of its scan.
+  package var byteCount: Int { bytes.count + (scan?.bytes.count ?? 0) }
+
+  /// The entropy-coded data of a JPEG with the standard Huffman tables (T.81, Annex K): the bytes between the header of the
+  /// scan and the end marker.
+  package struct Scan: Sendable, Equatable {
+    package let quality: Int
+    package let bytes: [UInt8]
+    /// The most bytes of the file, for which the quality was searched; nil if it was given.
+    package let maximumBytes: Int?
+
+    package init(quality: Int, bytes: [UInt8], maximumBytes: Int? = nil) {
+      (self.quality, self.bytes, self.maximumBytes) = (quality, bytes, maximumBytes)
+    }
+  }
+
+  /// Creates a picture of which only the scan is known.
+  package init(size: Size, format: Format, scan: Scan) {
+    self.init(size: size, format: format, planes: [], bytes: [])
+    self.scan = scan
+  }
+
+  /// Returns a copy that also has a scan.
+  package func with(_ scan: Scan) -> Picture {
+    var picture = self
+    picture.scan = scan
     return picture
   }
 

@@ -9,12 +9,14 @@ extension RenderPlanner {
   ///   - composition: the layers to draw.
   ///   - name: the picture's name.
   ///   - format: the sample format of the picture.
+  ///   - coding: how the picture will be coded, if that is known.
   /// - Returns: the plan. Invisible layers are omitted, and frames that no remaining layer reads are not
   ///   among its sources.
   /// - Throws: `ParameterError`, which names the layer (counted from 0) that can't be drawn, or the size that is
   ///   too large.
   package func plan(
-    _ formats: [Frame.Format?], _ composition: Composition, name: String = "scene", as format: Picture.Format
+    _ formats: [Frame.Format?], _ composition: Composition, name: String = "scene", as format: Picture.Format,
+    coding: PictureCoding? = nil
   ) throws(ParameterError) -> ScenePlan {
     let size = composition.size
     guard size.width > 0, size.height > 0 else {
@@ -33,7 +35,7 @@ extension RenderPlanner {
     let read = Set(layers.compactMap(\.content.input))
     let sources = formats.enumerated().map { read.contains($0) ? $1 : nil }
     return ScenePlan(
-      sources: sources, view: composed(planned, named: name, as: format),
+      sources: sources, view: coded(composed(planned, named: name, as: format), coding),
       drawings: sources.enumerated().map { index, source in
         source.flatMap { drawing(of: planned.views(of: index), $0) }
       })

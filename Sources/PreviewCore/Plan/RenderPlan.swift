@@ -53,6 +53,34 @@ package struct PlanePass: Sendable, Hashable {
   package let background: SIMD3<Double>
 }
 
+/// The wish for a picture that a device codes as JPEG, if it can.
+package struct PictureCoding: Sendable, Hashable {
+  /// 1...100, on libjpeg's scale.
+  package let quality: Int
+  /// Whether the samples are wanted, too.
+  package let keepsSamples: Bool
+  /// The most bytes of the file, for which the quality is reduced; nil for no limit.
+  package let maximumBytes: Int?
+
+  /// A picture whose samples are wanted only if it is to keep within a limit: it may not, and a smaller picture may then be made of
+  /// them.
+  package init(quality: Int, keepsSamples: Bool = false, maximumBytes: Int? = nil) {
+    self.quality = min(max(quality, 1), 100)
+    self.keepsSamples = keepsSamples || maximumBytes != nil
+    self.maximumBytes = maximumBytes.map { max($0, 0) }
+  }
+
+  /// The most bytes of the scan, which leaves room for the tables, and for EXIF if the file has it; nil for no limit.
+  package var scanBudget: Int? {
+    maximumBytes.map { min(max($0 - ($0 < Self.leastBytesWithEXIF ? 640 : 790), 1), 1 << 28) }
+  }
+
+  /// The lowest quality to search; below it a smaller picture shows more.
+  package static let lowestQuality = 30
+  /// EXIF takes 144 bytes: a file of a smaller budget than this leaves it out.
+  package static let leastBytesWithEXIF = 4000
+}
+
 /// The plan of one picture.
 package struct PlannedView: Sendable, Hashable {
   package let name: String
@@ -69,6 +97,8 @@ package struct PlannedView: Sendable, Hashable {
   /// A composition that the passes read in place of the frame, drawn as R'G'B'A bytes of the view's size. Nil
   /// for plain views, which read the frame itself.
   package let composition: PlannedComposition?
+  /// How the device codes the picture as JPEG; nil if it does not.
+  package var coding: PictureCoding?
 
   /// The bytes of its picture.
   package var byteCount: Int {

@@ -8,11 +8,17 @@ package struct ViewRequest: Sendable, Hashable {
   package let format: Picture.Format
   /// Drawn over the view, in pixels of its picture, lowest first.
   package let overlay: [Layer]
+  /// How the picture will be coded, if that is known; devices that can't code return samples.
+  package let coding: PictureCoding?
 
   /// Creates a request for `view` in `format`. Its labels are not drawn: `Lettering` turns them into layers.
-  package init(_ view: ViewConfiguration, as format: Picture.Format, under overlay: [Layer] = []) {
+  package init(
+    _ view: ViewConfiguration, as format: Picture.Format, coding: PictureCoding? = nil,
+    under overlay: [Layer] = []
+  ) {
     self.view = view
     self.format = format
+    self.coding = coding
     self.overlay = overlay
   }
 }
@@ -35,9 +41,17 @@ package struct RenderPlanner: Sendable {
   /// - Throws: `ParameterError` if a crop is not inside the frame, or a picture exceeds the limits.
   package func plan(_ format: Frame.Format, _ requests: [ViewRequest]) throws(ParameterError) -> RenderPlan {
     var views: [PlannedView] = []
-    for request in requests { views.append(try plan(format, request)) }
+    for request in requests { views.append(coded(try plan(format, request), request.coding)) }
     let drawn = views.flatMap { $0.composition?.views(of: 0) ?? [$0] }
     return RenderPlan(source: format, views: views, drawing: drawing(of: drawn, format))
+  }
+
+  /// Returns a view that is coded as wished, if the device can do that.
+  func coded(_ view: PlannedView, _ coding: PictureCoding?) -> PlannedView {
+    guard tuning.codesJPEG == true, case .ycbcr(_, .full) = view.format else { return view }
+    var view = view
+    view.coding = coding
+    return view
   }
 
   /// Returns the drawing steps for views; nil for the reference renderer.

@@ -34,6 +34,7 @@ struct BenchCommand: AsyncParsableCommand {
   var seconds = 2.0
 
   @OptionGroup var deviceOptions: DeviceOptions
+  @OptionGroup var jpegOptions: JPEGOptions
 
   @Flag(help: "Print one JSON object: machine, device, versions, and each work with its stages.")
   var json = false
@@ -62,6 +63,7 @@ struct BenchCommand: AsyncParsableCommand {
       }
       let length = frames.map { BenchLength.frames($0) } ?? .seconds(seconds)
       let (gpu, json) = (deviceOptions.gpu, json)
+      jpegOptions.apply()
       try await Interruption.cancelling { try await Self.measure(works, length, gpu, json: json) }
     }
   }

@@ -128,6 +128,8 @@ struct BenchReport: Codable {
     let software: Bool
     /// The kind of shaders that draw; nil for the CPU. Reports of earlier versions lack it.
     let shaders: String?
+    /// The processor that codes JPEGs. Reports of earlier versions lack it.
+    let jpeg: String?
 
     init(_ device: GPUDevice) {
       index = device.index
@@ -136,6 +138,7 @@ struct BenchReport: Codable {
       version = device.driver?.versionText
       software = device.isSoftware
       shaders = device.passes?.rawValue
+      jpeg = device.jpegProcessor?.rawValue
     }
   }
 }
@@ -146,10 +149,11 @@ extension BenchReport {
     let versions = versions.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
     let software = device.software ? ", software" : ""
     let shaders = device.shaders.map { ", by \($0 == "compute" ? "compute" : "fragment") shaders" } ?? ""
+    let jpeg = device.jpeg == "gpu" ? ", which codes JPEGs, too" : ""
     return """
       \(versions)
       \(machine.cpu), \(machine.cores) cores, \(machine.system), Linux \(machine.kernel)
-      \(device.renderer), \(device.version ?? "no version")\(software)\(shaders)
+      \(device.renderer), \(device.version ?? "no version")\(software)\(shaders)\(jpeg)
       """
   }
 }

@@ -50,7 +50,8 @@ struct BenchRun {
 
   private func stages() async throws -> [(stage: BenchStage, times: StageTimes)] {
     let source = try await openSource()
-    let plan = try renderer.planned(work.format, work.views, as: work.encoder?.pictureFormat ?? .rgba)
+    let format = work.encoder?.pictureFormat ?? .rgba
+    let plan = try renderer.planned(work.format, work.views, as: format, coding: work.encoder?.coding)
     var stages: [BenchStage: StageTimes] = [:]
     var copy = CopyLimit()
     let baseline = try JPEGBaseline()
@@ -112,7 +113,8 @@ struct BenchRun {
       return pictures
     }
     let uploading = try await copy.copy(frame.bytes, first: cost.upload.byteCount)
-    let reading = try await copy.copy(pictures.flatMap(\.bytes), first: cost.readback.byteCount)
+    let read = pictures.flatMap { $0.bytes + ($0.scan?.bytes ?? []) }
+    let reading = try await copy.copy(read, first: cost.readback.byteCount)
     let pixels = pictures.reduce(0) { $0 + $1.size.pixelCount }
     stages[.upload, default: StageTimes()].add(
       WorkTime(cost.upload), byteCount: cost.upload.byteCount, pixelCount: frame.format.size.pixelCount,
@@ -125,18 +127,22 @@ struct BenchRun {
     return pictures
   }
 
+  /// Encodes pictures; those that the device has coded only become files, which is not compared with encoding.
   private func encode(
     _ pictures: [Picture], _ encoder: PictureEncoder, _ baseline: JPEGBaseline,
     _ stages: inout [BenchStage: StageTimes]
   ) async throws {
     let time = try await WorkTime.of { for picture in pictures { _ = try encoder.encode(picture) } }.time
-    let blocks = try pictures.map { try JPEGBlocks($0) }
-    let limit = try await WorkTime.of {
-      for picture in blocks { try baseline.encode(picture, quality: encoder.quality) }
-    }.time
+    var limit: WorkTime?
+    if pictures.allSatisfy({ $0.scan == nil }) {
+      let blocks = try pictures.map { try JPEGBlocks($0) }
+      limit = try await WorkTime.of {
+        for picture in blocks { try baseline.encode(picture, quality: encoder.quality) }
+      }.time
+    }
     stages[.encode, default: StageTimes()].add(
-      time, byteCount: pictures.reduce(0) { $0 + $1.bytes.count },
-      pixelCount: pictures.reduce(0) { $0 + $1.size.pixelCount }, against: (.libjpeg, limit))
+      time, byteCount: pictures.reduce(0) { $0 + $1.byteCount },
+      pixelCount: pictures.reduce(0) { $0 + $1.size.pixelCount }, against: limit.map { (.libjpeg, $0) })
   }
 
   private func openSource() async throws -> any FrameSource {

@@ -63,7 +63,7 @@ private struct DeviceTable: CustomStringConvertible {
   let description: String
 
   init(_ devices: [GPUDevice], picked: Int?) {
-    let heading = ["", "N", "RENDERER", "DRIVER", "GLES", "SOFTWARE", "SHADERS", "NODE", "BY"]
+    let heading = ["", "N", "RENDERER", "DRIVER", "GLES", "SOFTWARE", "SHADERS", "JPEG", "NODE", "BY"]
     let rows = devices.map { device -> [String] in
       let mark = device.index == picked ? "*" : ""
       switch device.status {
@@ -72,13 +72,14 @@ private struct DeviceTable: CustomStringConvertible {
           mark, device.kind == .cpu ? "cpu" : "\(device.index)", driver.renderer, driver.name,
           device.kind == .cpu ? "-" : "\(driver.version)",
           device.isSoftware ? "yes" : "no",
-          device.kind == .cpu ? "-" : device.passes?.rawValue ?? "not tried yet", device.drmNode ?? "-",
+          device.kind == .cpu ? "-" : device.passes?.rawValue ?? "not tried yet",
+          device.jpegProcessor?.rawValue ?? "not tried yet", device.drmNode ?? "-",
           device.kind.rawValue,
         ]
       case .fails(let reason):
         return [
           mark, "\(device.index)", "(does not work: \(reason))", "-", "-", device.isSoftware ? "yes" : "-",
-          "-",
+          "-", "-",
           device.drmNode ?? "-", device.kind.rawValue,
         ]
       }
@@ -132,6 +133,8 @@ private struct DeviceReport: Encodable {
   let maximumTextureSize: Int?
   /// Nil for the CPU, and until a renderer has tried both kinds.
   let shaders: String?
+  /// The processor that codes JPEGs; nil until a renderer has tried both.
+  let jpeg: String?
   let reason: String?
 
   init(_ device: GPUDevice, isPicked: Bool) {
@@ -147,6 +150,7 @@ private struct DeviceReport: Encodable {
     glesVersion = device.kind == .cpu ? nil : device.driver.map { "\($0.version)" }
     maximumTextureSize = device.driver?.maximumTextureSize
     shaders = device.passes?.rawValue
+    jpeg = device.jpegProcessor?.rawValue
     if case .fails(let reason) = device.status { self.reason = reason } else { reason = nil }
   }
 }

@@ -71,6 +71,7 @@ struct WorkCommand: AsyncParsableCommand {
   var name: String?
 
   @OptionGroup(title: "Device options") var deviceOptions: DeviceOptions
+  @OptionGroup(title: "Device options") var jpegOptions: JPEGOptions
 
   @Option(
     help: ArgumentHelp("gpu, or reference: a slow, exact renderer on the CPU.", valueName: "gpu|reference"))
@@ -108,6 +109,7 @@ struct WorkCommand: AsyncParsableCommand {
     _ permissions: JobPermissions, _ configuration: NATSConfiguration, _ isStopping: Watched<Bool>
   ) async throws {
     GPUDevice.prepareEnvironment(toDraw: [])
+    jpegOptions.apply()
     let concurrency = concurrency ?? ProcessInfo.processInfo.activeProcessorCount
     let jobRenderer = JobRenderer(
       renderer, deviceOptions.gpu, budget: MemoryBudget(capacity: memory << 20), concurrency: concurrency)

@@ -16,6 +16,20 @@ struct DeviceOptions: ParsableArguments {
   var gpu = GPUDevice.Choice.automatic
 }
 
+/// The option for what codes JPEGs.
+struct JPEGOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "What codes JPEGs, with the same bytes unless they are limited: auto (the CPU, unless a trial shows that a GPU takes half the time), cpu or gpu.",
+      valueName: "auto|cpu|gpu"))
+  var jpeg = JPEGProcessor.automatic
+
+  /// Comes before a renderer is opened.
+  func apply() { JPEGProcessor.chosen = jpeg }
+}
+
+extension JPEGProcessor: ExpressibleByArgument {}
+
 extension GPUDevice.Choice: ExpressibleByArgument {
   /// Parses `--gpu`.
   public init?(argument: String) { self.init(argument) }

@@ -79,6 +79,7 @@ struct RenderCommand: AsyncParsableCommand {
   var loop = 1
 
   @OptionGroup(title: "Device options") var deviceOptions: DeviceOptions
+  @OptionGroup(title: "Device options") var jpegOptions: JPEGOptions
 
   @Option(
     help: ArgumentHelp("gpu, or reference: a slow, exact renderer on the CPU.", valueName: "gpu|reference"))
@@ -105,6 +106,7 @@ struct RenderCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await ExitStatus.of {
+      jpegOptions.apply()
       if let scene = sceneOptions.scene {
         let job = try sceneJob(scene)
         try checkTerminal(job.settings.output)

@@ -65,6 +65,11 @@ struct ServeCommand: AsyncParsableCommand {
       valueName: "DEVICE"))
   var gpu: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "What codes JPEGs, as for `glpreview render` (default: auto).", valueName: "auto|cpu|gpu"))
+  var jpeg: String?
+
   @Flag(help: "Fail instead of rendering in software.")
   var requireHardware = false
 
@@ -91,6 +96,7 @@ struct ServeCommand: AsyncParsableCommand {
     var options = ConfigurationOptions()
     try addressOptions.apply(to: &options)
     options.set(["gpu"], to: gpu, by: "--gpu")
+    options.set(["jpeg"], to: jpeg, by: "--jpeg")
     if requireHardware { options.set(["require-hardware"], to: "true", by: "--require-hardware") }
     try cameraOptions.apply(to: &options, source, hasFiles: !config.isEmpty)
     return options

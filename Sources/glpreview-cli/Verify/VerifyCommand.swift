@@ -9,7 +9,8 @@ struct VerifyCommand: AsyncParsableCommand {
     abstract: "Compare this machine's renderer with the reference renderer.",
     discussion: """
       Renders several hundred small pictures, of every format, filter, mode and orientation, on the GPU, or on the CPU \
-      where there is none, and again in double precision, as the definition says. Copies must be identical; other results may differ by 1 of 255 in any channel.
+      where there is none, and again in double precision, as the definition says. Copies must be identical; other results may differ by 1 of 255 in any channel. \
+      JPEGs that a GPU codes must be the CPU's, byte for byte.
 
       Exit status: 0 all results are within the bounds, 1 a bound is exceeded, 69 no device works.
       """)
@@ -39,8 +40,9 @@ struct VerifyCommand: AsyncParsableCommand {
       tuning.specialisesAfter = 1
       let renderer = try await Renderers.open(on: device, tuning: tuning)
       if !json { try StandardOutput.print("device \(device)\n") }
-      let groups = try await tally(of: renderer)
+      var groups = try await tally(of: renderer)
       await renderer.close()
+      if let coding = device.tuningForCoding { try await check(coding, of: device, &groups) }
       if json {
         for group in groups.all { try StandardOutput.print(group.jsonLine()) }
       } else {
@@ -66,6 +68,27 @@ extension VerifyCommand {
     }
     return groups
   }
+
+  /// Checks the JPEGs that the device codes.
+  private func check(_ tuning: RenderTuning, of device: GPUDevice, _ groups: inout GroupTally) async throws {
+    let renderer = try await Renderers.open(on: device, tuning: tuning)
+    let planner = RenderPlanner(tuning: tuning)
+    let cases = try CodingSuite.cases(count: Self.codedPictures + random, seed: seed)
+    for codingCase in [try CodingSuite.large] + cases {
+      let plan = try planner.plan(codingCase.frame.format, codingCase.requests)
+      let pictures = try await renderer.render(codingCase.frame, plan)
+      if await renderer.refusesCoding {
+        StandardError.print("the driver refuses a shader that codes JPEGs: the CPU codes them")
+        break
+      }
+      let mistake = try codingCase.mistake(in: pictures)
+      groups.addCoded(byteCount: pictures[0].scan?.bytes.count ?? 0, isBroken: mistake != nil)
+      if let mistake { StandardError.print("broken: the JPEG of \(codingCase) \(mistake)") }
+    }
+    await renderer.close()
+  }
+
+  private static let codedPictures = 40
 }
 
 /// The results of one group of cases.
@@ -97,6 +120,18 @@ private struct GroupTally {
     all[index].worst = max(all[index].worst, result.difference.worst)
     all[index].differing += result.difference.differing
     all[index].compared += result.difference.compared
+  }
+
+  /// Adds a JPEG that a device has coded.
+  mutating func addCoded(byteCount: Int, isBroken: Bool) {
+    if all.last?.group != "jpeg" { all.append(Group(group: "jpeg", bound: 0)) }
+    let index = all.endIndex - 1
+    all[index].cases += 1
+    all[index].compared += byteCount
+    guard isBroken else { return }
+    all[index].broken += 1
+    all[index].differing += max(byteCount, 1)
+    all[index].worst = 255
   }
 
   var table: TextTable {

@@ -93,7 +93,7 @@ import Testing
       let target = try RenderTarget(Texture(.rgba8, width: 2, height: 2))
       let buffer = try PixelBuffer(byteCount: 16)
       #expect(throws: GLError.self) { try target.read(into: buffer, at: offset) }
-      #expect(throws: GLError.self) { try buffer.withBytes(first: 17) { _ in } }
+      #expect(throws: GLError.self) { try buffer.withBytes(0..<17) { _ in } }
     }
   }
 

@@ -22,7 +22,9 @@ import Testing
     let pipeline = FramePipeline(capacity: 3, PassClock(isWanted: false)) { _, limit throws(GLError) in
       try answers.next(limit)
     }
-    let numbers = try answers.answers.map { _ in try pipeline.submit([], of: [], pipeline.upload(), nil) }
+    let numbers = try answers.answers.map { _ in
+      try pipeline.submit(pipeline.code([]), of: [], pipeline.upload(), nil)
+    }
     #expect(GLLedger.livingOnThisThread[.fence] == numbers.count)
     return numbers.map { number in
       do throws(GLError) {
@@ -63,9 +65,11 @@ import Testing
         try answers.next(limit)
       }
 
-      let first = try (0..<2).map { _ in try pipeline.submit([], of: [], pipeline.upload(), nil) }
+      let first = try (0..<2).map { _ in
+        try pipeline.submit(pipeline.code([]), of: [], pipeline.upload(), nil)
+      }
       #expect(throws: GLError.self) { try pipeline.finish(first[0]) }
-      let later = try pipeline.submit([], of: [], pipeline.upload(), nil)
+      let later = try pipeline.submit(pipeline.code([]), of: [], pipeline.upload(), nil)
       #expect(throws: GLError.self) { try pipeline.finish(first[1]) }
       #expect(try pipeline.finish(later) != nil)
 
@@ -89,7 +93,9 @@ import Testing
   func order() async throws {
     try await withContext {
       let pipeline = FramePipeline(capacity: 3, PassClock(isWanted: false))
-      let numbers = try (0..<3).map { _ in try pipeline.submit([], of: [], pipeline.upload(), nil) }
+      let numbers = try (0..<3).map { _ in
+        try pipeline.submit(pipeline.code([]), of: [], pipeline.upload(), nil)
+      }
 
       #expect(Set(numbers).count == 3)
       for number in numbers.reversed() { #expect(try pipeline.finish(number) != nil) }

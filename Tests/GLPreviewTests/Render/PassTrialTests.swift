@@ -88,7 +88,7 @@ struct PassTrialTests {
     let (device, cache) = (Self.device(), try TestCache())
     let found = try PassTrial.run(on: device, device.tuning, in: cache.folder) { method, _, _ in
       guard method == .fragments else {
-        throw PassTrial.Refusal()
+        throw ShaderRefusal()
       }
       return Self.measured(0, 10)
     }

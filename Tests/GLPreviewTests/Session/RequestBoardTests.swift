@@ -44,7 +44,7 @@ struct RequestBoardTests {
   private static func picture(
     _ preview: Preview, _ format: Picture.Format = .ycbcr(.yuv420), passes: Bool = false
   ) -> FeedRequest {
-    FeedRequest(subject: .picture(preview, format, after: nil, passes: passes))
+    FeedRequest(subject: .picture(preview, PictureForm(format), after: nil, passes: passes))
   }
 
   private static func preview() -> Preview {
@@ -55,7 +55,7 @@ struct RequestBoardTests {
     var eagerReaders: EagerReaders? { nil }
     var endedConnections: EndedConnections? { nil }
     var budget: MemoryBudget? { nil }
-    func next(_ preview: Preview, _ format: Picture.Format, after key: PictureKey?, passes: Bool)
+    func next(_ preview: Preview, _ form: PictureForm, after key: PictureKey?, passes: Bool)
       -> PreviewPicture?
     {
       nil
@@ -198,7 +198,8 @@ struct RequestBoardTests {
     board.isEnded = true
     let preview = Self.preview()
     let seen = FeedRequest(
-      subject: .picture(preview, .rgba, after: PictureKey(sequence: 1, version: 0), passes: false))
+      subject: .picture(
+        preview, PictureForm(.rgba), after: PictureKey(sequence: 1, version: 0), passes: false))
     for request in [Self.event(after: 1), Self.frame(since: 9), seen, Self.event(after: 1, isOver: true)] {
       _ = board.add(request)
     }

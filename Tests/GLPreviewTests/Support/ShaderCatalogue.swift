@@ -9,7 +9,7 @@ extension ProgramKey {
       PassVariant.turn(pixels: true, byTurns: true), WordVariant.turn,
       PassVariant.turn(pixels: false, in: .images), PassVariant.turn(pixels: true, in: .images),
       PassVariant.turn(pixels: false, in: .buffer), PassVariant.turn(pixels: true, in: .buffer),
-    ] + PassVariant.computing
+    ] + PassVariant.computing + JPEGStep.programs
 }
 
 extension PassVariant {

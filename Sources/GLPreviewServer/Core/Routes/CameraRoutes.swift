@@ -55,6 +55,7 @@ struct CameraRoutes: Sendable {
       known["load"] = core.registry.session.gpuLoad.map(Self.hundredths)
       known["passed_over"] = device.passedOver.map(JSONValue.string)
       known["shaders"] = (device.passes?.rawValue).map(JSONValue.string)
+      known["jpeg"] = (device.jpegProcessor?.rawValue).map(JSONValue.string)
       known["vendor"] = (device.driver?.vendor).map(JSONValue.string)
       members["device"] = .object(known)
     }

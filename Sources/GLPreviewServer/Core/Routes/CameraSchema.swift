@@ -26,6 +26,7 @@ struct CameraSchema {
   private static let device = JSONSchema.object([
     .init("name", .text), .init("software", .boolean), .optional("vendor", .text),
     .optional("shaders", .choice(["fragments", "compute"]), "what draws views on a GPU"),
+    .optional("jpeg", .choice(["cpu", "gpu"]), "what codes JPEGs"),
     .optional("load", .number, "the share of a GPU's time that drawing takes, by its own clock"),
     .optional("passed_over", .text, "why the CPU draws although there is a device file of a GPU"),
   ])

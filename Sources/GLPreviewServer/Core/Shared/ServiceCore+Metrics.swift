@@ -10,6 +10,7 @@ extension ServiceCore {
       MetricFamily("glpreview_pictures_rendered_total", .counter, value: Double(statistics.pictures)),
       MetricFamily("glpreview_pictures_passed_total", .counter, value: Double(statistics.passed)),
       MetricFamily("glpreview_jpegs_encoded_total", .counter, value: Double(statistics.jpegs)),
+      MetricFamily("glpreview_gpu_jpegs_total", .counter, value: Double(statistics.coded)),
       MetricFamily("glpreview_memory_budget_bytes", value: Double(budget.capacity)),
       MetricFamily("glpreview_memory_overhead_bytes", value: Double(budget.overhead)),
       MetricFamily("glpreview_memory_uncounted_bytes", value: Double(MemoryMonitor.uncounted(by: budget))),

@@ -210,14 +210,15 @@ final class SnapshotProvider: Sendable {
   private func drawn(
     _ query: SnapshotQuery, of preview: Preview, isServed: Bool, at moment: CapturedFrame
   ) async throws -> RenderedPicture {
-    let (view, format) = (query.served.view, query.format.pictures)
-    if isServed, let frame = try await moment.draw([preview], as: format).first,
+    let (view, format, coding) = (query.served.view, query.format.pictures, query.coding)
+    if isServed, let frame = try await moment.draw([preview], as: format, coding: coding).first,
       // The view may have changed since it was looked up.
       preview.configuration.view == view.named(preview.name)
     {
       return frame
     }
-    guard let frame = try await moment.draw([(view, preview.gpuTime)], as: format).first else {
+    let drawn = try await moment.draw([(view, preview.gpuTime)], as: format, coding: coding)
+    guard let frame = drawn.first else {
       throw SourceError(.unavailable, path: moment.source, reason: "none has arrived")
     }
     return frame
@@ -256,18 +257,22 @@ final class SnapshotProvider: Sendable {
 
   /// Encodes a picture as requested.
   private func encoded(_ picture: RenderedPicture, _ query: SnapshotQuery) async throws -> SnapshotAnswer {
-    // An encoded picture is never larger than its samples, so their size is reserved until its own is known.
-    let lease = try budget.reserve(picture.picture.bytes.count)
+    // An encoded picture is hardly larger than its samples, or than its scan and the headers, until its size is known.
+    let headers = 1024 + (picture.iccProfile?.count ?? 0)
+    let lease = try budget.reserve(picture.picture.byteCount + headers)
     var encoded: EncodedPicture
     switch query.format {
     case .png: encoded = try await picture.png()
     case .jpeg:
       let (quality, exif) = (query.served.encodedQuality, query.hasEXIF)
-      encoded = try await picture.jpeg(quality: quality, exif: exif)
-      if let room = query.maximumBytes.map({ query.encoding.room(in: $0, query.format) }),
-        encoded.bytes.count > room
-      {
+      let room = query.coding?.maximumBytes
+      if let room, picture.picture.scan?.maximumBytes == room {
         encoded = try await picture.jpeg(quality: quality, maxBytes: room, exif: exif)
+      } else {
+        encoded = try await picture.jpeg(quality: quality, exif: exif)
+        if let room, encoded.bytes.count > room {
+          encoded = try await picture.jpeg(quality: quality, maxBytes: room, exif: exif)
+        }
       }
     }
     return try await sent(encoded, query, holding: lease)

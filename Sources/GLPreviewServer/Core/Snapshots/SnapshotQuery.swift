@@ -40,6 +40,12 @@ struct SnapshotQuery: Sendable, Hashable {
   let maximumBytes: Int?
   /// Whether a JPEG contains its capture time.
   let hasEXIF: Bool
+  /// The JPEG that becomes of the picture, for a renderer that codes pictures.
+  var coding: PictureCoding? {
+    guard format == .jpeg else { return nil }
+    return PictureCoding(
+      quality: served.encodedQuality, maximumBytes: maximumBytes.map { encoding.room(in: $0, format) })
+  }
   /// Whether browsers should save it as a file.
   let isDownload: Bool
   /// The frame, the fallback and the timeout. `max_age=0` requires a frame captured after the request.

@@ -220,12 +220,17 @@ final class StreamHub: Sendable {
           try await waitUntilDue(pace)
           let passes = quality() == nil && !isEncoded.load(ordering: .relaxed)
           let before = preview.subject
+          let encoding = quality() ?? ServedView().encodedQuality
+          frames.coding = PictureCoding(quality: encoding)
           guard let picture = try await frames.nextPicture(passes: passes) else { break }
           // A placeholder shows nothing of the earlier connection, so it belongs to the current subject.
           let subject = picture.sourceState == .live ? before : preview.subject
           let now = CaptureClock.now
           pace.took(at: now, every: interval)
-          let jpeg = try await picture.jpeg(quality: quality() ?? ServedView().encodedQuality)
+          // The quality may have been changed meanwhile.
+          let isCoded = picture.isCoded
+          let jpeg = try await picture.jpeg(
+            quality: isCoded ? encoding : quality() ?? ServedView().encodedQuality)
           let state = picture.sourceState == .live ? target.remoteView?.trouble() : nil
           publish(
             try StreamPart(

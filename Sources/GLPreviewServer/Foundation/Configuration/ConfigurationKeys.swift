@@ -33,6 +33,10 @@ package enum ConfigurationKeys {
   {
     [
       .init("gpu", .gpu, \.gpu, "`auto`", "what renders; `auto` is hardware, otherwise the CPU").atStart,
+      .init(
+        "jpeg", .choice, \.jpeg, "`auto`",
+        "what codes JPEGs; `auto` is the CPU, unless a trial shows that a GPU takes half the time"
+      ).atStart,
       .init("require-hardware", .flag, \.requiresHardware, "`false`", "refuse to render without a GPU")
         .atStart,
       .init("cameras", .named, camera(features), \.cameras, new: { name, _ in .init(name: name, source: "") })

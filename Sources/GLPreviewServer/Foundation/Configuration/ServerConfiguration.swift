@@ -12,6 +12,8 @@ package struct ServerConfiguration: Sendable, Hashable {
   /// The cluster settings: peers, or NATS servers.
   package var cluster = ClusterConfiguration()
   package var gpu = GPUDevice.Choice.automatic
+  /// The processor that codes JPEGs.
+  package var jpeg = JPEGProcessor.automatic
   /// Whether a software renderer is refused.
   package var requiresHardware = false
   /// The cameras, in order; may only be empty if there are other nodes. Names must be unique among cameras

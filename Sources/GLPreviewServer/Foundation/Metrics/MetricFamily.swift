@@ -119,6 +119,7 @@ package struct MetricFamily: Sendable {
       "Memory that the renderer keeps for reuse: targets, buffers, tables, tiles.",
     "glpreview_renderer_programs": "Compiled shader programs.",
     "glpreview_gpu_info": "1, with the GPU in use as labels.",
+    "glpreview_gpu_jpegs_total": "Pictures that the GPU coded as JPEG.",
     "glpreview_gpu_shaders": "1, with the kind of shaders that draw views.",
     "glpreview_gpu_seconds_total": "GPU time of a view, including URLs with parameters.",
     "glpreview_http_requests_total": "Answered requests.",

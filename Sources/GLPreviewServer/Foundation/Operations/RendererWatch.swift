@@ -131,6 +131,7 @@ package final class RendererWatch: Service {
       var metadata: Logger.Metadata = ["renderer": "\(device.name)"]
       metadata["passed_over"] = device.passedOver.map { "\($0)" }
       metadata["shaders"] = device.passes.map { "\($0.rawValue)" }
+      metadata["jpeg"] = device.jpegProcessor.map { "\($0.rawValue)" }
       logger.notice(words, metadata: metadata)
     case .standsIn(let device, let reason):
       logger.warning(
