@@ -93,12 +93,15 @@ class Kit:
         return self.run([self.command, *words], limit, **options)
 
     def renderers(self):
-        """What is measured beside each other: a name, what --gpu gets, and the environment."""
-        yield "GPU" if self.is_hardware else self.gpu if self.gpu != "auto" else "CPU", self.gpu, self.environment()
+        """What is measured beside each other: a name, the options of the device, and the environment."""
+        name = "GPU" if self.is_hardware else self.gpu if self.gpu != "auto" else "CPU"
+        yield name, ["--gpu", self.gpu], self.environment()
         if self.is_hardware:
             for shaders in SHADERS:
-                yield f"GPU, {shaders}", self.gpu, self.environment(shaders=shaders)
-            yield "CPU", "cpu", self.environment(has_vendor=False)
+                for jpeg in "cpu", "gpu":
+                    yield (f"GPU, {shaders}, JPEG by the {jpeg.upper()}", ["--gpu", self.gpu, "--jpeg", jpeg],
+                           self.environment(shaders=shaders))
+            yield "CPU", ["--gpu", "cpu"], self.environment(has_vendor=False)
 
 
 class Run:

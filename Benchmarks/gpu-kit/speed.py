@@ -57,8 +57,8 @@ def area_table(kit, areas):
 def bench(kit):
     rows, found = [], {}
     stages = ("read", "decode", "upload", "passes", "readback", "encode")
-    for name, gpu, env in kit.renderers():
-        ran = kit.glpreview("bench", "--json", "--seconds", 1, "--gpu", gpu, env=env)
+    for name, device, env in kit.renderers():
+        ran = kit.glpreview("bench", "--json", "--seconds", 1, *device, env=env)
         if not ran.is_right:
             kit.failed(f"bench on {name}: " + ran.reason())
             continue
@@ -84,15 +84,16 @@ def works(kit):
         "W2": [*w2, *W2_VIEWS, "-o", "null:jpg", *many],
         "W2, not encoded": [*w2, *W2_VIEWS, "-o", "null:", *many],
         "W3": [kit.frames + "/W3.nv12", *NV12, "3840x2160", "--size", "640x360", "-o", "null:", *many],
-        "16 views, not encoded": [*w2, *sixteen, "-o", "null:", *many]}
+        "16 views, not encoded": [*w2, *sixteen, "-o", "null:", *many],
+        **({"4K JPEG": [kit.frames + "/W3.nv12", *NV12, "3840x2160", "-o", "null:jpg", *many]} if kit.is_hardware else {})}
 
 
-def cost(kit, words, gpu, env, seconds):
+def cost(kit, words, device, env, seconds):
     """Milliseconds a frame, from the difference of few and many frames, so that the start cancels; or why there are none."""
     few = 20
 
     def render(frames, *more, is_quiet=False):
-        return kit.glpreview("render", *words, "--gpu", gpu, "--frames", frames, *more, env=env, is_quiet=is_quiet)
+        return kit.glpreview("render", *words, *device, "--frames", frames, *more, env=env, is_quiet=is_quiet)
 
     render(few)
     first, count = render(few), 60
@@ -117,9 +118,9 @@ def cost(kit, words, gpu, env, seconds):
 
 def render(kit):
     rows, found = [], {}
-    for name, gpu, env in kit.renderers():
+    for name, device, env in kit.renderers():
         for work, words in works(kit).items():
-            result, reason = cost(kit, words, gpu, env, 1.2 if kit.is_hardware else 0.5)
+            result, reason = cost(kit, words, device, env, 1.2 if kit.is_hardware else 0.5)
             if reason:
                 kit.failed(f"render {work} on {name}: {reason}")
                 continue
