@@ -18,7 +18,7 @@ struct JPEGCodingTests {
   }
 
   @Test(
-    "200 random pictures, and 66 within budgets, are the very bytes of libjpeg-turbo", arguments: 0..<4)
+    "204 random pictures, and 64 within budgets, are the very bytes of libjpeg-turbo", arguments: 0..<4)
   func identical(part: Int) async throws {
     guard try await ComputeTests.isPossible else { return }
     let renderer = try await Self.renderer(part % 2 == 0 ? .fragments : .compute)
