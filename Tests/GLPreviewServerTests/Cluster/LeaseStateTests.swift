@@ -240,6 +240,39 @@ import Testing
     #expect(leases.isCurrent && leases.served == held)
   }
 
+  @Test(
+    "a node that joins by a copy that stands still takes nothing before it hears its own key",
+    arguments: [true, false])
+  func joiningByCopyThatStandsStill(isHeard: Bool) throws {
+    let world = LeaseWorld(["n1", "n2"], cameras: 4)
+    var leases = try #require(world.nodes["n2"]?.leases)
+    let other = NodeRecord(instance: "other", url: "http://other", slots: 16, leaving: false)
+    leases.heardNode("n1", other, revision: 1)
+    for (index, camera) in world.cameras.enumerated() {
+      leases.heardCamera(
+        camera, CameraRecord(node: "n1", instance: "other", epoch: 1), revision: UInt64(index + 2))
+    }
+    leases.readAll()
+    var (revision, taken) = (UInt64(100), 0)
+    for _ in 0..<10 {
+      let node = leases.nodeWrite()
+      let write = try #require(node)
+      revision += 1
+      leases.wroteNode(write.record, revision: revision)
+      if isHeard { leases.heardNode("n2", write.record, revision: revision) }
+      for _ in 0..<4 {
+        leases.step(leases.times.beat / 4)
+        for write in leases.decide() {
+          taken += 1
+          revision += 1
+          leases.wrote(write, revision: revision)
+        }
+      }
+    }
+    // The other node is silent in both. It is dead only where the copy is alive.
+    #expect(taken == (isHeard ? world.cameras.count : 0))
+  }
+
   @Test("a node that another process has displaced hears the store again after it was lost")
   func lostAfterDisplacement() throws {
     var world = LeaseWorld(["n1"], cameras: 2)

@@ -78,7 +78,10 @@ extension LeaseState {
       (own.record, own.revision, own.still, own.isGone) = (record, revision, .zero, false)
     }
     nodes[identity.node] = own
-    if !hasJoined { (hasJoined, joinedFor, unheard) = (true, .zero, .zero) }
+    if !hasJoined {
+      (hasJoined, joinedFor, unheard) = (true, .zero, .zero)
+      joinsAt = heardRevision < revision ? revision : nil
+    }
     if !isCurrent, resumesAt == nil { (resumesAt, unheard) = (revision, .zero) }
   }
 

@@ -95,8 +95,13 @@ package struct LeaseState: Sendable {
   package internal(set) var readings = 0
   /// How long this node's own key has not been received again.
   var unheard = Duration.zero
-  /// How long this node has been part of the cluster.
+  /// How long this node has been part of the cluster, since its key was received.
   var joinedFor = Duration.zero
+  /// The revision by which this node joined, until it is received. A server with a stale copy of the store, on which
+  /// all other nodes seem to be silent, never reports it.
+  var joinsAt: UInt64?
+  /// The last revision of this node's key that was received.
+  var heardRevision: UInt64 = 0
   /// How long this node has been without a store since its start.
   var alone = Duration.zero
   /// How long no camera has changed.
@@ -148,7 +153,10 @@ package struct LeaseState: Sendable {
 
   /// This node's own key was received: the store accepts writes and reports them.
   mutating func heardOwn(_ revision: UInt64) {
-    unheard = .zero
+    if let joinsAt, revision >= joinsAt { self.joinsAt = nil }
+    // A new consumer reports old revisions once more.
+    guard revision > heardRevision else { return }
+    (heardRevision, unheard) = (revision, .zero)
     guard !isCurrent, let resumesAt, revision >= resumesAt else { return }
     heardAll()
   }
@@ -202,7 +210,7 @@ package struct LeaseState: Sendable {
     lostStore()
     for name in nodes.keys { nodes[name]?.revision = 0 }
     cameras = cameras.mapValues { ($0.record, 0) }
-    hasJoined = false
+    (hasJoined, heardRevision) = (false, 0)
   }
 
   /// Takes another configuration. Cameras that are no longer in it are released.
@@ -254,7 +262,7 @@ package struct LeaseState: Sendable {
     if isCurrent {
       quiet += time
       if hasJoined {
-        joinedFor += time
+        if joinsAt == nil { joinedFor += time }
         unheard += time
       }
       var next = nodes.startIndex
