@@ -28,9 +28,8 @@ package struct CodingCase: Sendable, CustomStringConvertible {
     guard coded.planes.isEmpty != coding.keepsSamples else { return "has samples, or none" }
     if coding.keepsSamples, !coded.hasSamples(of: samples) { return "has other samples" }
     guard let scan = coded.scan else {
-      guard let budget = coding.maximumBytes else { return "is not coded" }
-      let least = try JPEGEncoder(quality: min(30, coding.quality)).encode(samples).count
-      return least + least / 50 + 300 < budget ? "is not coded, although it fits" : nil
+      guard let budget = coding.scanBudget else { return "is not coded" }
+      return try fits(samples, budget) ? "is not coded, although it fits" : nil
     }
     let encoder = JPEGEncoder(quality: scan.quality)
     let file = try encoder.wrap(scan, of: coded)
@@ -44,6 +43,33 @@ package struct CodingCase: Sendable, CustomStringConvertible {
     guard better > scan.quality else { return nil }
     let larger = try JPEGEncoder(quality: better).encode(samples).count
     return larger + larger / 100 + 300 < budget ? "has quality \(scan.quality), where \(better) fits" : nil
+  }
+
+  /// Whether a device must find a quality for a budget. It chooses one before it knows how many bytes of 255 are followed by
+  /// stuffing, and does not code the picture if these are too many.
+  private func fits(_ samples: Picture, _ budget: Int) throws(CodecError) -> Bool {
+    var chosen = 0
+    for quality in (min(PictureCoding.lowestQuality, coding.quality)...coding.quality).reversed() {
+      let scan = try Self.scan(JPEGEncoder(quality: quality).encode(samples))
+      let stuffing = zip(scan, scan.dropFirst()).count { $0 == 0xFF && $1 == 0 }
+      guard scan.count - stuffing + scan.count / 128 + 16 <= budget else { continue }
+      guard scan.count <= budget else { return false }
+      // Sizes of neighbouring qualities need not be in order, so the device may have chosen one of the next.
+      chosen += 1
+      if chosen == 3 { return true }
+    }
+    return chosen > 0
+  }
+
+  /// Returns the entropy-coded bytes of a file, which are after the segment SOS (T.81, B.2.3).
+  private static func scan(_ file: [UInt8]) -> ArraySlice<UInt8> {
+    var place = 2
+    while place + 4 <= file.count {
+      let next = place + 2 + Int(file[place + 2]) << 8 + Int(file[place + 3])
+      guard file[place + 1] != 0xDA else { return file[min(next, file.count - 2)..<file.count - 2] }
+      place = next
+    }
+    return []
   }
 }
 
