@@ -6,6 +6,7 @@ import { Snapshots } from "./dashboard/snapshots.js";
 import { LiveStream } from "./dashboard/stream.js";
 import { LiveVideo } from "./dashboard/video.js";
 import { LivePeer } from "./dashboard/webrtc.js";
+import { Links } from "./dashboard/links.js";
 import { Recordings } from "./dashboard/recordings.js";
 import { Overview } from "./dashboard/tiles.js";
 import { count, say } from "./dashboard/words.js";
@@ -94,9 +95,12 @@ const snapshots = new Snapshots((text) => complain(text));
 
 const recordings = new Recordings((text) => complain(text));
 
-/** Shows the recordings of the open camera. */
+const links = new Links();
+
+/** Shows the recordings of the open camera, and the form for links. */
 function showRecordings() {
   recordings.show(detail.tile, known.role === "control");
+  links.show(detail.tile, known.links);
 }
 
 const stream = new LiveStream((part) => {

@@ -66,6 +66,11 @@ static const char snapshots_js[] = {
 };
 const glp_web_file glp_snapshots_js = {snapshots_js, sizeof snapshots_js};
 
+static const char links_js[] = {
+#embed "../../Resources/web/dashboard/links.js"
+};
+const glp_web_file glp_links_js = {links_js, sizeof links_js};
+
 static const char recordings_js[] = {
 #embed "../../Resources/web/dashboard/recordings.js"
 };

@@ -24,6 +24,7 @@ struct SecretSweepTests {
     access:
       tokens: [{token: 5ECRETread, role: read}, {token: 5ECRETcontrol, role: control}, {token-file: token}]
       users: [{name: ann, password: 5ECRETann, role: control}]
+      link-keys: {mail: {secret: 5ECRETlink-0123456789abcdef0123456789}}
     cluster: {name: here, token: 5ECRETpeer, peers: ["http://127.0.0.1:1"]}
     cameras:
       good: {source: "pattern:counter,size=64x48,fps=20"}

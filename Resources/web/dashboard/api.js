@@ -50,6 +50,7 @@ export const videoPath = (camera, view) =>
 export const offerPath = (camera, view) =>
   `cameras/${encodeURIComponent(camera)}/${encodeURIComponent(view)}/whep`;
 export const snapshotPath = (camera) => `api/cameras/${encodeURIComponent(camera)}/snapshots`;
+export const linksPath = "api/links";
 export const motionPath = (camera) => `api/cameras/${encodeURIComponent(camera)}/motion`;
 export const timelinePath = (camera) => `api/cameras/${encodeURIComponent(camera)}/timeline`;
 export const recordPath = (camera) => `api/cameras/${encodeURIComponent(camera)}/recording`;

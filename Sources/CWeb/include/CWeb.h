@@ -22,6 +22,7 @@ extern const glp_web_file glp_tiles_js;
 extern const glp_web_file glp_detail_js;
 extern const glp_web_file glp_crop_js;
 extern const glp_web_file glp_snapshots_js;
+extern const glp_web_file glp_links_js;
 extern const glp_web_file glp_recordings_js;
 extern const glp_web_file glp_motion_js;
 

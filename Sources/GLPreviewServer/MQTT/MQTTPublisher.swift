@@ -184,7 +184,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     for await event in log.own() {
       if event.type == "motion" { tellMotion(event) }
       if event.type != "snapshot" { publishStates() }
-      let message = MQTTMessage(topic: topics.event(event.type), payload: event.data)
+      let message = MQTTMessage(topic: topics.event(event.type), payload: event.linkedData)
       let dropped = client.update { $0.add(message) }
       if dropped > 0 { metrics.count(.mqtt(.dropped), by: dropped) }
     }

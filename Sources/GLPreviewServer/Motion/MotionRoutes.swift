@@ -12,6 +12,11 @@ struct MotionRoutes: Sendable {
   private static let box = QueryKey<Bool>.flag(
     "box", "whether to return a thumbnail with a box around the motion")
 
+  /// Numbers of events begin at 1 with each start of the service, but a link must never show another event.
+  private static let since = QueryKey<Double>.number(
+    "since", in: 0...1e12,
+    "the beginning of the event, in seconds since 1970: 404 if it began at another time")
+
   func add(to group: ServiceRoutes) {
     group.get(
       "api/cameras/:camera/motion",
@@ -38,12 +43,12 @@ struct MotionRoutes: Sendable {
       ]
     ) { request, context in try await change(request, context) }
     group.get(
-      "api/cameras/:camera/motion/:file",
+      "api/cameras/:camera/motion/:file", RouteRule(takesLink: true),
       as: [
         .init(
           "getMotionPicture", "Returns the best picture of an event, by its number",
           at: "api/cameras/:camera/motion/{event}.jpg",
-          query: .of(Self.box), answers: [.bytes("image/jpeg", purpose: "the picture")])
+          query: .of(Self.box, Self.since), answers: [.bytes("image/jpeg", purpose: "the picture")])
       ]
     ) { request, context in try await picture(request, context) }
     group.get(
@@ -133,15 +138,24 @@ struct MotionRoutes: Sendable {
     let camera = try camera(context)
     var query = try QueryParameters(request)
     let isFramed = try query.take(Self.box) ?? false
-    try query.finish(known: .of(Self.box))
+    let since = try query.take(Self.since)
+    try query.finish(known: .of(Self.box, Self.since))
     let file = try context.parameters.require("file")
     guard file.hasSuffix(".jpg"), let event = Int(file.dropLast(4)), event > 0,
+      since.map({ isEvent(event, of: camera, since: $0) }) ?? true,
       let stored = await motion.pictures.picture(of: event, camera)
     else { throw Problem.notFound("no motion picture '\(file)'; it may have been removed") }
     let jpeg = isFramed ? stored.framed : stored.whole
     return Response(
       status: .ok, headers: [.contentType: "image/jpeg", .cacheControl: "private, no-cache"],
       body: ResponseBody(byteBuffer: ByteBuffer(bytes: jpeg.bytes)))
+  }
+
+  /// Whether an event of this number began within a second of `time`.
+  private func isEvent(_ number: Int, of camera: ServedCamera, since time: Double) -> Bool {
+    (motion[camera]?.history ?? []).contains {
+      $0.number == number && abs(WallTime(capturedAt: $0.start).secondsSinceEpoch - time) < 1
+    }
   }
 
   /// The latest events of a camera, and the times when it was lost and available again, oldest first.

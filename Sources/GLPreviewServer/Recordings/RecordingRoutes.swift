@@ -38,7 +38,7 @@ struct RecordingRoutes: Sendable {
     ) { request, context in try await list(request, context) }
     // Not named `camera`: a recording stays at its node even if its camera moves.
     group.get(
-      "recordings/:folder/:name", .pictures,
+      "recordings/:folder/:name", .unlinked,
       as: [
         .init(
           "getRecording", "Returns a recording, or a range of it",

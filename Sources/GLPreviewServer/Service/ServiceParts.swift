@@ -96,7 +96,8 @@ struct ServiceParts: Sendable {
     let group = ServiceRoutes(router)
     router.add(middleware: RequestCountMiddleware(metrics: core.metrics))
     AccessMiddlewares(
-      configuration: core.configuration.configuration, control: core.access, limiter: core.limiter
+      configuration: core.configuration.configuration, control: core.access, limiter: core.limiter,
+      metrics: core.metrics
     ).add(to: router, group)
     group.add(middleware: ReloadMiddleware(registry: core.registry))
     routes.add(to: group)

@@ -129,12 +129,14 @@ extension FuzzTarget {
       let again = HostName(host.text.contains(":") || host.text.contains("%") ? "[\(host.text)]" : host.text)
       try must(again?.text == host.text, "'\(host.text)' is not read back")
       let rule = HostRule(.host("127.0.0.1", port: 80), machine: "door")
-      let isAllowed = rule.allows(host, or: [])
+      let isAllowed = rule.allows(host, by: AccessConfiguration())
       let isKnown =
         host.isAddress || ["localhost", "door", "door.local", "127.0.0.1"].contains(host.text)
         || host.text.hasSuffix(".localhost")
+      var open = AccessConfiguration()
+      open.allowedHosts = ["*"]
       try must(
-        isAllowed == isKnown && rule.allows(host, or: ["*"]), "'\(host.text)' is allowed: \(isAllowed)")
+        isAllowed == isKnown && rule.allows(host, by: open), "'\(host.text)' is allowed: \(isAllowed)")
       try must(!origin.isAt("") && !RequestOrigin("null").isAt(field), "an origin is at no host")
     })
 

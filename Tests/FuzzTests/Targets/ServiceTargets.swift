@@ -168,16 +168,49 @@ extension FuzzTarget {
     body: .atOnce { (input) throws(FuzzFault) in
       var input = FuzzInput(input)
       let field = input.line()
-      if let role = credentials.role(of: PresentedCredentials(authorization: field).credential) {
+      if let role = credentials.role(of: PresentedCredentials(authorization: field).credential, at: .now) {
         let isKnown = field.hasSuffix("reader") || field.contains("YW5uOnNlY3Jld")
         try must(isKnown, "'\(field)' may \(role)")
       }
       let url = input.line()
       let removed = URLToken.removed(from: url)
       try must(URLToken.removed(from: removed) == removed, "'\(removed)' has a token still")
-      try must(URLToken.redacted(removed) == removed, "'\(removed)' has a secret still")
+      let redacted = URLToken.redacted(url)
+      try must(URLToken.redacted(redacted) == redacted, "'\(redacted)' has a secret still")
       try must(URLToken.redacted(url).utf8.count <= 4 * url.utf8.count + 3, "'\(url)' grows")
     })
+
+  /// The URL of a request by a signed link, and in a second line one to sign.
+  static let link = FuzzTarget(
+    name: "link", longest: 256,
+    words: [
+      "/cameras/a/", "main.jpg", "sign=", "expires=", "mail.", "width=320", "&", "?", "%", "%73ign=", "%2F",
+      "+",
+      "#", "=", "//", "\n",
+    ],
+    seeds: {
+      [
+        "/cameras/a/main.jpg?expires=2000000000&sign=mail.AAAA\n/cameras/a/main.jpg?crop=4x4+1+2",
+        "/?sign=a&%73ign=b\n/cameras/%C3%A4/x%2Fy.jpg?b=%26&a=1", "/?expires\n/a?", "/%?sign=%4\n//a",
+      ].inputs
+    },
+    body: .atOnce { (input) throws(FuzzFault) in
+      var input = FuzzInput(input)
+      let (url, other) = (input.line(), input.line())
+      if let link = SignedLink(url) {
+        try must(!link.isSigned(by: linkKey), "'\(url)' is signed")
+        let query = url.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).dropFirst()
+        let rest = SignedLink.removed(from: query.first.map(String.init) ?? "")
+        try must(SignedLink("/?\(rest)") == nil, "'\(rest)' is still a link")
+      }
+      guard let signed = try? SignedLink.signed(other, by: linkKey, until: 2_000_000_000) else { return }
+      let link = SignedLink(signed)
+      try must(
+        link?.isSigned(by: linkKey) == true && link?.expiry == 2_000_000_000, "'\(signed)' is not signed")
+      try must(SignedLink(signed + "&a=1")?.isSigned(by: linkKey) == false, "'\(signed)' takes more")
+    })
+
+  private static let linkKey = LinkKey(name: "mail", secret: "0123456789abcdef0123456789abcdef")
 
   private static let jsonKeys =
     ViewConfiguration.keys + [

@@ -22,7 +22,8 @@ struct DoorTests {
     let routes = ServiceRoutes(router)
     AccessMiddlewares(
       configuration: configuration, control: AccessControl(configuration.access),
-      limiter: RateLimiter(requestsPerSecond: configuration.limits.requestsPerSecond)
+      limiter: RateLimiter(requestsPerSecond: configuration.limits.requestsPerSecond),
+      metrics: ServiceMetrics()
     ).add(to: router, routes)
     routes.get("/", RouteRule(access: .everybodyWithoutQuery), as: []) { _, _ in
       Response(status: .ok, headers: [.contentType: "text/html; charset=utf-8"])
@@ -76,7 +77,9 @@ struct DoorTests {
   func names() throws {
     let rule = HostRule(.host("Cam.lan", port: 80), machine: "Pi")
     func isAllowed(_ host: String, by rule: HostRule, or names: [String] = []) throws -> Bool {
-      rule.allows(try #require(HostName(host)), or: names)
+      var configuration = AccessConfiguration()
+      configuration.allowedHosts = names
+      return rule.allows(try #require(HostName(host)), by: configuration)
     }
 
     for name in ["cam.lan:80", "pi", "pi.local:8080"] { #expect(try isAllowed(name, by: rule)) }
@@ -154,7 +157,8 @@ struct DoorTests {
     let routes = ServiceRoutes(router)
     AccessMiddlewares(
       configuration: configuration, control: AccessControl(configuration.access),
-      limiter: RateLimiter(requestsPerSecond: configuration.limits.requestsPerSecond)
+      limiter: RateLimiter(requestsPerSecond: configuration.limits.requestsPerSecond),
+      metrics: ServiceMetrics()
     ).add(to: router, routes)
     router.patch("/") { request, context in
       "\(try await request.body.collect(upTo: context.maxUploadSize).readableBytes)"

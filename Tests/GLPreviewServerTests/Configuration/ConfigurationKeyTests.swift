@@ -13,7 +13,7 @@ struct ConfigurationKeyTests {
   init() throws {
     folder = try ConfigurationFolder()
     try folder.write("x", to: "file")
-    try folder.write("y", to: "another")
+    try folder.write(String(repeating: "y", count: 32), to: "another")
     try folder.write(Self.words["nkey"]?.0 ?? "", to: "seed")
   }
 
@@ -28,7 +28,11 @@ struct ConfigurationKeyTests {
     let view: Members = [:]
     return [
       "tls": ["certificate": "\(folder.path)/file", "key": "\(folder.path)/file"],
-      "access": ["tokens": [["token": "a"]], "users": [["name": "b", "password": "c"]]],
+      "public-url": "https://h",
+      "access": [
+        "tokens": [["token": "a"]], "users": [["name": "b", "password": "c"]],
+        "link-keys": ["mail": ["secret": String(repeating: "x", count: 32)]],
+      ],
       "cameras": [
         "door": [
           "source": "https://camera/", "node": "barn", "replay": "1h", "views": ["main": view],
@@ -58,7 +62,8 @@ struct ConfigurationKeyTests {
       defer { above = part }
       switch part {
       case "[]": return "0"
-      case "NAME": return ["cameras": "door", "views": "main", "scenes": "all"][above] ?? part
+      case "NAME":
+        return ["cameras": "door", "views": "main", "scenes": "all", "link-keys": "mail"][above] ?? part
       default: return part
       }
     }
@@ -121,7 +126,9 @@ struct ConfigurationKeyTests {
 
   private static let words: [String: (String, [String])] = [
     "bind": ("127.0.0.1:1", ["x y", ":80"]), "gpu": ("software", ["fast"]),
-    "token": ("abc", ["a b", ""]), "name": ("ann", ["a:b"]), "password": ("xyz", [""]), "secret": ("s", [""]),
+    "token": ("abc", ["a b", ""]), "name": ("ann", ["a:b"]), "password": ("xyz", [""]),
+    "secret": ("0123456789abcdef0123456789abcdef", [""]), "cameras": ("door", ["a:b"]),
+    "public-url": ("https://a.example/b", ["a.example", "https://u:p@a.example"]),
     "origins": ("https://a.example", ["a.example"]), "hosts": ("a.example", ["a/b"]),
     "source": ("pattern:smpte", [""]), "controls": ("gain=5", ["gain"]), "headers": ("A: b", ["gain"]),
     "view": ("main", ["a/b", ""]), "masks": ("1x2+3+4", ["what"]), "url": ("https://h/y", ["ftp://x"]),

@@ -52,7 +52,10 @@ struct WebFileTests {
     access.tokens = [.init(secret: "look", role: .read)]
     let router = Router(context: ServiceContext.self)
     let routes = ServiceRoutes(router)
-    router.add(middleware: AccessMiddleware(control: AccessControl(access)))
+    router.add(
+      middleware: AccessMiddleware(
+        control: AccessControl(access), metrics: ServiceMetrics(),
+        limiter: RateLimiter(requestsPerSecond: 200)))
     DashboardRoutes { _, _ in nil }.add(to: routes)
 
     try await Application(router: router).test(.router) { client in

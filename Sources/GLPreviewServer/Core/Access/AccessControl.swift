@@ -29,41 +29,44 @@ package final class AccessControl: Service, CustomStringConvertible {
   private let failures: FailedAttempts
   private let accepted = Mutex<Set<AcceptedPassword>>([])
   private let state: Watched<State>
+  private let wallClock: @Sendable () -> WallTime
   private let logger: Logger
 
   init(
     _ configuration: AccessConfiguration, at hosts: HostRule = HostRule(.loopback),
     logger: Logger = Logger(label: "access") { _ in SwiftLogNoOpLogHandler() },
-    now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }
+    now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now },
+    wallClock: @escaping @Sendable () -> WallTime = { .now }
   ) {
     let sessions = LoginSessions(now: now)
     let state = Watched(State(configuration: configuration, credentials: Credentials(configuration)))
     (self.sessions, self.state, self.hosts, self.logger) = (sessions, state, hosts, logger)
+    self.wallClock = wallClock
     failures = FailedAttempts(now: now)
     grants = Grants { right throws(Problem) in
       let (configuration, credentials) = state.withLock { ($0.configuration, $0.credentials) }
-      let role = Self.role(of: right.credential, configuration, credentials, sessions)
+      let role = Self.role(of: right.credential, configuration, credentials, sessions, at: wallClock())
       try right.check(has: role, isAllowed: hosts.allows(right.site, by: configuration))
     }
   }
 
   private static func role(
     of credential: Credential, _ configuration: AccessConfiguration, _ credentials: Credentials,
-    _ sessions: LoginSessions
+    _ sessions: LoginSessions, at now: WallTime
   ) -> Role? {
     switch credential {
     case .notRequired: configuration.asksForCredentials ? nil : .control
     case .login: sessions.role(of: credential)
-    case .token, .user: credentials.role(of: credential)
+    case .token, .user, .link: credentials.role(of: credential, at: now)
     }
   }
 
   /// Replaces the secrets, origins and host names. Ends logins, answers and sessions whose secret was removed
   /// or now has a lower role, and those whose origin or host name is no longer listed.
   package func update(_ configuration: AccessConfiguration) {
-    let credentials = Credentials(configuration)
+    let (credentials, now) = (Credentials(configuration), wallClock())
     state.withLock { $0 = State(configuration: configuration, credentials: credentials) }
-    sessions.endLost { credentials.role(of: $0) }
+    sessions.endLost { credentials.role(of: $0, at: now) }
     revokeLost()
   }
 
@@ -71,8 +74,8 @@ package final class AccessControl: Service, CustomStringConvertible {
   func logIn(_ role: Role, by credential: Credential) -> String {
     let cookie = sessions.begin(role, by: credential)
     // The secrets may have been replaced after this one was checked.
-    let credentials = state.withLock { $0.credentials }
-    sessions.endLost { credentials.role(of: $0) }
+    let (credentials, now) = (state.withLock { $0.credentials }, wallClock())
+    sessions.endLost { credentials.role(of: $0, at: now) }
     return cookie
   }
 
@@ -82,7 +85,7 @@ package final class AccessControl: Service, CustomStringConvertible {
     guard !lost.isEmpty else { return }
     let (configuration, credentials) = state.withLock { ($0.configuration, $0.credentials) }
     let reasons = lost.map { right in
-      let role = Self.role(of: right.credential, configuration, credentials, sessions)
+      let role = Self.role(of: right.credential, configuration, credentials, sessions, at: wallClock())
       return right.loss(hasRole: role?.includes(right.role) == true)
     }
     for (reason, count) in Dictionary(reasons.map { ($0, 1) }, uniquingKeysWith: +) {
@@ -113,7 +116,7 @@ package final class AccessControl: Service, CustomStringConvertible {
   ///
   /// - Throws: a `Problem` with status 429 after too many wrong secrets.
   package func role(for client: ClientGroup, _ presented: PresentedCredentials) throws(Problem) -> Role? {
-    let role = state.withLock { $0.credentials }.role(of: presented.credential)
+    let role = state.withLock { $0.credentials }.role(of: presented.credential, at: wallClock())
     var password: AcceptedPassword?
     if role != nil, case .user(let name, let secret) = presented {
       password = AcceptedPassword(client: client, digest: SecretDigest(of: name, password: secret))
@@ -126,6 +129,41 @@ package final class AccessControl: Service, CustomStringConvertible {
     if role == nil { failures.add(client) }
     if let password, !isTrusted { accept(password) }
     return role
+  }
+
+  /// Returns what a link allows. Wrong signatures count as wrong secrets, but the client is not refused other links:
+  /// signatures can't be guessed.
+  ///
+  /// - Throws: a `Problem` with status 403.
+  func right(of link: SignedLink, to camera: String?, for client: ClientGroup) throws(Problem) -> (
+    key: LinkKey, right: LinkRight
+  ) {
+    let keys = state.withLock { $0.credentials }.linkKeys
+    guard let camera, let key = keys.first(where: { $0.name == link.keyName }), link.isSigned(by: key) else {
+      failures.add(client)
+      throw .wrongLink
+    }
+    let right = LinkRight(key: key, camera: camera, expiry: link.expiry)
+    guard key.includes(camera: camera) else {
+      throw Problem(.forbidden, "links by the key '\(key.name)' may not show '\(camera)'")
+    }
+    guard link.expiry != nil || link.end == nil && key.allowsForever else {
+      throw Problem(.forbidden, "this link has no valid end: 'expires' must be seconds since 1970")
+    }
+    guard !right.isOver(at: wallClock()) else { throw Problem(.forbidden, "this link has expired") }
+    return (key, right)
+  }
+
+  /// Returns the name of the configured key that a link names; empty if there is none.
+  func name(ofKeyOf link: SignedLink) -> String {
+    state.withLock { $0.credentials }.linkKeys.first { $0.name == link.keyName }?.name ?? ""
+  }
+
+  /// Signs a link, as `LinkSigner` does.
+  package func sign(
+    _ url: String, of camera: String, by name: String? = nil, for duration: Duration?
+  ) throws -> (path: String, key: String, expiry: Int?) {
+    try LinkSigner(configuration.linkKeys).sign(url, of: camera, by: name, for: duration, at: wallClock())
   }
 
   private func accept(_ password: AcceptedPassword) {

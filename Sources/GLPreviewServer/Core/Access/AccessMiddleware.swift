@@ -6,21 +6,31 @@ internal import Logging
 
 /// Admits authorised requests, and stores their role in the context.
 ///
-/// Later middlewares and routes never see a token in a URL.
+/// Later middlewares and routes never see a token or a signature in a URL.
 struct AccessMiddleware: ServiceMiddleware {
   let control: AccessControl
+  let metrics: ServiceMetrics
+  /// Counts requests by links, for each key.
+  let limiter: RateLimiter
 
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     var context = context
     let needed = context.rule.role(for: request)
+    let link = try link(of: request, context)
     let sender =
-      if let granted = context.grantedRole { Sender(role: granted) } else if control.asksForCredentials {
+      if let link {
+        Sender(role: .read, credential: .link(link.right))
+      } else if let granted = context.grantedRole { Sender(role: granted) } else if control.asksForCredentials
+      {
         try sender(of: request, needed, context)
       } else { Sender(role: .control, credential: .notRequired) }
     // A peer sends the role of its own client, which may be lower than the peer's.
     context.role = sender.role.map { role in request.peerRole.map { role.includes($0) ? $0 : role } ?? role }
     if let needed {
-      guard let role = context.role else { return try unauthorized(request, context) }
+      guard let role = context.role else {
+        guard SignedLink(request.uri.string) == nil else { throw Problem.wrongLink }
+        return try unauthorized(request, context)
+      }
       guard role.includes(needed) else { throw Problem.needs(needed) }
       let (channel, site) = (context.channel, context.site)
       context.grant = try sender.credential.map { credential throws(Problem) in
@@ -31,7 +41,10 @@ struct AccessMiddleware: ServiceMiddleware {
     do {
       let client = RequestClient(address: context.client, secret: sender.secret)
       return try await RequestClient.$current.withValue(client) {
-        try await next(request.withoutToken, context).carryingToken(of: request).holding(grant)
+        guard let link else {
+          return try await next(request.withoutToken, context).carryingToken(of: request).holding(grant)
+        }
+        return try await next(request.withoutLink, context).signed(as: link, request).holding(grant)
       }
     } catch {
       grant?.release()
@@ -45,8 +58,46 @@ struct AccessMiddleware: ServiceMiddleware {
     /// Nil for requests through NATS, which are already authenticated, and without a valid secret.
     var credential: Credential?
 
-    /// A hash of the secret; nil if none was used.
-    var secret: Int? { credential.flatMap { $0 == .notRequired ? nil : $0.hashValue } }
+    /// A hash of the secret; nil if none was used. All links by a key have the key's.
+    var secret: Int? {
+      switch credential {
+      case nil, .notRequired: nil
+      case .link(let right): right.key.hashValue
+      case .some(let credential): credential.hashValue
+      }
+    }
+  }
+
+  // MARK: Links
+
+  /// Returns what a link allows; nil for other requests. A link alone decides: other credentials of the request have no
+  /// effect, so that everybody sees the same.
+  ///
+  /// - Throws: a `Problem` with status 403 for a link that is not valid; 429 after too many requests by its key.
+  private func link(of request: Request, _ context: ServiceContext) throws(Problem) -> AcceptedLink? {
+    guard context.rule.takesLink, context.grantedRole == nil, let link = SignedLink(request.uri.string) else {
+      return nil
+    }
+    let key: LinkKey
+    let right: LinkRight
+    do throws(Problem) {
+      (key, right) = try control.right(
+        of: link, to: context.parameters.get("camera"), for: context.client)
+    } catch {
+      let isWrong = error == .wrongLink
+      metrics.count(.link(key: control.name(ofKeyOf: link), isWrong ? .wrong : .refused))
+      context.logger.log(
+        level: isWrong ? .warning : .info, isWrong ? "wrong credentials" : "link refused",
+        metadata: context.metadata(ofRefused: request))
+      throw error
+    }
+    if let seconds = limiter.secondsToWait(.key(key.name)) {
+      metrics.count(.link(key: key.name, .limited))
+      throw .busy(
+        .tooManyRequests, "too many requests by links of the key '\(key.name)'", retryAfter: seconds)
+    }
+    metrics.count(.link(key: key.name, .accepted))
+    return AcceptedLink(key: key, right: right)
   }
 
   /// Returns the sender's role: the highest that its cookie or its secret proves.
@@ -100,7 +151,51 @@ struct AccessMiddleware: ServiceMiddleware {
   }
 }
 
+/// A link that was accepted.
+struct AcceptedLink {
+  let key: LinkKey
+  let right: LinkRight
+}
+
+extension Problem {
+  /// 403 for a link that no key has signed like this.
+  static let wrongLink = Problem(
+    .forbidden, "this link is not valid: it was changed, or its key is no longer in use")
+}
+
+extension Response {
+  /// Returns the answer; in a playlist, each URI is signed like the link by which the playlist was requested.
+  func signed(as link: AcceptedLink, _ request: Request) throws -> Response {
+    guard headers[.contentType] == Self.playlist else { return self }
+    let folder = request.uri.path.prefix { $0 != "?" }
+    let base = folder[..<(folder.lastIndex(of: "/").map(folder.index(after:)) ?? folder.startIndex)]
+    var response = self
+    response.headers[.contentLength] = nil
+    let sign: @Sendable (Substring) throws -> String = { uri in
+      let signed = try SignedLink.signed(String(base) + uri, by: link.key, until: link.right.expiry)
+      return String(signed.dropFirst(base.utf8.count))
+    }
+    response.body = body.map { buffer in
+      // Each URI has a question mark, and no other text has one.
+      let lines = String(buffer: buffer).split(separator: "\n", omittingEmptySubsequences: false)
+      let parts = lines.map { line -> String in
+        guard line.contains("?") else { return String(line) }
+        guard let start = line.firstIndex(of: "\"").map(line.index(after:)),
+          let end = line[start...].firstIndex(of: "\"")
+        else { return (try? sign(line)) ?? String(line) }
+        let uri = line[start..<end]
+        return String(line[..<start]) + ((try? sign(uri)) ?? String(uri)) + String(line[end...])
+      }
+      return ByteBuffer(string: parts.joined(separator: "\n"))
+    }
+    return response
+  }
+}
+
 extension Request {
+  /// The request without the parameters of a link, which was accepted.
+  fileprivate var withoutLink: Request { at(uri.path, with: SignedLink.removed(from: uri.query ?? "")) }
+
   /// The request without a token in its URL.
   fileprivate var withoutToken: Request {
     guard let path = head.path, path.contains("?") else { return self }

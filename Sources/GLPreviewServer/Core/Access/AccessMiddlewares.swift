@@ -8,9 +8,13 @@ package struct AccessMiddlewares: Sendable {
   package let control: AccessControl
   /// Counts HTTP requests; shared with RTSP.
   package let limiter: RateLimiter
+  package let metrics: ServiceMetrics
 
-  package init(configuration: ServerConfiguration, control: AccessControl, limiter: RateLimiter) {
+  package init(
+    configuration: ServerConfiguration, control: AccessControl, limiter: RateLimiter, metrics: ServiceMetrics
+  ) {
     (self.configuration, self.control, self.limiter) = (configuration, control, limiter)
+    self.metrics = metrics
   }
 
   /// Adds the middlewares to the router, and the login to `routes`. Routes added later are behind the
@@ -27,7 +31,8 @@ package struct AccessMiddlewares: Sendable {
     router.add(middleware: RateLimitMiddleware(limiter: limiter, probes: probes))
     router.add(middleware: HostMiddleware(control: control))
     router.add(middleware: BodyMiddleware(maximumBytes: limits.requestBytes))
-    router.add(middleware: AccessMiddleware(control: control))
+    let links = RateLimiter(requestsPerSecond: limits.requestsPerSecond)
+    router.add(middleware: AccessMiddleware(control: control, metrics: metrics, limiter: links))
     router.add(middleware: ContinueMiddleware())
     LoginRoutes(control: control, isSecure: isSecure).add(to: routes)
   }

@@ -50,19 +50,22 @@ struct Credentials: Sendable {
 
   private let tokens: [Entry]
   private let users: [Entry]
+  let linkKeys: [LinkKey]
 
   init(_ configuration: AccessConfiguration) {
     tokens = configuration.tokens.map { Entry(digest: SecretDigest(of: $0.secret), role: $0.role) }
     users = configuration.users.map {
       Entry(digest: SecretDigest(of: $0.name, password: $0.password), role: $0.role)
     }
+    linkKeys = configuration.linkKeys
   }
 
-  /// Returns the role that a token or a user's password grants; nil if it grants none.
-  func role(of credential: Credential?) -> Role? {
+  /// Returns the role that a credential other than a login grants at a time; nil if it grants none.
+  func role(of credential: Credential?, at now: WallTime) -> Role? {
     switch credential {
     case .token(let digest): Self.role(of: digest, among: tokens)
     case .user(let digest): Self.role(of: digest, among: users)
+    case .link(let link): linkKeys.contains { link.isValid(by: $0, at: now) } ? .read : nil
     case .notRequired, .login, nil: nil
     }
   }

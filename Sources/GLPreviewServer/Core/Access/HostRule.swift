@@ -30,9 +30,14 @@ struct HostRule: Sendable {
     host.isAddress || names.contains(host.text) || host.text.hasSuffix(".localhost")
   }
 
-  /// Returns whether a request may use the host name `host`. `allowed` are the configured names; `*` allows
-  /// all.
-  func allows(_ host: HostName, or allowed: [String]) -> Bool { knows(host) || isIn(allowed, host.text) }
+  /// Returns whether a request may use the host name `host`.
+  func allows(_ host: HostName, by configuration: AccessConfiguration) -> Bool {
+    knows(host) || isAllowed(host.text, configuration)
+  }
+
+  private func isAllowed(_ host: String, _ configuration: AccessConfiguration) -> Bool {
+    configuration.publicURL?.host == host || isIn(configuration.allowedHosts, host)
+  }
 
   private func isIn(_ allowed: [String], _ host: String) -> Bool {
     allowed.isEmpty ? allowsUnknown : allowed.contains { $0 == "*" || $0.lowercased() == host }
@@ -40,7 +45,7 @@ struct HostRule: Sendable {
 
   /// Returns whether a request of this site is still allowed, by the rules of `HostMiddleware`.
   func allows(_ site: RequestSite, by configuration: AccessConfiguration) -> Bool {
-    guard site.host.map({ isIn(configuration.allowedHosts, $0) }) ?? true else { return false }
+    guard site.host.map({ isAllowed($0, configuration) }) ?? true else { return false }
     guard let origin = site.origin.map({ RequestOrigin($0) }) else { return true }
     let allowed = configuration.allowedOrigins
     return site.isChange ? origin.isNamed(in: allowed) : origin.isIn(allowed)
@@ -130,7 +135,7 @@ struct HostMiddleware: ServiceMiddleware {
       guard let name = HostName(host), request.headers[named: "Host"] == nil else {
         throw Problem(.badRequest, "a request must have exactly one Host field, HOST or HOST:PORT")
       }
-      guard control.hosts.allows(name, or: configuration.allowedHosts) else {
+      guard control.hosts.allows(name, by: configuration) else {
         throw Problem(
           .misdirectedRequest,
           "host '\(name.text)' is not allowed: add it to access.hosts in the configuration")

@@ -7,17 +7,21 @@ internal import NIOCore
 enum URLToken {
   static func token(in uri: URI) -> String? { uri.queryParameters["token"].map(String.init) }
 
-  /// Returns the URL with `***` in place of a token, for logs.
+  /// Returns the URL with `***` in place of a token or a signature, for logs.
   static func redacted(_ url: String) -> String {
     edited(url) { pair in
       let name = pair.prefix { $0 != "=" }
-      return isToken(name) ? name + "=***" : pair
+      return isSecret(name) ? name + "=***" : pair
     }
   }
 
   /// Returns the URL without a token.
   static func removed(from url: String) -> String {
     edited(url) { isToken($0.prefix { $0 != "=" }) ? nil : $0 }
+  }
+
+  private static func isSecret(_ name: Substring) -> Bool {
+    isToken(name) || String(name).percentDecoded.lowercased() == SignedLink.signParameter
   }
 
   /// Ignores case, because even a misspelt parameter may contain a secret.

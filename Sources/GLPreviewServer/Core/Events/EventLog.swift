@@ -75,7 +75,17 @@ extension ServerEvent {
 package struct OwnEvent: Sendable, Hashable {
   package let id: EventID
   package let type: String
+  /// A JSON object.
   package let data: [UInt8]
+  /// A link to its picture, for receivers that the configuration names; nil if there is none.
+  var link: String?
+
+  /// The event with its link.
+  package var linkedData: [UInt8] {
+    guard let link else { return data }
+    let member = [EventLinks.member: JSONValue.string(link)].json
+    return member.dropLast() + [UInt8(ascii: ",")] + data.dropFirst()
+  }
 }
 
 package struct EventID: Sendable, Hashable {
@@ -177,12 +187,12 @@ package final class EventLog: Service {
   }
 
   /// Publishes JSON as an event of one of `ServerEvent.types`, unless the log has ended.
-  func publish(type: String, data: [UInt8]) {
+  func publish(type: String, data: [UInt8], link: String? = nil) {
     // Followers receive the events in the order of their numbers.
     followers.withLock { followers in
       let id = state.update { add(type, data, isOwn: true, to: &$0) }
       guard let id else { return }
-      for follower in followers { follower.yield(OwnEvent(id: id, type: type, data: data)) }
+      for follower in followers { follower.yield(OwnEvent(id: id, type: type, data: data, link: link)) }
     }
   }
 

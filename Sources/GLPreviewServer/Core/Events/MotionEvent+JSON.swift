@@ -42,6 +42,14 @@ extension JSONSchema {
 }
 
 extension MotionEpisodes.News {
+  /// The event that has started or ended.
+  var event: MotionEvent? {
+    switch self {
+    case .started(let event), .ended(let event): event
+    case .sceneChanged, .updated: nil
+    }
+  }
+
   /// Returns `what` of an event and its other members; nil for changes that only `/api/cameras` shows.
   func told(of camera: String, showsAll: Bool) -> (what: String, members: [String: JSONValue])? {
     switch self {

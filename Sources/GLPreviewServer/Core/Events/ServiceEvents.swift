@@ -14,6 +14,7 @@ package struct ServiceEvents: Sendable {
   package let log = EventLog()
   private let folder: SnapshotFolder?
   private let webhook: WebhookSender?
+  private let links: EventLinks
   private let followers = Watched<[AsyncStream<TakenSnapshot>.Continuation]>([])
   private let logger: Logger
 
@@ -21,10 +22,12 @@ package struct ServiceEvents: Sendable {
   private static let snapshotBytes = 24_000
   private static let thumbnail = Size(width: 160, height: 160)
 
-  init(_ destinations: SnapshotDestinations, metrics: ServiceMetrics, logger: Logger) {
+  init(
+    _ destinations: SnapshotDestinations, _ links: EventLinks, metrics: ServiceMetrics, logger: Logger
+  ) {
     folder = destinations.folder.map { SnapshotFolder($0, metrics: metrics, logger: logger) }
     webhook = destinations.webhook.map { WebhookSender($0, metrics: metrics, logger: logger) }
-    self.logger = logger
+    (self.links, self.logger) = (links, logger)
   }
 
   /// Whether snapshots go to a folder, a webhook or an MQTT server.
@@ -73,7 +76,10 @@ package struct ServiceEvents: Sendable {
     event["camera"] = .string(camera)
     event["what"] = .string(what)
     event["type"] = "motion"
-    log.publish(type: "motion", data: event.json)
+    // Readers of `/api/events` have a right of their own, which a link would outlive.
+    let link = news.event.flatMap { links.link(to: $0, of: camera) }
+    log.publish(type: "motion", data: event.json, link: link)
+    event[EventLinks.member] = link.map(JSONValue.string)
     webhook?.send(type: "motion", body: event.json)
     logger.debug("\(what)", metadata: ["camera": "\(camera)"])
   }
@@ -90,7 +96,7 @@ package struct ServiceEvents: Sendable {
     do throws(PictureEncoder.Failure) {
       let event = try snapshot.event(
         maxEventBytes: Self.snapshotBytes, quality: 70, fitting: Self.thumbnail)
-      log.publish(type: "snapshot", data: event.json)
+      log.publish(type: "snapshot", data: event.json, link: links.link(to: snapshot, view: event.view))
     } catch {
       logger.error(
         "snapshot event not sent", metadata: ["camera": "\(snapshot.camera)", "reason": "\(error)"])
@@ -100,8 +106,12 @@ package struct ServiceEvents: Sendable {
     guard let webhook else { return }
     Task {
       for picture in snapshot.pictures {
+        let link = links.link(to: snapshot, view: picture.name).map(JSONValue.string)
         do throws(PictureEncoder.Failure) {
-          webhook.send(try snapshot.event(view: picture.name, maxEventBytes: webhook.maximumEventBytes))
+          webhook.send(
+            try snapshot.event(
+              view: picture.name, maxEventBytes: webhook.maximumEventBytes,
+              metadata: link.map { [EventLinks.member: $0] } ?? [:]))
         } catch {
           logger.error(
             "snapshot too large for the webhook",

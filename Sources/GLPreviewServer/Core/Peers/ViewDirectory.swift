@@ -44,6 +44,12 @@ package struct ViewDirectory: Sendable {
   package let catalogue: PeerCatalogue
   let peers: PeerStreams
 
+  /// Whether a node of the cluster has a camera or scene of this name.
+  func knows(_ camera: String) -> Bool {
+    catalogue.route(to: camera) != nil || catalogue.isExpected(camera)
+      || (try? registry.served.view(nil, of: camera)) != nil
+  }
+
   /// Returns the view at the node that currently serves its camera.
   ///
   /// - Throws: `Problem`: 404 if there is no such view, 503 if no node currently has the camera.

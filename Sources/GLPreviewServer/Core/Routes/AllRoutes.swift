@@ -19,6 +19,7 @@ package struct AllRoutes: Sendable {
     cameras.add(to: group)
     CaptureRoutes(registry: core.registry, snapshots: core.snapshots).add(to: group)
     ControlRoutes(registry: core.registry, logger: core.logger).add(to: group)
+    LinkRoutes(access: core.access, directory: core.directory, logger: core.logger).add(to: group)
     EventRoutes(log: core.events.log).add(to: group)
     HealthRoutes(watch: core.watch, renderer: core.renderer).add(to: group)
     MetricsRoutes { core.metricFamilies + features.flatMap(\.metricFamilies) }.add(to: group)

@@ -59,8 +59,27 @@ struct CameraRoutes: Sendable {
       known["vendor"] = (device.driver?.vendor).map(JSONValue.string)
       members["device"] = .object(known)
     }
+    if context.role != .read { members["links"] = links }
     members["device_failure"] = state.problem.map(JSONValue.string)
     return Response(json: members)
+  }
+
+  /// The keys of links; nil if there are none.
+  private var links: JSONValue? {
+    let access = core.access.configuration
+    guard !access.linkKeys.isEmpty else { return nil }
+    var members: [String: JSONValue] = [
+      "keys": .array(
+        access.linkKeys.map { key in
+          var members: [String: JSONValue] = [
+            "name": .string(key.name), "forever": .bool(key.allowsForever),
+          ]
+          if !key.cameras.isEmpty { members["cameras"] = .array(key.cameras.map(JSONValue.string)) }
+          return .object(members)
+        })
+    ]
+    members["public_url"] = access.publicURL.map { .string($0.text) }
+    return .object(members)
   }
 
   /// The cameras for other nodes, without members that change all the time.

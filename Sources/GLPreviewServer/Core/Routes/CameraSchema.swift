@@ -20,6 +20,7 @@ struct CameraSchema {
           .init("role", .choice(Role.self), "what the client may do"),
           .optional("device", Self.device, "the GPU; missing until it is open"),
           .optional("device_failure", .text),
+          .optional("links", Self.links, "what links can be signed; only for the role `control`"),
         ] + features.flatMap(\.listingMembers)))
   }
 
@@ -29,6 +30,17 @@ struct CameraSchema {
     .optional("jpeg", .choice(["cpu", "gpu"]), "what codes JPEGs"),
     .optional("load", .number, "the share of a GPU's time that drawing takes, by its own clock"),
     .optional("passed_over", .text, "why the CPU draws although there is a device file of a GPU"),
+  ])
+
+  private static let links = JSONSchema.object([
+    .init(
+      "keys",
+      .list(
+        of: .object([
+          .init("name", .text), .optional("cameras", .list(of: .text), "missing for all"),
+          .init("forever", .boolean, "whether it signs links without an end"),
+        ]))),
+    .optional("public_url", .text, "where links point"),
   ])
 
   private static let camera: [JSONMember] = [

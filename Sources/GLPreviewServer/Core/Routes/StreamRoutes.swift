@@ -29,7 +29,7 @@ package struct StreamRoutes: Sendable {
 
   func add(to group: ServiceRoutes) {
     group.get(
-      "api/stream", .pictures,
+      "api/stream", .unlinked,
       as: [
         .init(
           "streamViews", "Streams several views over one connection; each part names its view",

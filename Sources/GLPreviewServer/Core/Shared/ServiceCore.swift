@@ -44,7 +44,9 @@ package struct ServiceCore: Sendable {
       makeSource: makeSource)
     self.registry = registry
     assignment = CameraAssignment(configuration.configuration, name: name, registry, logger: logger)
-    let events = ServiceEvents(configuration.snapshots, metrics: metrics, logger: logger)
+    access = AccessControl(configuration.access, at: HostRule(configuration.bind), logger: logger)
+    let links = EventLinks(access: access) { registry.served[camera: $0]?.configuration.replay != nil }
+    let events = ServiceEvents(configuration.snapshots, links, metrics: metrics, logger: logger)
     self.events = events
     watch = CameraWatch(registry, logger: logger) { events.cameraChanged($0, $1) }
     renderer = RendererWatch(
@@ -64,7 +66,6 @@ package struct ServiceCore: Sendable {
     peerStreams = PeerStreams(
       registry, streams, videos, peers, certificates: configuration.cluster.certificates)
     directory = ViewDirectory(registry: registry, catalogue: peers, peers: peerStreams)
-    access = AccessControl(configuration.access, at: HostRule(configuration.bind), logger: logger)
     limiter = RateLimiter(requestsPerSecond: limits.requestsPerSecond)
   }
 

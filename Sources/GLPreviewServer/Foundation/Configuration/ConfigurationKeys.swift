@@ -7,6 +7,9 @@ package enum ConfigurationKeys {
     .init(
       "bind", .address, \.bind, "`127.0.0.1:8080`", "the address to listen on; port 0 selects a free port"
     ).atStart,
+    .init(
+      "public-url", publicURL, \.access.publicURL, "none",
+      "the address at which people reach the service, for links; its host name is accepted"),
     .init("tls", tls, \.tls, new: TLSFiles(certificateChain: "", privateKey: "")) { reading, place in
       let keys = ["certificate", "key"]
       let missing = keys.filter { !reading.isSet(place[$0]) }
@@ -79,7 +82,46 @@ package enum ConfigurationKeys {
     .init(
       "hosts", listOf: .hostName, \.allowedHosts, "none",
       "additional host names of the service, besides IP addresses, `localhost` and its own; `*` allows all"),
+    .init("link-keys", .named, linkKey, \.linkKeys, new: { name, _ in LinkKey(name: name) }) {
+      reading, place, key in
+      needsSecret("secret", &reading, place)
+      if !LinkKey.isName(key.name) {
+        reading.refuse(place, "a key's name must be 1 to 32 letters, digits, - and _")
+      }
+    },
+    .init(
+      "event-links", .time, \.eventLinks, "no links",
+      "how long the links to pictures in messages of webhooks and MQTT are valid; needs `public-url` and a key"
+    ),
   ]
+
+  private static let publicURL = ConfigurationFormat<PublicURL>("`https://cams.example.org`") { text in
+    guard let url = PublicURL(text) else {
+      throw ParameterError("'\(text)' is not a URL like https://cams.example.org, without a user or a query")
+    }
+    return url
+  }
+
+  private typealias LinkKeyKey = ConfigurationKey<LinkKey>
+
+  private static let linkKey: [LinkKeyKey] =
+    LinkKeyKey.secret("secret", linkSecret, "", "the secret of signed links, random") { $0.secret = $1 }
+    + [
+      .init(
+        "cameras", listOf: .userName, \.cameras, "all",
+        "the cameras and scenes that links by this key may show"),
+      .init("forever", .flag, \.allowsForever, "`false`", "allow links without an end"),
+    ]
+
+  static let linkSecret = ConfigurationFormat<String>(
+    "at least \(LinkKey.shortest) characters", isSecret: true
+  ) { text in
+    guard text.utf8.count >= LinkKey.shortest else {
+      throw ParameterError("is shorter than \(LinkKey.shortest) characters")
+    }
+    guard !text.contains(where: \.isNewline) else { throw ParameterError("has several lines") }
+    return text
+  }
 
   private typealias TokenKey = ConfigurationKey<AccessConfiguration.Token>
   private typealias UserKey = ConfigurationKey<AccessConfiguration.User>

@@ -131,6 +131,12 @@ package struct AccessConfiguration: Sendable, Hashable {
   package var allowedOrigins: [String] = []
   /// Accepted host names besides addresses, `localhost` and the name in `bind`; `*` allows all.
   package var allowedHosts: [String] = []
+  /// The address at which people reach the service; its host name is accepted, too.
+  package var publicURL: PublicURL?
+  /// The keys of signed links. The first one for a camera signs, all verify.
+  package var linkKeys: [LinkKey] = []
+  /// How long the links in messages of webhooks and MQTT are valid; nil for messages without links.
+  package var eventLinks: Duration?
 
   /// Whether clients must authenticate themselves.
   package var asksForCredentials: Bool { !isInsecure && !(tokens.isEmpty && users.isEmpty) }

@@ -26,7 +26,21 @@ package struct ValidatedConfiguration: Sendable, Hashable {
 extension ServerConfiguration {
   fileprivate var problems: [ConfigurationProblem] {
     problems(ofListeningAt: bind, path: ["bind"]) + cameraProblems + memoryProblems + sceneProblems
-      + clusterProblems + sections.problems(of: self, in: self)
+      + clusterProblems + linkProblems + sections.problems(of: self, in: self)
+  }
+
+  /// Reports links in messages that could not be followed.
+  private var linkProblems: [ConfigurationProblem] {
+    guard access.eventLinks != nil else { return [] }
+    let path = ["access", "event-links"]
+    var problems: [ConfigurationProblem] = []
+    if access.publicURL == nil {
+      problems.append(ConfigurationProblem(path: path, "needs public-url, where links point"))
+    }
+    if access.linkKeys.isEmpty {
+      problems.append(ConfigurationProblem(path: path, "needs a key in access.link-keys"))
+    }
+    return problems
   }
 
   /// Reports an address that other machines can reach without credentials, unless `access.isInsecure` allows

@@ -111,7 +111,10 @@ extension DescribedRoute {
   private var security: [JSONValue] {
     guard let role else { return [] }
     let scopes: JSONValue = [.string(role.rawValue)]
-    let ways = ["bearer", "basic"] + (rule.takesURLToken && method == .get ? ["token"] : [])
+    let isGet = method == .get
+    let ways =
+      ["bearer", "basic"] + (rule.takesURLToken && isGet ? ["token"] : [])
+      + (rule.takesLink && isGet ? ["link"] : [])
     // A service without tokens and users requires no credentials.
     return [[:]] + ways.map { .object([$0: scopes]) }
   }
@@ -119,6 +122,10 @@ extension DescribedRoute {
   fileprivate static let securitySchemes: [String: JSONValue] = [
     "bearer": ["type": "http", "scheme": "bearer", "description": "a token of `access.tokens`"],
     "basic": ["type": "http", "scheme": "basic", "description": "a user of `access.users`"],
+    "link": [
+      "type": "apiKey", "in": "query", "name": "sign",
+      "description": "a signed link, whose path and other parameters can't be changed (docs/links.md)",
+    ],
     "token": ["type": "apiKey", "in": "query", "name": "token", "description": "a token, for players"],
   ]
 

@@ -12,6 +12,8 @@ package enum Credential: Sendable, Hashable {
   case user(SecretDigest)
   /// The cookie of a login.
   case login(SecretDigest)
+  /// A signed link.
+  case link(LinkRight)
 
   /// The reason why it grants less than before, for the log.
   fileprivate var loss: String {
@@ -20,8 +22,34 @@ package enum Credential: Sendable, Hashable {
     case .token: "a token was removed, or its role lowered"
     case .user: "a user or password was removed or changed, or its role lowered"
     case .login: "a login has ended"
+    case .link: "a link has expired, or its key was removed or changed"
     }
   }
+}
+
+/// The right of a signed link: to see a camera until a time, as long as its key allows it.
+package struct LinkRight: Sendable, Hashable {
+  /// The key's name and secret.
+  package let key: SecretDigest
+  /// The camera or scene that the link shows.
+  package let camera: String
+  /// The time at which it ends, in seconds since 1970; nil for none.
+  package let expiry: Int?
+
+  package init(key: LinkKey, camera: String, expiry: Int?) {
+    self.key = SecretDigest(of: key.name, password: key.secret)
+    (self.camera, self.expiry) = (camera, expiry)
+  }
+
+  /// Returns whether the link is valid at a time by a key of the configuration.
+  package func isValid(by known: LinkKey, at now: WallTime) -> Bool {
+    guard known.includes(camera: camera), expiry != nil || known.allowsForever, !isOver(at: now) else {
+      return false
+    }
+    return SecretDigest(of: known.name, password: known.secret) == key
+  }
+
+  package func isOver(at now: WallTime) -> Bool { expiry.map { now.sinceEpoch >= .seconds($0) } ?? false }
 }
 
 /// The parts of a request that the configuration must allow: its host name and origin.

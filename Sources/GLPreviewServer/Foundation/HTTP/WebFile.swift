@@ -28,6 +28,7 @@ package struct WebFile: Sendable {
     WebFile("/dashboard/detail.js", script, glp_detail_js),
     WebFile("/dashboard/crop.js", script, glp_crop_js),
     WebFile("/dashboard/snapshots.js", script, glp_snapshots_js),
+    WebFile("/dashboard/links.js", script, glp_links_js),
     WebFile("/dashboard/recordings.js", script, glp_recordings_js),
     WebFile("/dashboard/motion.js", script, glp_motion_js),
   ]

@@ -93,6 +93,7 @@ package struct MetricFamily: Sendable {
       "JPEGs encoded for streams and snapshots, each counted once however many clients got it.",
     "glpreview_mqtt_messages_total": "Messages to the MQTT server.",
     "glpreview_mqtt_commands_total": "Snapshots requested by MQTT.",
+    "glpreview_link_requests_total": "Requests by signed links.",
     "glpreview_stage_seconds": "Duration of a stage between camera and client.",
     "glpreview_video_pictures_total":
       "H.264 pictures, encoded or passed through, each counted once however many clients got it.",

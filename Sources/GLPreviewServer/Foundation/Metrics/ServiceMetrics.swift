@@ -27,6 +27,10 @@ package final class ServiceMetrics: Sendable {
   /// message, `dropped` that the request waited too long.
   package enum AnswerResult: String, Sendable { case done, refused, failed, large, dropped }
 
+  /// The result of a request by a signed link. `wrong` means a signature by no key, `refused` that it has expired or
+  /// may not show the camera, `limited` that its key has too many requests.
+  package enum LinkResult: String, Sendable { case accepted, wrong, refused, limited }
+
   package enum Event: Sendable, Hashable {
     /// An answered request.
     case request(method: String, route: String, status: Int)
@@ -52,6 +56,8 @@ package final class ServiceMetrics: Sendable {
     case mqtt(Outcome)
     /// A snapshot requested by MQTT.
     case mqttCommand(Outcome)
+    /// A request by a signed link; `key` is the name of a configured key, or empty.
+    case link(key: String, LinkResult)
 
     fileprivate var name: String {
       switch self {
@@ -70,6 +76,7 @@ package final class ServiceMetrics: Sendable {
       case .heard: "glpreview_peer_events_total"
       case .mqtt: "glpreview_mqtt_messages_total"
       case .mqttCommand: "glpreview_mqtt_commands_total"
+      case .link: "glpreview_link_requests_total"
       }
     }
 
@@ -83,6 +90,7 @@ package final class ServiceMetrics: Sendable {
         [("result", result.rawValue)]
       case .forwarded(let result): [("result", result.rawValue)]
       case .answered(let result): [("result", result.rawValue)]
+      case .link(let key, let result): [("key", key), ("result", result.rawValue)]
       case .removedFile, .webhookRetry, .recordedBytes, .removedRecording: []
       }
     }
