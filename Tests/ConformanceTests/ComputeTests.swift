@@ -179,7 +179,11 @@ struct ComputeTests {
     for output in [Picture.Format.ycbcr(.yuv420), .rgba] {
       let plan = try RenderPlanner(tuning: compute.tuning).plan(
         format, Self.views.filter { $0.light == .encoded }.map { ViewRequest($0, as: output) })
-      #expect(try await compute.render(frame, plan) == fragments.render(frame, plan))
+      // A driver may round the two kinds of shaders differently.
+      let (mixed, alone) = (try await compute.render(frame, plan), try await fragments.render(frame, plan))
+      for (picture, expected) in zip(mixed, alone) {
+        #expect(PictureDifference(expected: expected, actual: picture).worst <= 1)
+      }
     }
     let passes = await compute.countPasses()
     #expect((passes.compute > 0) == (fileNames.count < 3))

@@ -73,7 +73,7 @@ package final class HLSFeature: ServiceFeature, Service {
       }
       guard begins || known != nil else { return nil }
       let stream = try known ?? HLSStream(target, wanted, video, videos.streams)
-      try stream.visit(Self.viewer(request), at: CaptureClock.now, context.grant, gate)
+      try stream.visit(Self.viewer(request, context), at: CaptureClock.now, context.grant, gate)
       guard known == nil else { return stream }
       streams.append(stream)
       Task { [budget = videos.registry.budget] in await stream.run(within: budget) }
@@ -81,13 +81,13 @@ package final class HLSFeature: ServiceFeature, Service {
     }
   }
 
-  private static func viewer(_ request: Request) -> HLSStream.Viewer {
-    HLSStream.Viewer(program: request.headers[.userAgent])
+  private static func viewer(_ request: Request, _ context: ServiceContext) -> HLSStream.Viewer {
+    HLSStream.Viewer(program: request.headers[.userAgent], context.grant)
   }
 
   private func playlist(_ request: Request, _ context: ServiceContext) async throws -> Response {
     let stream = try await stream(request, context, begins: true)
-    let (viewer, now) = (Self.viewer(request), CaptureClock.now)
+    let (viewer, now) = (Self.viewer(request, context), CaptureClock.now)
     let limit = context.rest(of: videos.registry.timeouts.firstPicture)
     let query = (request.uri.query ?? "").replacing("\"", with: "%22").replacing("?", with: "%3F")
     let text = try await context.whileClientStays {

@@ -7,8 +7,12 @@ final class HLSStream: Sendable {
   struct Viewer: Hashable {
     let client = RequestClient.current
     let program: String?
+    /// The credential of its grant: two links of a key end at different times.
+    let credential: Credential?
 
-    init(program: String?) { self.program = program }
+    init(program: String?, _ grant: ClientGrant? = nil) {
+      (self.program, credential) = (program, grant?.subject.credential)
+    }
   }
 
   private struct State {

@@ -89,13 +89,17 @@ final class MotionPictures: Sendable {
     }
   }
 
-  /// The picture of an event; nil if there is none, or if it may no longer be shown. Waits for a picture that
-  /// is being taken.
-  func picture(of event: Int, _ camera: ServedCamera) async -> EventPicture? {
+  /// The picture of an event; nil if there is none, if it is from before `since`, or if it may no longer be shown. Waits
+  /// for a picture that is being taken.
+  func picture(
+    of event: Int, _ camera: ServedCamera, since: CaptureInstant? = nil
+  ) async -> EventPicture? {
     _ = try? await albums.first(until: CaptureClock.now + registry.timeouts.snapshot) { albums in
       albums[camera.source]?.isTaking(event) == true ? nil : true
     }
-    return stored(event, camera)
+    return stored(event, camera).flatMap { picture in
+      since.map { picture.bestAt >= $0 } ?? true ? picture : nil
+    }
   }
 
   /// Whether there is a picture of an event.

@@ -142,8 +142,7 @@ struct MotionRoutes: Sendable {
     try query.finish(known: .of(Self.box, Self.since))
     let file = try context.parameters.require("file")
     guard file.hasSuffix(".jpg"), let event = Int(file.dropLast(4)), event > 0,
-      since.map({ isEvent(event, of: camera, since: $0) }) ?? true,
-      let stored = await motion.pictures.picture(of: event, camera)
+      let stored = await stored(event, camera, since: since)
     else { throw Problem.notFound("no motion picture '\(file)'; it may have been removed") }
     let jpeg = isFramed ? stored.framed : stored.whole
     return Response(
@@ -151,11 +150,16 @@ struct MotionRoutes: Sendable {
       body: ResponseBody(byteBuffer: ByteBuffer(bytes: jpeg.bytes)))
   }
 
-  /// Whether an event of this number began within a second of `time`.
-  private func isEvent(_ number: Int, of camera: ServedCamera, since time: Double) -> Bool {
-    (motion[camera]?.history ?? []).contains {
+  /// The picture of an event, which began within a second of `time`.
+  private func stored(
+    _ number: Int, _ camera: ServedCamera, since time: Double?
+  ) async -> MotionPictures.EventPicture? {
+    guard let time else { return await motion.pictures.picture(of: number, camera) }
+    let known = motion[camera]?.history.last {
       $0.number == number && abs(WallTime(capturedAt: $0.start).secondsSinceEpoch - time) < 1
     }
+    guard let known else { return nil }
+    return await motion.pictures.picture(of: number, camera, since: known.start)
   }
 
   /// The latest events of a camera, and the times when it was lost and available again, oldest first.

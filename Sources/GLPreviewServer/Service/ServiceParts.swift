@@ -45,6 +45,10 @@ struct ServiceParts: Sendable {
     ]
     routes = AllRoutes(core, views, features)
     for warning in tls?.warnings ?? [] { logger.warning("\(warning)") }
+    if !configuration.access.linkKeys.isEmpty, !configuration.access.asksForCredentials {
+      logger.warning(
+        "links protect nothing: without access.tokens and access.users, everyone may see everything")
+    }
   }
 
   /// Applies a new configuration as far as possible without a restart.

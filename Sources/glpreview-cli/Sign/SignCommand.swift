@@ -56,15 +56,12 @@ struct SignCommand: AsyncParsableCommand {
     try await ExitStatus.of {
       let (keys, publicURL) = try keys()
       let (base, path) = Self.split(url, at: publicURL)
-      guard let camera = Self.camera(in: path) else {
-        throw UsageError("'\(url)' is not the URL of a picture or stream, such as /cameras/door/main.jpg")
-      }
       do {
         let valid = forever ? nil : try LinkSigner.duration(duration ?? "1h")
-        let link = try LinkSigner(keys).sign(path, of: camera, by: key, for: valid, at: .now)
+        let link = try LinkSigner(keys).sign(path, by: key, for: valid, at: .now)
         try StandardOutput.print(base + link.path)
       } catch let error as ParameterError {
-        throw UsageError(error.reason)
+        throw UsageError("can't sign the URL: \(error.reason)")
       }
     }
   }
@@ -79,21 +76,16 @@ struct SignCommand: AsyncParsableCommand {
     return ([try LinkKey(name: key, secretFile: secretFile, allowsForever: true)], nil)
   }
 
-  /// Splits a URL into what comes before the service's path, and the path with its query.
+  /// Splits a URL into the part before the service's path, and the path with its query.
   private static func split(_ url: String, at known: PublicURL?) -> (base: String, path: String) {
-    if let known, url.hasPrefix(known.text + "/") {
-      return (known.text, String(url.dropFirst(known.text.count)))
-    }
     guard let scheme = url.firstRange(of: "://") else { return (known?.text ?? "", url) }
     let start = url[scheme.upperBound...].firstIndex { "/?#".contains($0) } ?? url.endIndex
-    let base = String(url[..<start])
-    return PublicURL(base) == nil ? ("", url) : (base, String(url[start...]))
-  }
-
-  /// Returns the camera that a path names: the part after `cameras`.
-  private static func camera(in path: String) -> String? {
-    let parts = path.prefix { $0 != "?" }.split(separator: "/")
-    guard let place = parts.firstIndex(of: "cameras"), place <= 1, parts.count > place + 2 else { return nil }
-    return String(parts[place + 1]).percentDecoded
+    let rest = String(url[start...])
+    guard let base = PublicURL(String(url[..<start])) else { return ("", url) }
+    let prefix = known.map { $0.text.dropFirst(PublicURL.origin(of: $0.text).count) } ?? ""
+    guard let known, known.text == base.text + prefix, rest.hasPrefix(prefix + "/") else {
+      return (base.text, rest)
+    }
+    return (known.text, String(rest.dropFirst(prefix.count)))
   }
 }

@@ -53,6 +53,10 @@ struct SignTests {
         "https://cams.example.org/x/cameras/camera/main.jpg?a=1&expires="
       ),
       (
+        "HTTPS://Cams.Example.org/x/cameras/camera/main.jpg",
+        "https://cams.example.org/x/cameras/camera/main.jpg?expires="
+      ),
+      (
         "http://10.0.0.1:8080/cameras/camera/main.jpg",
         "http://10.0.0.1:8080/cameras/camera/main.jpg?expires="
       ),
@@ -78,7 +82,9 @@ struct SignTests {
       (["/cameras/camera/main.jpg", "--config", "links.yaml", "--forever"], "without an end"),
       (["/cameras/camera/main.jpg", "--config", "links.yaml", "--for", "soon"], "not a time"),
       (["/cameras/camera/main.jpg"], "no key is configured"),
-      (["/api/cameras", "--config", "links.yaml"], "not the URL of a picture"),
+      (["/api/cameras", "--config", "links.yaml"], "path of a picture or stream"),
+      (["/api/cameras/camera/motion/7.jpg", "--config", "links.yaml"], "needs the parameter 'since'"),
+      (["/cameras/camera/main/whep", "--config", "links.yaml"], "path of a picture or stream"),
       (["/cameras/camera/main.jpg?sign=x", "--config", "links.yaml"], "already has"),
       (["/cameras/camera/main.jpg", "--secret-file", "mail.key"], "--key NAME"),
       (["/cameras/camera/main.jpg", "--key", "mail", "--secret-file", "none.key"], "no such file"),

@@ -35,9 +35,9 @@ struct AccessTests {
     let control = AccessControl(configuration, now: { clock.now })
     let router = Router(context: ServiceContext.self)
     let routes = ServiceRoutes(router)
-    let limiter = RateLimiter(requestsPerSecond: 1000)
+    let limits = LinkLimits(requestsPerSecond: 1000)
     router.add(
-      middleware: AccessMiddleware(control: control, metrics: ServiceMetrics(), limiter: limiter))
+      middleware: AccessMiddleware(control: control, metrics: ServiceMetrics(), limits: limits))
     LoginRoutes(control: control, isSecure: isSecure).add(to: routes)
     let rules: KeyValuePairs<RouterPath, RouteRule> = [
       "/": RouteRule(access: .everybodyWithoutQuery, takesURLToken: true), "/healthz": .open,

@@ -55,7 +55,7 @@ struct WebFileTests {
     router.add(
       middleware: AccessMiddleware(
         control: AccessControl(access), metrics: ServiceMetrics(),
-        limiter: RateLimiter(requestsPerSecond: 200)))
+        limits: LinkLimits(requestsPerSecond: 200)))
     DashboardRoutes { _, _ in nil }.add(to: routes)
 
     try await Application(router: router).test(.router) { client in

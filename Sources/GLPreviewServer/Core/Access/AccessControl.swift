@@ -139,7 +139,9 @@ package final class AccessControl: Service, CustomStringConvertible {
     key: LinkKey, right: LinkRight
   ) {
     let keys = state.withLock { $0.credentials }.linkKeys
-    guard let camera, let key = keys.first(where: { $0.name == link.keyName }), link.isSigned(by: key) else {
+    // Links of a key that is gone are still opened for a while, and nothing is guessed by them.
+    guard let key = keys.first(where: { $0.name == link.keyName }) else { throw .wrongLink }
+    guard let camera, link.isSigned(by: key) else {
       failures.add(client)
       throw .wrongLink
     }
@@ -161,9 +163,9 @@ package final class AccessControl: Service, CustomStringConvertible {
 
   /// Signs a link, as `LinkSigner` does.
   package func sign(
-    _ url: String, of camera: String, by name: String? = nil, for duration: Duration?
+    _ url: String, by name: String? = nil, for duration: Duration?
   ) throws -> (path: String, key: String, expiry: Int?) {
-    try LinkSigner(configuration.linkKeys).sign(url, of: camera, by: name, for: duration, at: wallClock())
+    try LinkSigner(configuration.linkKeys).sign(url, by: name, for: duration, at: wallClock())
   }
 
   private func accept(_ password: AcceptedPassword) {

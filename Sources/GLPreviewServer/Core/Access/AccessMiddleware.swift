@@ -3,6 +3,8 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 internal import Logging
+internal import NIOCore
+internal import Synchronization
 
 /// Admits authorised requests, and stores their role in the context.
 ///
@@ -10,8 +12,8 @@ internal import Logging
 struct AccessMiddleware: ServiceMiddleware {
   let control: AccessControl
   let metrics: ServiceMetrics
-  /// Counts requests by links, for each key.
-  let limiter: RateLimiter
+  /// Counts requests by links.
+  let limits: LinkLimits
 
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     var context = context
@@ -44,7 +46,7 @@ struct AccessMiddleware: ServiceMiddleware {
         guard let link else {
           return try await next(request.withoutToken, context).carryingToken(of: request).holding(grant)
         }
-        return try await next(request.withoutLink, context).signed(as: link, request).holding(grant)
+        return try await next(request.withoutLink, context).signed(as: link, request.uri.path).holding(grant)
       }
     } catch {
       grant?.release()
@@ -75,14 +77,13 @@ struct AccessMiddleware: ServiceMiddleware {
   ///
   /// - Throws: a `Problem` with status 403 for a link that is not valid; 429 after too many requests by its key.
   private func link(of request: Request, _ context: ServiceContext) throws(Problem) -> AcceptedLink? {
-    guard context.rule.takesLink, context.grantedRole == nil, let link = SignedLink(request.uri.string) else {
-      return nil
-    }
+    guard context.rule.takesLink, let link = SignedLink(request.uri.string) else { return nil }
     let key: LinkKey
     let right: LinkRight
     do throws(Problem) {
       (key, right) = try control.right(
         of: link, to: context.parameters.get("camera"), for: context.client)
+      try LinkedPath(request.uri.path)?.check(orRefuse: request.uri.string)
     } catch {
       let isWrong = error == .wrongLink
       metrics.count(.link(key: control.name(ofKeyOf: link), isWrong ? .wrong : .refused))
@@ -91,7 +92,7 @@ struct AccessMiddleware: ServiceMiddleware {
         metadata: context.metadata(ofRefused: request))
       throw error
     }
-    if let seconds = limiter.secondsToWait(.key(key.name)) {
+    if let seconds = limits.secondsToWait(key.name, context.client) {
       metrics.count(.link(key: key.name, .limited))
       throw .busy(
         .tooManyRequests, "too many requests by links of the key '\(key.name)'", retryAfter: seconds)
@@ -163,38 +164,89 @@ extension Problem {
     .forbidden, "this link is not valid: it was changed, or its key is no longer in use")
 }
 
+extension LinkedPath {
+  fileprivate func check(orRefuse url: String) throws(Problem) {
+    do throws(ParameterError) { try check(url) } catch { throw Problem(.forbidden, error.reason) }
+  }
+}
+
+/// The requests per second by all links of a key together, and by one client of them, which leaves room for others.
+struct LinkLimits: Sendable {
+  private let keys: RateLimiter
+  private let clients: RateLimiter
+
+  init(requestsPerSecond rate: Double, now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }) {
+    keys = RateLimiter(requestsPerSecond: rate, now: now)
+    clients = RateLimiter(requestsPerSecond: rate / 4, now: now)
+  }
+
+  /// Counts a request. Returns nil if it is allowed; otherwise the seconds until the next one is.
+  func secondsToWait(_ key: String, _ client: ClientGroup) -> Int? {
+    // All clients of a proxy come through a Unix socket.
+    let own = client.isLocal ? nil : clients.secondsToWait(.key(key, client))
+    return own ?? keys.secondsToWait(.key(key))
+  }
+}
+
 extension Response {
   /// Returns the answer; in a playlist, each URI is signed like the link by which the playlist was requested.
-  func signed(as link: AcceptedLink, _ request: Request) throws -> Response {
+  func signed(as link: AcceptedLink, _ path: String) throws -> Response {
     guard headers[.contentType] == Self.playlist else { return self }
-    let folder = request.uri.path.prefix { $0 != "?" }
-    let base = folder[..<(folder.lastIndex(of: "/").map(folder.index(after:)) ?? folder.startIndex)]
     var response = self
     response.headers[.contentLength] = nil
-    let sign: @Sendable (Substring) throws -> String = { uri in
-      let signed = try SignedLink.signed(String(base) + uri, by: link.key, until: link.right.expiry)
-      return String(signed.dropFirst(base.utf8.count))
-    }
-    response.body = body.map { buffer in
-      // Each URI has a question mark, and no other text has one.
-      let lines = String(buffer: buffer).split(separator: "\n", omittingEmptySubsequences: false)
-      let parts = lines.map { line -> String in
-        guard line.contains("?") else { return String(line) }
-        guard let start = line.firstIndex(of: "\"").map(line.index(after:)),
-          let end = line[start...].firstIndex(of: "\"")
-        else { return (try? sign(line)) ?? String(line) }
-        let uri = line[start..<end]
-        return String(line[..<start]) + ((try? sign(uri)) ?? String(uri)) + String(line[end...])
-      }
-      return ByteBuffer(string: parts.joined(separator: "\n"))
+    // Another node's answer comes in parts, between which a URI may be divided.
+    response.body = ResponseBody { [body] writer in
+      let collector = PlaylistCollector()
+      try await body.write(collector)
+      let signed = try link.signed(playlist: String(buffer: collector.bytes.withLock { $0 }), at: path)
+      try await writer.write(ByteBuffer(string: signed))
+      try await writer.finish(nil)
     }
     return response
   }
 }
 
+/// Collects a body that is to be changed as a whole.
+private final class PlaylistCollector: ResponseBodyWriter, Sendable {
+  let bytes = Mutex(ByteBuffer())
+
+  private static let longest = 1 << 20
+
+  func write(_ buffer: ByteBuffer) async throws {
+    try bytes.withLock { bytes in
+      guard bytes.readableBytes + buffer.readableBytes <= Self.longest else {
+        throw Problem(.badGateway, "a playlist is longer than \(Self.longest) bytes")
+      }
+      bytes.writeImmutableBuffer(buffer)
+    }
+  }
+
+  func finish(_ trailingHeaders: HTTPFields?) async throws {}
+}
+
+extension AcceptedLink {
+  /// Returns a playlist with signed URIs. Each URI has a question mark, and no other text has one.
+  fileprivate func signed(playlist: String, at path: String) throws -> String {
+    let base = path[..<(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)]
+    func signed(_ uri: Substring) throws -> String {
+      let url = try SignedLink.signed(String(base) + uri, by: key, until: right.expiry)
+      return String(url.dropFirst(base.count))
+    }
+    return try playlist.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+      guard line.contains("?") else { return String(line) }
+      guard let start = line.firstIndex(of: "\"").map(line.index(after:)),
+        let end = line[start...].firstIndex(of: "\"")
+      else { return try signed(line) }
+      return String(line[..<start]) + (try signed(line[start..<end])) + String(line[end...])
+    }.joined(separator: "\n")
+  }
+}
+
 extension Request {
   /// The request without the parameters of a link, which was accepted.
-  fileprivate var withoutLink: Request { at(uri.path, with: SignedLink.removed(from: uri.query ?? "")) }
+  fileprivate var withoutLink: Request {
+    at(uri.path, with: SignedLink.removed(from: uri.query ?? "")).withoutToken
+  }
 
   /// The request without a token in its URL.
   fileprivate var withoutToken: Request {

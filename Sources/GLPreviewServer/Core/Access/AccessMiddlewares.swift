@@ -31,8 +31,8 @@ package struct AccessMiddlewares: Sendable {
     router.add(middleware: RateLimitMiddleware(limiter: limiter, probes: probes))
     router.add(middleware: HostMiddleware(control: control))
     router.add(middleware: BodyMiddleware(maximumBytes: limits.requestBytes))
-    let links = RateLimiter(requestsPerSecond: limits.requestsPerSecond)
-    router.add(middleware: AccessMiddleware(control: control, metrics: metrics, limiter: links))
+    let links = LinkLimits(requestsPerSecond: limits.requestsPerSecond)
+    router.add(middleware: AccessMiddleware(control: control, metrics: metrics, limits: links))
     router.add(middleware: ContinueMiddleware())
     LoginRoutes(control: control, isSecure: isSecure).add(to: routes)
   }

@@ -11,21 +11,19 @@ struct EventLinks: Sendable {
   /// Returns the link to the picture of a motion event.
   func link(to event: MotionEvent, of camera: String) -> String? {
     let since = WallTime(capturedAt: event.start).secondsText
-    return signed(
-      "/api/cameras/\(SignedLink.encoded(camera))/motion/\(event.number).jpg?since=\(since)", camera)
+    return signed("/api/cameras/\(camera)/motion/\(event.number).jpg?since=\(since)")
   }
 
   /// Returns the link to a picture of a snapshot; nil if its camera has no replay buffer.
   func link(to snapshot: Snapshot, view: String) -> String? {
     guard hasReplay(snapshot.camera) else { return nil }
-    let (camera, view) = (SignedLink.encoded(snapshot.camera), SignedLink.encoded(view))
-    return signed("/cameras/\(camera)/\(view).jpg?at=\(snapshot.time.secondsText)", snapshot.camera)
+    return signed("/cameras/\(snapshot.camera)/\(view).jpg?at=\(snapshot.time.secondsText)")
   }
 
-  private func signed(_ path: String, _ camera: String) -> String? {
+  private func signed(_ path: String) -> String? {
     let configuration = access.configuration
     guard let duration = configuration.eventLinks, let base = configuration.publicURL,
-      let signed = try? access.sign(path, of: camera, for: duration)
+      let signed = try? access.sign(path, for: duration)
     else { return nil }
     return base.text + signed.path
   }

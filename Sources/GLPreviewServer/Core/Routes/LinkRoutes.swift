@@ -39,7 +39,6 @@ struct LinkRoutes: Sendable {
         .init("key", .text, "the name of the key"),
         .optional("expires", .time, "its end; missing for a link without one"),
       ]))
-    let rules = group.rules
     group.post(
       "api/links",
       as: [
@@ -47,32 +46,28 @@ struct LinkRoutes: Sendable {
           "createLink", "Signs a link that shows one picture or stream without a password",
           body: .json(body), answers: [.json(answer, "the link")], problems: [.notFound])
       ]
-    ) { request, context in try await create(request, rules, context) }
+    ) { request, context in try await create(request, context) }
   }
 
-  private func create(
-    _ request: Request, _ rules: RouteRules, _ context: ServiceContext
-  ) async throws -> Response {
+  private func create(_ request: Request, _ context: ServiceContext) async throws -> Response {
     let wanted = try await wanted(in: request, upTo: context.maxUploadSize)
     guard wanted.forever != true || wanted.duration == nil else {
       throw Problem(.badRequest, "a link has either 'for' or 'forever'", parameter: "forever")
     }
-    guard let camera = rules.linkedCamera(in: wanted.path) else {
-      throw Problem(
-        .badRequest, "'path' must be that of a picture or stream, such as /cameras/door/main.jpg?width=320",
-        parameter: "path")
+    if let camera = LinkedPath(wanted.path)?.camera, !directory.knows(camera) {
+      throw Problem.notFound("no camera '\(camera)'")
     }
-    guard directory.knows(camera) else { throw Problem.notFound("no camera '\(camera)'") }
-    let (duration, signed): (Duration?, (path: String, key: String, expiry: Int?))
+    let duration: Duration?
     do {
       duration = wanted.forever == true ? nil : try LinkSigner.duration(wanted.duration?.description ?? "1h")
     } catch let error as ParameterError {
       throw Problem(.badRequest, error.reason, parameter: "for")
     }
+    let signed: (path: String, key: String, expiry: Int?)
     do {
-      signed = try access.sign(wanted.path, of: camera, by: wanted.key, for: duration)
+      signed = try access.sign(wanted.path, by: wanted.key, for: duration)
     } catch let error as ParameterError {
-      throw Problem(.badRequest, error.reason)
+      throw Problem(.badRequest, "'path': \(error.reason)", parameter: "path")
     }
     logger.info(
       "link created",

@@ -46,7 +46,7 @@ package struct LinkKey: Sendable, Hashable, CustomStringConvertible {
 
 /// The address at which people reach the service, perhaps through a proxy.
 package struct PublicURL: Sendable, Hashable, CustomStringConvertible {
-  /// The URL without a slash at its end.
+  /// The URL, its host in lower case, without a slash at its end.
   package let text: String
   /// Its host in lower case, without a port.
   package let host: String
@@ -64,10 +64,17 @@ package struct PublicURL: Sendable, Hashable, CustomStringConvertible {
     let isHost = name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-._[:]".contains($0)) }
     let isPath = halves[1].allSatisfy { $0.isASCII && !$0.isWhitespace && !"?#@\"\\".contains($0) }
     guard !name.isEmpty, isPort, isHost, isPath else { return nil }
-    var whole = text[...]
-    while whole.hasSuffix("/") { whole.removeLast() }
-    self.text = String(whole)
+    let origin = "\(halves[0])://\(authority)"
+    var path = text.dropFirst(origin.count)
+    while path.hasSuffix("/") { path.removeLast() }
+    self.text = origin.lowercased() + path
     host = name.lowercased()
+  }
+
+  /// Returns the scheme, host and port of a URL.
+  package static func origin(of url: String) -> Substring {
+    let start = url.firstRange(of: "://")?.upperBound ?? url.startIndex
+    return url[..<(url[start...].firstIndex(of: "/") ?? url.endIndex)]
   }
 
   package var description: String { text }

@@ -10,16 +10,21 @@ package struct LinkSigner: Sendable {
   /// Returns the path and query of a link to what `url` shows.
   ///
   /// - Parameters:
-  ///   - url: the path and the query of a picture or stream of `camera`.
-  ///   - camera: the camera or scene that it shows.
+  ///   - url: the path and the query of a picture or stream of a camera.
   ///   - name: the name of the key; nil for the first one for the camera.
   ///   - duration: how long the link is valid; nil for a link without an end.
   ///   - now: the current time.
   /// - Returns: the link, the name of its key, and its end in seconds since 1970; nil for none.
-  /// - Throws: `ParameterError` if there is no such key, or for a bad `url`; `CryptographyError`.
+  /// - Throws: `ParameterError` if there is no such key, or if links can't lead to `url`; `CryptographyError`.
   package func sign(
-    _ url: String, of camera: String, by name: String? = nil, for duration: Duration?, at now: WallTime
+    _ url: String, by name: String? = nil, for duration: Duration?, at now: WallTime
   ) throws -> (path: String, key: String, expiry: Int?) {
+    guard let linked = LinkedPath(url) else {
+      throw ParameterError(
+        "it must be the path of a picture or stream, such as /cameras/door/main.jpg?width=320")
+    }
+    try linked.check(url)
+    let camera = linked.camera
     guard !keys.isEmpty else { throw ParameterError("no key is configured in access.link-keys") }
     let named = keys.filter { name == nil || $0.name == name }
     guard !named.isEmpty else {

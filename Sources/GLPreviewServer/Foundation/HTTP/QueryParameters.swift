@@ -41,7 +41,7 @@ package struct QueryParameters {
           .forbidden, "view '\(served.view.name)' is locked: a URL can't change how it is shown",
           parameter: key)
       }
-      // An unescaped plus sign in a URL is decoded as a space.
+      // Some clients write a plus sign as a space.
       let value = key == "crop" ? String(value.map { $0 == " " ? "+" : $0 }) : value
       try result.view.set(key, to: value)
     }

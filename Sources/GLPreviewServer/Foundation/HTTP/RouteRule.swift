@@ -143,43 +143,6 @@ package final class RouteRules: Sendable {
   fileprivate let all = Mutex(All())
 
   var described: [DescribedRoute] { all.withLock { $0.described } }
-
-  /// Returns the camera or scene that a link to `url` would show; nil if links can't lead there.
-  package func linkedCamera(in url: String) -> String? {
-    let path = url.prefix { $0 != "?" }.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
-    let patterns = all.withLock { all in all.byPath.filter { $0.value[.get]?.takesLink == true }.keys }
-    for pattern in patterns {
-      let parts = pattern.split(separator: "/").map(PathPart.init)
-      guard parts.count == path.count, zip(parts, path).allSatisfy({ $0.matches($1) }) else { continue }
-      return zip(parts, path).first { $0.0.name == "camera" }.map { String($0.1).percentDecoded }
-    }
-    return nil
-  }
-
-  /// A part of a route's path: a text, or a parameter with a text after it.
-  private struct PathPart {
-    /// The name of the parameter; nil for a text.
-    let name: Substring?
-    let text: Substring
-
-    /// Parses `cameras`, `:camera`, `{camera}` and `{view}.m3u8`.
-    init(_ pattern: Substring) {
-      let end = pattern.first == "{" ? pattern.firstIndex(of: "}") : nil
-      if let end {
-        (name, text) = (pattern[..<end].dropFirst(), pattern[end...].dropFirst())
-      } else if pattern.first == ":" {
-        (name, text) = (pattern.dropFirst(), "")
-      } else {
-        (name, text) = (nil, pattern)
-      }
-    }
-
-    func matches(_ part: Substring) -> Bool {
-      guard let name, !part.isEmpty else { return part == text }
-      // Files have an extension; other last parts are routes of their own.
-      return part.hasSuffix(text) && (name != "file" || part.contains("."))
-    }
-  }
 }
 
 /// Stores the rule of the request's route in the context.

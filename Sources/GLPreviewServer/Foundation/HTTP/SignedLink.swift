@@ -5,8 +5,9 @@ internal import Cryptography
 /// A request's URL in canonical form, with its signature and its end.
 ///
 /// The canonical form is the path, a question mark, and the parameters except `sign`, sorted and joined by `&`, each
-/// `NAME=VALUE`. Names, values and the parts of the path are decoded first (`+` in a parameter is a space), then all
-/// bytes but letters, digits, `-`, `.`, `_` and `~` are encoded as `%` and two upper case digits (RFC 3986, 2).
+/// `NAME=VALUE`. Values are percent-decoded first, as routes do, then all bytes but letters, digits, `-`, `.`, `_` and `~`
+/// are encoded as `%` and two upper case digits (RFC 3986, 2). The path and names are as they were sent: those of cameras,
+/// views and parameters need no encoding.
 package struct SignedLink: Sendable, Hashable {
   package static let signParameter = "sign"
   package static let endParameter = "expires"
@@ -27,15 +28,15 @@ package struct SignedLink: Sendable, Hashable {
     let texts = bytes[mark...].dropFirst().split(
       separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
     guard texts.contains(where: Self.isPart) else { return nil }
-    let (path, words) = (Self.canonical(path: bytes[..<mark]), texts.compactMap(Self.word))
+    let (path, words) = (String(decoding: bytes[..<mark], as: UTF8.self), texts.compactMap(Self.word))
     let (signs, ends) = (
       words.filter { $0.name == Self.signParameter }, words.filter { $0.name == Self.endParameter }
     )
     sign = signs.count == 1 ? signs[0].value : ""
     end = ends.count == 1 ? ends[0].value : nil
-    canonical =
-      words.count == texts.count
-      ? path.map { Self.joined($0, words.filter { $0.name != Self.signParameter }) } : nil
+    // Routes do not see the bytes after a `#`.
+    let isWhole = words.count == texts.count && !bytes.contains(UInt8(ascii: "#"))
+    canonical = isWhole ? Self.joined(path, words.filter { $0.name != Self.signParameter }) : nil
   }
 
   /// The name of the key, as the link says.
@@ -60,17 +61,27 @@ package struct SignedLink: Sendable, Hashable {
   /// - Throws: `ParameterError` if `url` is not a path, can't be decoded, or already has `sign` or `expires`;
   ///   `CryptographyError`.
   package static func signed(_ url: String, by key: LinkKey, until expiry: Int?) throws -> String {
+    // Messages do not repeat the URL, which may contain a secret.
     guard url.hasPrefix("/"), !url.hasPrefix("//"), url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
-      !url.contains("#")
-    else { throw ParameterError("'\(url)' is not a path such as /cameras/door/main.jpg?width=320") }
+      !url.contains("#"), !url.prefix(while: { $0 != "?" }).contains("%")
+    else {
+      throw ParameterError("it must be a path such as /cameras/door/main.jpg?width=320, without % and #")
+    }
     guard SignedLink(url) == nil else {
-      throw ParameterError("'\(url)' already has a parameter '\(signParameter)' or '\(endParameter)'")
+      throw ParameterError("it already has a parameter '\(signParameter)' or '\(endParameter)'")
+    }
+    let names = url.drop { $0 != "?" }.dropFirst().split(separator: "&").map { $0.prefix { $0 != "=" } }
+    guard !names.contains(where: { String($0).percentDecoded.lowercased() == "token" }) else {
+      throw ParameterError("it has a parameter 'token': a link needs none, and must not show one")
     }
     var words = expiry.map { ["\(endParameter)=\($0)"] } ?? []
     let open = url + (url.contains("?") ? (url.hasSuffix("?") ? "" : "&") : "?")
     // A link with an empty signature has the same canonical form.
     guard let canonical = SignedLink(open + (words + ["\(signParameter)="]).joined(separator: "&"))?.canonical
-    else { throw ParameterError("'\(url)' has a % that is not followed by two hexadecimal digits") }
+    else {
+      throw ParameterError(
+        "its parameters can't be read: names have no %, and a % in a value is followed by two digits")
+    }
     words.append("\(signParameter)=\(try signature(of: canonical, by: key))")
     return open + words.joined(separator: "&")
   }
@@ -83,17 +94,20 @@ package struct SignedLink: Sendable, Hashable {
 
   /// Whether a word of a query is `sign` or `expires`, with or without a value.
   private static func isPart(_ word: ArraySlice<UInt8>) -> Bool {
-    let name = decoded(word.prefix { $0 != UInt8(ascii: "=") }, isQuery: true)
+    let name = decoded(word.prefix { $0 != UInt8(ascii: "=") })
     return name.map { [signParameter, endParameter].contains(String(decoding: $0, as: UTF8.self)) } ?? false
   }
 
-  /// Returns the canonical name and value of a word of a query; nil if it can't be decoded.
+  /// Returns the canonical name and value of a word of a query; nil if it is empty or can't be decoded. Routes do not
+  /// decode names.
   private static func word(_ text: ArraySlice<UInt8>) -> (name: String, value: String)? {
     let halves = text.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-    guard let name = decoded(halves[0], isQuery: true),
-      let value = decoded(halves.count > 1 ? halves[1] : [], isQuery: true)
-    else { return nil }
-    return (encoded(name), encoded(value))
+    guard !text.isEmpty, !halves[0].contains(UInt8(ascii: "%")),
+      let value = decoded(halves.count > 1 ? halves[1] : [])
+    else {
+      return nil
+    }
+    return (encoded(Array(halves[0])), encoded(value))
   }
 
   // MARK: The canonical form
@@ -119,16 +133,7 @@ package struct SignedLink: Sendable, Hashable {
     return "\(path)?\(sorted.joined(separator: "&"))"
   }
 
-  private static func canonical(path: ArraySlice<UInt8>) -> String? {
-    var parts: [String] = []
-    for part in path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
-      guard let bytes = decoded(part, isQuery: false) else { return nil }
-      parts.append(encoded(bytes))
-    }
-    return parts.joined(separator: "/")
-  }
-
-  private static func decoded(_ text: ArraySlice<UInt8>, isQuery: Bool) -> [UInt8]? {
+  private static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
     var rest = text
     while let byte = rest.popFirst() {
@@ -138,7 +143,6 @@ package struct SignedLink: Sendable, Hashable {
           return nil
         }
         bytes.append(high << 4 | low)
-      case UInt8(ascii: "+") where isQuery: bytes.append(UInt8(ascii: " "))
       default: bytes.append(byte)
       }
     }
@@ -153,9 +157,6 @@ package struct SignedLink: Sendable, Hashable {
     default: nil
     }
   }
-
-  /// Returns a name as a part of a path.
-  package static func encoded(_ name: String) -> String { encoded(Array(name.utf8)) }
 
   private static func encoded(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
