@@ -240,6 +240,7 @@ private final class ServiceRound: Sendable {
       SceneConfiguration(name: "faces", scene: Scene(size: size, tiles: [tile])),
     ]
     configuration.limits.requestsPerSecond = 100_000
+    configuration.access.linkKeys = [Self.key]
     return configuration
   }
 
@@ -294,15 +295,25 @@ private final class ServiceRound: Sendable {
     return count == 0 ? "" : "?" + (0..<count).map { _ in all[random(0..<all.count)] }.joined(separator: "&")
   }
 
+  private static let key = LinkKey(name: "all", secret: "0123456789abcdef0123456789abcdef")
+
+  /// Returns the path, or a signed link to it.
+  private func linked(_ path: String) -> String {
+    guard path.hasPrefix("/cameras/"), random(0..<2) == 0 else { return path }
+    return (try? SignedLink.signed(path, by: Self.key, until: 99_999_999_999)) ?? path
+  }
+
   // MARK: Looking
 
   private func get(_ path: String, of view: String, _ service: RunningService) async {
+    let path = linked(path)
     step(path)
     guard let answer = try? await service.get(path), answer.status == 200 else { return }
     look(at: answer.bytes, of: view, path)
   }
 
   private func stream(_ path: String, of view: String, _ service: RunningService) async {
+    let path = linked(path)
     step(path)
     let count = random(1..<5)
     let parts = Task { try await service.parts(path, count).parts }

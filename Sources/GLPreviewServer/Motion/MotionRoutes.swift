@@ -43,7 +43,7 @@ struct MotionRoutes: Sendable {
       ]
     ) { request, context in try await change(request, context) }
     group.get(
-      "api/cameras/:camera/motion/:file", RouteRule(takesLink: true),
+      "api/cameras/:camera/motion/:file", RouteRule(takesLink: true, linkNeedsEvent: true),
       as: [
         .init(
           "getMotionPicture", "Returns the best picture of an event, by its number",

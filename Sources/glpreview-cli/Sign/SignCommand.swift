@@ -61,7 +61,8 @@ struct SignCommand: AsyncParsableCommand {
         let link = try LinkSigner(keys).sign(path, by: key, for: valid, at: .now)
         try StandardOutput.print(base + link.path)
       } catch let error as ParameterError {
-        throw UsageError("can't sign the URL: \(error.reason)")
+        let hint = keys.isEmpty ? ": give --config FILE, or --key NAME and --secret-file FILE" : ""
+        throw UsageError("can't sign the URL: \(error.reason)\(hint)")
       }
     }
   }
@@ -73,7 +74,11 @@ struct SignCommand: AsyncParsableCommand {
       return (loaded.access.linkKeys, loaded.access.publicURL)
     }
     // Only the service knows whether the key signs links without an end.
-    return ([try LinkKey(name: key, secretFile: secretFile, allowsForever: true)], nil)
+    do {
+      return ([try LinkKey(name: key, secretFile: secretFile, allowsForever: true)], nil)
+    } catch let error as ParameterError {
+      throw UsageError("--key \(key) --secret-file \(secretFile): \(error.reason)")
+    }
   }
 
   /// Splits a URL into the part before the service's path, and the path with its query.

@@ -70,8 +70,8 @@ struct SignTests {
   func keyFile() async throws {
     let link = try await sign(
       "/cameras/door/main.jpg", "--forever", "--key", "mail", "--secret-file", "mail.key")
-    // hmac.new(secret, b"/cameras/door/main.jpg?", "sha256") in base64 for URLs
-    #expect(link.text == "/cameras/door/main.jpg?sign=mail.AforYN6tPKYaueLOF5Ey4OUlzMMHmCl4kb_JamJlKOA\n")
+    // hmac.new(secret, b"mail:/cameras/door/main.jpg?", "sha256") in base64 for URLs
+    #expect(link.text == "/cameras/door/main.jpg?sign=mail.Y8vQJ9EY6sdwec6JBiNj4lZjVyPiStJoHKul81eYJuQ\n")
   }
 
   @Test(
@@ -81,13 +81,16 @@ struct SignTests {
       (["/cameras/camera/main.jpg", "--config", "links.yaml", "--key", "post"], "no key 'post'"),
       (["/cameras/camera/main.jpg", "--config", "links.yaml", "--forever"], "without an end"),
       (["/cameras/camera/main.jpg", "--config", "links.yaml", "--for", "soon"], "not a time"),
-      (["/cameras/camera/main.jpg"], "no key is configured"),
+      (["/cameras/camera/main.jpg"], "--key NAME and --secret-file FILE"),
       (["/api/cameras", "--config", "links.yaml"], "path of a picture or stream"),
       (["/api/cameras/camera/motion/7.jpg", "--config", "links.yaml"], "needs the parameter 'since'"),
       (["/cameras/camera/main/whep", "--config", "links.yaml"], "path of a picture or stream"),
       (["/cameras/camera/main.jpg?sign=x", "--config", "links.yaml"], "already has"),
       (["/cameras/camera/main.jpg", "--secret-file", "mail.key"], "--key NAME"),
-      (["/cameras/camera/main.jpg", "--key", "mail", "--secret-file", "none.key"], "no such file"),
+      (
+        ["/cameras/camera/main.jpg", "--key", "mail", "--secret-file", "none.key"],
+        "--secret-file none.key: no such file"
+      ),
       (["/cameras/camera/main.jpg", "--key", "mail", "--secret-file", "links.yaml"], "several lines"),
       (["/cameras/camera/main.jpg", "--for", "1h", "--forever"], "can't be combined"),
     ])

@@ -378,6 +378,14 @@ struct LinkServiceTests {
       ("access: {link-keys: {mail: {cameras: [door]}}}", "neither secret nor secret-file"),
       ("access: {link-keys: {a.b: {secret: 0123456789abcdef0123456789abcdef}}}", "1 to 32 letters"),
       ("public-url: cams.example.org", "not a URL"),
+      (
+        "access: {link-keys: {mail: {secret: 0123456789abcdef0123456789abcdef, cameras: []}}}",
+        "names no camera"
+      ),
+      (
+        "access: {link-keys: {mail: {secret: 0123456789abcdef0123456789abcdef, cameras: [dor]}}}",
+        "no camera or scene 'dor'"
+      ),
     ])
   func refusedConfigurations(yaml: String, reason: String) throws {
     let folder = try ConfigurationFolder()

@@ -39,12 +39,12 @@ struct SignedLinkTests {
   @Test(
     "a signature equals the HMAC-SHA256 that Python computes over the documented canonical form",
     arguments: [
-      // hmac.new(key, b"/cameras/door/main.jpg?expires=1764500000&width=320", "sha256"), base64.urlsafe_b64encode
-      ("/cameras/door/main.jpg?width=320", "AeqRfW2ArqZdTuuXqHr5NeTMLgpRWAQzloutQAYuzks"),
-      // ... b"/cameras/door/main.jpg?crop=400x400%2B760%2B120&expires=1764500000&label=a%26b%3Dc"
+      // hmac.new(key, b"mail:/cameras/door/main.jpg?expires=1764500000&width=320", "sha256"), base64.urlsafe_b64encode
+      ("/cameras/door/main.jpg?width=320", "T1Tq9g1pC3IAqMeDQYRJmebBj_TUkOM6bDavJnlG0So"),
+      // ... b"mail:/cameras/door/main.jpg?crop=400x400%2B760%2B120&expires=1764500000&label=a%26b%3Dc"
       (
         "/cameras/door/main.jpg?label=a%26b%3dc&crop=400x400+760+120",
-        "eHjBNZiB_RGNh8rz_m3pqgwyWEMFDf9KZXR9jJD2U7Q"
+        "IB33_UJQdo_Q2No9nC8LpGk-ol2RlIZSbbrE0zM3gYQ"
       ),
     ])
   func canonicalForm(url: String, code: String) throws {
@@ -129,6 +129,10 @@ struct SignedLinkTests {
     #expect(try Self.refusal(of: link, [renamed])?.contains("not valid") == true)
     let changed = LinkKey(name: "mail", secret: "fedcba9876543210fedcba9876543210")
     #expect(try Self.refusal(of: link, [changed])?.contains("not valid") == true)
+    // Nor does another key of the same secret open it.
+    let twin = LinkKey(name: "post", secret: Self.key.secret)
+    #expect(
+      try Self.refusal(of: link.replacing("mail.", with: "post."), [twin])?.contains("not valid") == true)
     // A new key signs while links by the old one are still valid.
     #expect(try Self.refusal(of: link, [renamed, Self.key]) == nil)
 
@@ -210,6 +214,13 @@ struct SignedLinkTests {
 
     for _ in 0..<12 {
       #expect(throws: Problem.wrongLink) { try control.right(of: wrong, to: "door", for: Self.client) }
+    }
+    // Links of a key that is not there do not count.
+    let gone = try #require(SignedLink(link.replacing("mail.", with: "gone.")))
+    for _ in 0..<12 {
+      #expect(throws: Problem.wrongLink) {
+        try control.right(of: gone, to: "door", for: ClientGroup("192.0.2.2"))
+      }
     }
     #expect(throws: Problem.self) { try control.role(for: Self.client, .user("ann", password: "secret")) }
     #expect(try control.right(of: #require(SignedLink(link)), to: "door", for: Self.client).key == Self.key)

@@ -140,12 +140,12 @@ package final class AccessControl: Service, CustomStringConvertible {
   ) {
     let keys = state.withLock { $0.credentials }.linkKeys
     // Links of a key that is gone are still opened for a while, and nothing is guessed by them.
-    guard let key = keys.first(where: { $0.name == link.keyName }) else { throw .wrongLink }
+    guard let (key, digest) = keys.first(where: { $0.key.name == link.keyName }) else { throw .wrongLink }
     guard let camera, link.isSigned(by: key) else {
       failures.add(client)
       throw .wrongLink
     }
-    let right = LinkRight(key: key, camera: camera, expiry: link.expiry)
+    let right = LinkRight(key: digest, camera: camera, expiry: link.expiry)
     guard key.includes(camera: camera) else {
       throw Problem(.forbidden, "links by the key '\(key.name)' may not show '\(camera)'")
     }
@@ -158,7 +158,7 @@ package final class AccessControl: Service, CustomStringConvertible {
 
   /// Returns the name of the configured key that a link names; empty if there is none.
   func name(ofKeyOf link: SignedLink) -> String {
-    state.withLock { $0.credentials }.linkKeys.first { $0.name == link.keyName }?.name ?? ""
+    state.withLock { $0.credentials }.linkKeys.first { $0.key.name == link.keyName }?.key.name ?? ""
   }
 
   /// Signs a link, as `LinkSigner` does.

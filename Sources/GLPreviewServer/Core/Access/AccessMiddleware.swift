@@ -83,13 +83,16 @@ struct AccessMiddleware: ServiceMiddleware {
     do throws(Problem) {
       (key, right) = try control.right(
         of: link, to: context.parameters.get("camera"), for: context.client)
-      try LinkedPath(request.uri.path)?.check(orRefuse: request.uri.string)
+      if context.rule.linkNeedsEvent { try LinkedPath(request.uri.path)?.check(orRefuse: request.uri.string) }
     } catch {
-      let isWrong = error == .wrongLink
-      metrics.count(.link(key: control.name(ofKeyOf: link), isWrong ? .wrong : .refused))
+      let name = control.name(ofKeyOf: link)
+      // No one guesses by links of a key that is gone.
+      let isWrong = error == .wrongLink && !name.isEmpty
+      metrics.count(.link(key: name, error == .wrongLink ? .wrong : .refused))
+      var metadata = context.metadata(ofRefused: request)
+      if !isWrong { metadata["reason"] = "\(error.detail)" }
       context.logger.log(
-        level: isWrong ? .warning : .info, isWrong ? "wrong credentials" : "link refused",
-        metadata: context.metadata(ofRefused: request))
+        level: isWrong ? .warning : .info, isWrong ? "wrong credentials" : "link refused", metadata: metadata)
       throw error
     }
     if let seconds = limits.secondsToWait(key.name, context.client) {
@@ -161,7 +164,9 @@ struct AcceptedLink {
 extension Problem {
   /// 403 for a link that no key has signed like this.
   static let wrongLink = Problem(
-    .forbidden, "this link is not valid: it was changed, or its key is no longer in use")
+    .forbidden,
+    "this link is not valid: it was changed, its key is not in use, or it is asked for by another method than GET"
+  )
 }
 
 extension LinkedPath {
@@ -245,7 +250,7 @@ extension AcceptedLink {
 extension Request {
   /// The request without the parameters of a link, which was accepted.
   fileprivate var withoutLink: Request {
-    at(uri.path, with: SignedLink.removed(from: uri.query ?? "")).withoutToken
+    at(uri.path, with: SignedLink.removed(from: uri.query ?? ""))
   }
 
   /// The request without a token in its URL.

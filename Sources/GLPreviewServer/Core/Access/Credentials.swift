@@ -50,14 +50,15 @@ struct Credentials: Sendable {
 
   private let tokens: [Entry]
   private let users: [Entry]
-  let linkKeys: [LinkKey]
+  /// The keys of links, with the digests of their names and secrets.
+  let linkKeys: [(key: LinkKey, digest: SecretDigest)]
 
   init(_ configuration: AccessConfiguration) {
     tokens = configuration.tokens.map { Entry(digest: SecretDigest(of: $0.secret), role: $0.role) }
     users = configuration.users.map {
       Entry(digest: SecretDigest(of: $0.name, password: $0.password), role: $0.role)
     }
-    linkKeys = configuration.linkKeys
+    linkKeys = configuration.linkKeys.map { ($0, SecretDigest(of: $0.name, password: $0.secret)) }
   }
 
   /// Returns the role that a credential other than a login grants at a time; nil if it grants none.
@@ -65,7 +66,7 @@ struct Credentials: Sendable {
     switch credential {
     case .token(let digest): Self.role(of: digest, among: tokens)
     case .user(let digest): Self.role(of: digest, among: users)
-    case .link(let link): linkKeys.contains { link.isValid(by: $0, at: now) } ? .read : nil
+    case .link(let link): linkKeys.contains { link.isValid(by: $0.key, $0.digest, at: now) } ? .read : nil
     case .notRequired, .login, nil: nil
     }
   }

@@ -26,7 +26,8 @@ enum URLToken {
 
   /// Ignores case, because even a misspelt parameter may contain a secret.
   private static func isToken(_ name: Substring) -> Bool {
-    String(name).percentDecoded.lowercased() == "token"
+    guard name.utf8.count == 5 || name.utf8.contains(UInt8(ascii: "%")) else { return false }
+    return String(name).percentDecoded.lowercased() == "token"
   }
 
   private static func edited(_ url: String, _ edit: (Substring) -> Substring?) -> String {

@@ -67,7 +67,7 @@ struct LinkRoutes: Sendable {
     do {
       signed = try access.sign(wanted.path, by: wanted.key, for: duration)
     } catch let error as ParameterError {
-      throw Problem(.badRequest, "'path': \(error.reason)", parameter: "path")
+      throw Problem(.badRequest, error.reason, parameter: error.key)
     }
     logger.info(
       "link created",

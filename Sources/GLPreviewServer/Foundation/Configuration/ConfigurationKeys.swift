@@ -88,6 +88,10 @@ package enum ConfigurationKeys {
       if !LinkKey.isName(key.name) {
         reading.refuse(place, "a key's name must be 1 to 32 letters, digits, - and _")
       }
+      // None would mean all.
+      if key.cameras.isEmpty, reading.isSet(place["cameras"]) {
+        reading.refuse(place["cameras"], "names no camera: leave it out for all")
+      }
     },
     .init(
       "event-links", .time, \.eventLinks, "no links",

@@ -29,11 +29,19 @@ extension ServerConfiguration {
       + clusterProblems + linkProblems + sections.problems(of: self, in: self)
   }
 
-  /// Reports links in messages that could not be followed.
+  /// Reports keys of cameras that are not there, and links in messages that could not be followed.
   private var linkProblems: [ConfigurationProblem] {
-    guard access.eventLinks != nil else { return [] }
-    let path = ["access", "event-links"]
     var problems: [ConfigurationProblem] = []
+    let names = cameras.map(\.name) + scenes.map(\.name)
+    for key in access.linkKeys where !cluster.hasOthers {
+      problems += key.cameras.filter { !names.contains($0) }.map {
+        ConfigurationProblem(
+          path: ["access", "link-keys", key.name, "cameras"],
+          "no camera or scene '\($0)' (known: \(names.joined(separator: ", ")))")
+      }
+    }
+    guard access.eventLinks != nil else { return problems }
+    let path = ["access", "event-links"]
     if access.publicURL == nil {
       problems.append(ConfigurationProblem(path: path, "needs public-url, where links point"))
     }

@@ -36,17 +36,14 @@ package struct LinkRight: Sendable, Hashable {
   /// The time at which it ends, in seconds since 1970; nil for none.
   package let expiry: Int?
 
-  package init(key: LinkKey, camera: String, expiry: Int?) {
-    self.key = SecretDigest(of: key.name, password: key.secret)
-    (self.camera, self.expiry) = (camera, expiry)
+  package init(key: SecretDigest, camera: String, expiry: Int?) {
+    (self.key, self.camera, self.expiry) = (key, camera, expiry)
   }
 
-  /// Returns whether the link is valid at a time by a key of the configuration.
-  package func isValid(by known: LinkKey, at now: WallTime) -> Bool {
-    guard known.includes(camera: camera), expiry != nil || known.allowsForever, !isOver(at: now) else {
-      return false
-    }
-    return SecretDigest(of: known.name, password: known.secret) == key
+  /// Returns whether the link is valid at a time by a key of the configuration, of this digest.
+  package func isValid(by known: LinkKey, _ digest: SecretDigest, at now: WallTime) -> Bool {
+    known.includes(camera: camera) && (expiry != nil || known.allowsForever) && !isOver(at: now)
+      && digest == key
   }
 
   package func isOver(at now: WallTime) -> Bool { expiry.map { now.sinceEpoch >= .seconds($0) } ?? false }

@@ -25,16 +25,18 @@ package struct LinkSigner: Sendable {
     }
     try linked.check(url)
     let camera = linked.camera
-    guard !keys.isEmpty else { throw ParameterError("no key is configured in access.link-keys") }
+    guard !keys.isEmpty else { throw ParameterError("key", "no key is configured in access.link-keys") }
     let named = keys.filter { name == nil || $0.name == name }
     guard !named.isEmpty else {
       let known = keys.map(\.name).joined(separator: ", ")
-      throw ParameterError("no key '\(name ?? "")' in access.link-keys (known: \(known))")
+      throw ParameterError("key", "no key '\(name ?? "")' in access.link-keys (known: \(known))")
     }
+    let wanted = name.map { "the key '\($0)' does not sign" } ?? "no key signs"
     let fitting = named.filter { $0.includes(camera: camera) }
-    guard !fitting.isEmpty else { throw ParameterError("no key signs links to '\(camera)'") }
+    guard !fitting.isEmpty else { throw ParameterError("key", "\(wanted) links to '\(camera)'") }
     guard let key = fitting.first(where: { duration != nil || $0.allowsForever }) else {
-      throw ParameterError("no key signs links to '\(camera)' without an end: set forever: true for one")
+      throw ParameterError(
+        "key", "\(wanted) links to '\(camera)' without an end: set forever: true in access.link-keys")
     }
     // A link ends with a whole second, not before its time.
     let expiry = duration.map { Int(((now.sinceEpoch + $0) / .seconds(1)).rounded(.up)) }

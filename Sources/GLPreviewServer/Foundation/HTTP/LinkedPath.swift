@@ -32,6 +32,7 @@ package struct LinkedPath: Sendable, Hashable {
     let names = url.drop { $0 != "?" }.dropFirst().split(separator: "&").map { $0.prefix { $0 != "=" } }
     guard names.contains(where: { $0 == needs }) else {
       throw ParameterError(
+        "path",
         "a link to an event's picture needs the parameter '\(needs)': the event's beginning, in seconds since 1970"
       )
     }

@@ -15,6 +15,8 @@ package struct RouteRule: Sendable {
   package var takesURLToken = false
   /// Whether GET accepts a signed link. Only URLs whose path names one camera do, and none of recordings.
   package var takesLink = false
+  /// Whether a link must say which event it shows (`LinkedPath.needs`).
+  package var linkNeedsEvent = false
   /// The content types of bodies that are accepted besides JSON.
   package var bodyTypes: [String] = []
   /// The parameters of a URL for clients of other programs. Such clients may send more parameters, which are
@@ -24,10 +26,11 @@ package struct RouteRule: Sendable {
   package var ofOtherNodes = Forwarding.request
 
   package init(
-    access: Access? = nil, takesURLToken: Bool = false, takesLink: Bool = false, bodyTypes: [String] = [],
+    access: Access? = nil, takesURLToken: Bool = false, takesLink: Bool = false, linkNeedsEvent: Bool = false,
+    bodyTypes: [String] = [],
     parameters: Set<String>? = nil, ofOtherNodes: Forwarding = Forwarding.request
   ) {
-    self.takesLink = takesLink
+    (self.takesLink, self.linkNeedsEvent) = (takesLink, linkNeedsEvent)
     (self.access, self.takesURLToken, self.bodyTypes, self.parameters, self.ofOtherNodes) = (
       access, takesURLToken, bodyTypes, parameters, ofOtherNodes
     )

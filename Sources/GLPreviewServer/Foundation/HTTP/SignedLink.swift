@@ -4,7 +4,7 @@ internal import Cryptography
 
 /// A request's URL in canonical form, with its signature and its end.
 ///
-/// The canonical form is the path, a question mark, and the parameters except `sign`, sorted and joined by `&`, each
+/// A key signs its own name, a colon and the canonical form. That is the path, a question mark, and the parameters except `sign`, sorted and joined by `&`, each
 /// `NAME=VALUE`. Values are percent-decoded first, as routes do, then all bytes but letters, digits, `-`, `.`, `_` and `~`
 /// are encoded as `%` and two upper case digits (RFC 3986, 2). The path and names are as they were sent: those of cameras,
 /// views and parameters need no encoding.
@@ -28,15 +28,22 @@ package struct SignedLink: Sendable, Hashable {
     let texts = bytes[mark...].dropFirst().split(
       separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
     guard texts.contains(where: Self.isPart) else { return nil }
-    let (path, words) = (String(decoding: bytes[..<mark], as: UTF8.self), texts.compactMap(Self.word))
-    let (signs, ends) = (
-      words.filter { $0.name == Self.signParameter }, words.filter { $0.name == Self.endParameter }
-    )
-    sign = signs.count == 1 ? signs[0].value : ""
-    end = ends.count == 1 ? ends[0].value : nil
+    var (signs, ends, words) = ([String](), [String](), [String]())
     // Routes do not see the bytes after a `#`.
-    let isWhole = words.count == texts.count && !bytes.contains(UInt8(ascii: "#"))
-    canonical = isWhole ? Self.joined(path, words.filter { $0.name != Self.signParameter }) : nil
+    var isWhole = !bytes.contains(UInt8(ascii: "#"))
+    for text in texts {
+      guard let (name, value) = Self.word(text) else {
+        isWhole = false
+        continue
+      }
+      if name == Self.signParameter { signs.append(value) } else { words.append("\(name)=\(value)") }
+      if name == Self.endParameter { ends.append(value) }
+    }
+    sign = signs.count == 1 ? signs[0] : ""
+    end = ends.count == 1 ? ends[0] : nil
+    // All of it is ASCII, so that strings are sorted by their bytes.
+    let path = String(decoding: bytes[..<mark], as: UTF8.self)
+    canonical = isWhole ? "\(path)?\(words.sorted().joined(separator: "&"))" : nil
   }
 
   /// The name of the key, as the link says.
@@ -65,38 +72,51 @@ package struct SignedLink: Sendable, Hashable {
     guard url.hasPrefix("/"), !url.hasPrefix("//"), url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
       !url.contains("#"), !url.prefix(while: { $0 != "?" }).contains("%")
     else {
-      throw ParameterError("it must be a path such as /cameras/door/main.jpg?width=320, without % and #")
+      throw ParameterError(
+        "path",
+        "it must be a path such as /cameras/door/main.jpg?width=320, without spaces and #, and without % before the ?"
+      )
     }
     guard SignedLink(url) == nil else {
-      throw ParameterError("it already has a parameter '\(signParameter)' or '\(endParameter)'")
+      throw ParameterError("path", "it already has a parameter '\(signParameter)' or '\(endParameter)'")
     }
-    let names = url.drop { $0 != "?" }.dropFirst().split(separator: "&").map { $0.prefix { $0 != "=" } }
-    guard !names.contains(where: { String($0).percentDecoded.lowercased() == "token" }) else {
-      throw ParameterError("it has a parameter 'token': a link needs none, and must not show one")
+    let words = url.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst().split(separator: UInt8(ascii: "&"))
+    guard !words.contains(where: { isToken(Array($0)[...]) }) else {
+      throw ParameterError("path", "it has a parameter 'token': a link needs none, and must not show one")
     }
-    var words = expiry.map { ["\(endParameter)=\($0)"] } ?? []
+    var more = expiry.map { ["\(endParameter)=\($0)"] } ?? []
     let open = url + (url.contains("?") ? (url.hasSuffix("?") ? "" : "&") : "?")
     // A link with an empty signature has the same canonical form.
-    guard let canonical = SignedLink(open + (words + ["\(signParameter)="]).joined(separator: "&"))?.canonical
+    guard let canonical = SignedLink(open + (more + ["\(signParameter)="]).joined(separator: "&"))?.canonical
     else {
       throw ParameterError(
-        "its parameters can't be read: names have no %, and a % in a value is followed by two digits")
+        "path", "its parameters can't be read: names have no %, and a % in a value is followed by two digits")
     }
-    words.append("\(signParameter)=\(try signature(of: canonical, by: key))")
-    return open + words.joined(separator: "&")
+    more.append("\(signParameter)=\(try signature(of: canonical, by: key))")
+    return open + more.joined(separator: "&")
   }
 
-  /// The query of a request without the parameters of a link.
+  /// Returns the query of a request without the parameters of a link, and without a token, which has no effect beside it.
   package static func removed(from query: String) -> String {
-    query.split(separator: "&", omittingEmptySubsequences: false).filter { !isPart(Array($0.utf8)[...]) }
-      .joined(separator: "&")
+    let words = Array(query.utf8).split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
+    let kept = words.filter { !isPart($0) && !isToken($0) }
+    return String(decoding: Array(kept.joined(separator: [UInt8(ascii: "&")])), as: UTF8.self)
   }
 
-  /// Whether a word of a query is `sign` or `expires`, with or without a value.
-  private static func isPart(_ word: ArraySlice<UInt8>) -> Bool {
-    let name = decoded(word.prefix { $0 != UInt8(ascii: "=") })
-    return name.map { [signParameter, endParameter].contains(String(decoding: $0, as: UTF8.self)) } ?? false
+  private static func isToken(_ word: ArraySlice<UInt8>) -> Bool {
+    let name = word.prefix { $0 != UInt8(ascii: "=") }
+    guard name.count == 5 || name.contains(UInt8(ascii: "%")) else { return false }
+    return String(decoding: name, as: UTF8.self).percentDecoded.lowercased() == "token"
   }
+
+  /// Whether a word of a query is `sign` or `expires`, with or without a value, however it is written.
+  private static func isPart(_ word: ArraySlice<UInt8>) -> Bool {
+    let name = word.prefix { $0 != UInt8(ascii: "=") }
+    guard name.contains(UInt8(ascii: "%")) else { return parts.contains { name.elementsEqual($0) } }
+    return decoded(name).map { name in parts.contains { name.elementsEqual($0) } } ?? false
+  }
+
+  private static let parts = [Array(signParameter.utf8), Array(endParameter.utf8)]
 
   /// Returns the canonical name and value of a word of a query; nil if it is empty or can't be decoded. Routes do not
   /// decode names.
@@ -112,10 +132,10 @@ package struct SignedLink: Sendable, Hashable {
 
   // MARK: The canonical form
 
-  /// HMAC-SHA256 over the canonical form (RFC 2104), as `KEY.` and base64 for URLs (RFC 4648, 5) without padding.
+  /// HMAC-SHA256 over `KEY:` and the canonical form (RFC 2104), as `KEY.` and base64 for URLs (RFC 4648, 5) without padding.
   static func signature(of canonical: String, by key: LinkKey) throws(CryptographyError) -> String {
     let code = try HashFunction.sha256.authenticationCode(
-      of: Array(canonical.utf8), key: Array(key.secret.utf8))
+      of: Array("\(key.name):\(canonical)".utf8), key: Array(key.secret.utf8))
     let text = Base64.encoded(code).filter { $0 != UInt8(ascii: "=") }.map { byte -> UInt8 in
       switch byte {
       case UInt8(ascii: "+"): UInt8(ascii: "-")
@@ -124,13 +144,6 @@ package struct SignedLink: Sendable, Hashable {
       }
     }
     return "\(key.name).\(String(decoding: text, as: UTF8.self))"
-  }
-
-  private static func joined(_ path: String, _ words: [(name: String, value: String)]) -> String {
-    let sorted = words.map { "\($0.name)=\($0.value)" }.sorted {
-      Array($0.utf8).lexicographicallyPrecedes($1.utf8)
-    }
-    return "\(path)?\(sorted.joined(separator: "&"))"
   }
 
   private static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
@@ -159,17 +172,29 @@ package struct SignedLink: Sendable, Hashable {
   }
 
   private static func encoded(_ bytes: [UInt8]) -> String {
+    guard !bytes.allSatisfy(isUnreserved) else { return String(decoding: bytes, as: UTF8.self) }
     var text: [UInt8] = []
+    text.reserveCapacity(3 * bytes.count)
     for byte in bytes {
-      switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
+      if isUnreserved(byte) {
         text.append(byte)
-      default: text += [UInt8(ascii: "%"), hexadecimal(byte >> 4), hexadecimal(byte & 15)]
+      } else {
+        text.append(UInt8(ascii: "%"))
+        text.append(hexadecimal(byte >> 4))
+        text.append(hexadecimal(byte & 15))
       }
     }
     return String(decoding: text, as: UTF8.self)
+  }
+
+  private static func isUnreserved(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+      UInt8(ascii: "~"):
+      true
+    default: false
+    }
   }
 
   private static func hexadecimal(_ digit: UInt8) -> UInt8 {
