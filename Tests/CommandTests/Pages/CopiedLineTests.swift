@@ -51,7 +51,7 @@ struct CopiedLineTests {
   func configurations() async throws {
     let blocks = try CopiedLine.blocks().filter(\.isConfiguration)
     try #require(blocks.count > 8)
-    for name in ["cluster.token", "nats.token", "read.token", "control.token"]
+    for name in ["cluster.token", "nats.token", "read.token", "control.token", "glpreview-mail.key"]
       + ["anna", "frigate", "mqtt"].map({ "\($0).password" })
     {
       try folder.write(Array("a-secret-that-nobody-knows-\(name)".utf8), to: name)
@@ -73,6 +73,7 @@ struct CopiedLineTests {
     let lines = try CopiedLine.all().filter { $0.text.hasPrefix("curl ") && !$0.text.contains("glpreview") }
     try #require(lines.count > 15)
     let configuration = """
+      access: {link-keys: {mail: {secret: 0123456789abcdef0123456789abcdef}}}
       recordings: {path: recordings}
       cameras:
         camera: {source: "pattern:counter,size=640x360,fps=10"}
