@@ -114,7 +114,8 @@ struct ConfigurationMistakeTests {
         "1:26: cameras.a.keep_warm: unknown key; did you mean 'keep-warm'?"
       ),
       ("cameras: {a: {source: x, views: {m: {rotation: 90}}}}", "did you mean 'rotate'?"),
-      ("zzzzzzzzz: 1", "zzzzzzzzz: unknown key (known: bind, public-url, tls"), ("<<: {a: 1}", "<<: unknown key"),
+      ("zzzzzzzzz: 1", "zzzzzzzzz: unknown key (known: bind, public-url, tls"),
+      ("<<: {a: 1}", "<<: unknown key"),
     ])
   func unknownKeys(text: String, told: String) throws {
     let problems = try folder.problems(text)
