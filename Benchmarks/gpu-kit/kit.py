@@ -22,10 +22,12 @@ class Kit:
     beside this process's own.
     """
 
-    def __init__(self, out, budget, gpu, random):
+    def __init__(self, out, budget, patience, gpu, random):
         self.begun = time.monotonic()
         self.deadline = self.begun + budget
         self.step_deadline = self.deadline
+        # How many times as long everything may take as on a machine with a GPU.
+        self.patience = patience
         self.out, self.gpu, self.random = out, gpu, random
         self.work = tempfile.mkdtemp(prefix="glpreview-gpu-")
         self.command, self.probe, self.frames = (os.path.join(self.work, name) for name in ("glpreview", "probe", "frames"))
@@ -82,8 +84,8 @@ class Kit:
         return values
 
     def run(self, command, limit, env=None, is_quiet=False):
-        """Runs a command for `limit` seconds at most, and logs it; of the output of a quiet one only the start."""
-        limit = max(1.0, min(limit, self.deadline - time.monotonic(), self.step_deadline - time.monotonic()))
+        """Runs a command for `limit` seconds at most (times the kit's patience), and logs it; of the output of a quiet one only the start."""
+        limit = max(1.0, min(limit * self.patience, self.deadline - time.monotonic(), self.step_deadline - time.monotonic()))
         ran = Run([str(word) for word in command], limit, env or self.environment())
         ending = f"[status {ran.status}{' (time limit)' if ran.is_late else ''}, {ran.wall:.2f} s, CPU {ran.cpu:.2f} s]"
         self.log(f"\n$ {' '.join(map(str, command))}\n{ran.out[:2000] if is_quiet else ran.out}{ran.err}\n{ending}")
