@@ -21,7 +21,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 test test-camera test-browser screenshot golden api: export SWIFT_BACKTRACE ?= enable=yes,interactive=no,color=no,threads=all
 
 .PHONY: help setup build build-tests render examples examples-alone api docs test nightly test-llvmpipe test-drivers test-starved test-camera test-browser screenshot fuzz sanitize soak cluster \
-  cluster-demo check-pictures check-api verify bench bench-service bench-hostile gpu-kit test-gpu-kit sbom release-notes deb test-deb format lint golden install install-service \
+  cluster-demo check-pictures check-api check-stores verify bench bench-service bench-hostile gpu-kit test-gpu-kit sbom release-notes deb test-deb format lint golden install install-service \
   clean
 
 help:
@@ -46,6 +46,7 @@ help:
 	@echo "make build     install what is missing, build $(GLPREVIEW)"
 	@echo "make verify    compare this machine's driver with the reference renderer"
 	@echo "make check-api  ask a service what its description of the API allows, and more (CASES=100 SEED=7)"
+	@echo "make check-stores  send scheduled pictures to a real S3 store (moto) and by HTTP PUT"
 	@echo "make check-pictures   compare pictures with what docs/semantics.md says, computed independently in numpy"
 	@echo "make bench     the same work through glpreview and its peers (BENCH_FLAGS=--help tells more);"
 	@echo "               BENCH_FLAGS=--matrix: every format, filter, size and encoding (\"--matrix --help\" tells more)"
@@ -191,6 +192,10 @@ check-api:
 	$(if $(filter file,$(origin GLPREVIEW)),$(SWIFT_BUILD) --product glpreview)
 	@scripts/check-api --cases "$(or $(CASES),2)" --seed "$(or $(SEED),1)" \
 	  --glpreview "$(if $(filter file,$(origin GLPREVIEW)),.build/debug/glpreview,$(GLPREVIEW))"
+
+check-stores: build-tests
+	@scripts/setup api
+	@scripts/check-stores
 
 verify: build
 	$(GLPREVIEW) verify

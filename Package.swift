@@ -61,7 +61,9 @@ let service: [Target.Dependency] = [
 ]
 
 /// What the service offers beside its core.
-let features: [Target.Dependency] = ["Cluster", "HLS", "Motion", "MQTT", "Recordings", "RTSP", "WebRTC"]
+let features: [Target.Dependency] = [
+  "Cluster", "HLS", "Motion", "MQTT", "Recordings", "RTSP", "Schedules", "WebRTC",
+]
 
 /// A target of what captures pictures.
 func source(_ name: String, in folder: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -172,6 +174,7 @@ let package = Package(
     service("MQTT", ["ServiceCore"]),
     service("Recordings", ["Cluster", "ServiceCore"]),
     service("RTSP", ["Cryptography", "ServiceCore"]),
+    service("Schedules", ["Cryptography", "MQTT", "ServiceCore"]),
     service("WebRTC", ["CWebRTC", "Cryptography", "ServiceCore"]),
     service("GLPreviewServer", in: "Service", ["ServiceCore"] + features),
     // What needs OpenSSL: hashes that protocols prescribe, HMAC, Ed25519.

@@ -8,6 +8,7 @@ import { LiveVideo } from "./dashboard/video.js";
 import { LivePeer } from "./dashboard/webrtc.js";
 import { Links } from "./dashboard/links.js";
 import { Recordings } from "./dashboard/recordings.js";
+import { Schedules } from "./dashboard/schedules.js";
 import { Overview } from "./dashboard/tiles.js";
 import { count, say } from "./dashboard/words.js";
 
@@ -95,11 +96,14 @@ const snapshots = new Snapshots((text) => complain(text));
 
 const recordings = new Recordings((text) => complain(text));
 
+const schedules = new Schedules();
+
 const links = new Links();
 
-/** Shows the recordings of the open camera, and the form for links. */
+/** Shows the recordings and schedules of the open camera, and the form for links. */
 function showRecordings() {
   recordings.show(detail.tile, known.role === "control");
+  schedules.show(detail.tile, known.role === "control" ? known.stores : []);
   links.show(detail.tile, known.links);
 }
 
@@ -197,7 +201,7 @@ function listen() {
     if (detail.tile?.camera.name === camera) detail.update();
     showSummary();
   });
-  for (const type of ["view", "service", "recording", "motion"]) events.addEventListener(type, () => refresh().catch(() => {}));
+  for (const type of ["view", "service", "recording", "motion", "schedule"]) events.addEventListener(type, () => refresh().catch(() => {}));
   events.addEventListener("error", () => {
     document.documentElement.dataset.events = "waiting";
     // The browser reconnects by itself after a broken connection, but not after an answer like 401 or 503.

@@ -76,6 +76,11 @@ static const char recordings_js[] = {
 };
 const glp_web_file glp_recordings_js = {recordings_js, sizeof recordings_js};
 
+static const char schedules_js[] = {
+#embed "../../Resources/web/dashboard/schedules.js"
+};
+const glp_web_file glp_schedules_js = {schedules_js, sizeof schedules_js};
+
 static const char motion_js[] = {
 #embed "../../Resources/web/dashboard/motion.js"
 };

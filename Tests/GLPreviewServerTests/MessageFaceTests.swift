@@ -172,6 +172,12 @@ struct MessageFaceTests {
       await hears("relayed view .view: string", "nats $KV.glp.l.shed .cameras[].views[].width")
       shed.inside.events.rendererChanged(.fails("no renderer"))
       shed.inside.events.rendererChanged(.notNeeded)
+      // A schedule would need minutes on a slow machine, and its pictures would replace those that MQTT has.
+      let missed: [String: JSONValue?] = [
+        "camera": "yard", "schedule": "dusk", "what": "failed", "reason": "lost",
+      ]
+      shed.inside.events.publish("schedule", missed)
+      await hears("relayed schedule failed .reason: string")
       var other = configuration
       other.cameras.indices.forEach { other.cameras[$0].isRequired = true }
       try await shed.inside.apply(other)

@@ -45,6 +45,15 @@ export function timeOfDay(timestamp) {
   return Number.isNaN(date.getTime()) ? "" : date.toLocaleTimeString([], { hour12: false });
 }
 
+/** The time of day, after the day unless that is today. */
+export function moment(timestamp) {
+  const date = new Date(timestamp);
+  if (date.toDateString() === new Date().toDateString()) return timeOfDay(timestamp);
+  const hasOtherYear = date.getFullYear() !== new Date().getFullYear();
+  const day = { weekday: "short", day: "numeric", month: "short", year: hasOtherYear ? "numeric" : undefined };
+  return `${date.toLocaleDateString([], day)}, ${timeOfDay(timestamp)}`;
+}
+
 /** "camera, main": for names that screen readers speak. */
 export const spoken = (camera, view) => `${camera}, ${view}`;
 

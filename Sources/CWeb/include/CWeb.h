@@ -24,6 +24,7 @@ extern const glp_web_file glp_crop_js;
 extern const glp_web_file glp_snapshots_js;
 extern const glp_web_file glp_links_js;
 extern const glp_web_file glp_recordings_js;
+extern const glp_web_file glp_schedules_js;
 extern const glp_web_file glp_motion_js;
 
 #endif

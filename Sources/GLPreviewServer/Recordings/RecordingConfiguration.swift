@@ -95,10 +95,3 @@ private enum RecordSection: ConfigurationSection {
     }
   }
 }
-
-extension ConfigurationFormat<String> {
-  static let viewName = Self("a view's name") { text in
-    try ViewConfiguration.check(name: text)
-    return text
-  }
-}

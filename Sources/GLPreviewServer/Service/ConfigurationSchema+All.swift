@@ -2,6 +2,7 @@
 internal import MQTT
 internal import RTSP
 internal import Recordings
+internal import Schedules
 internal import WebRTC
 
 extension ConfigurationSchema {
@@ -9,5 +10,6 @@ extension ConfigurationSchema {
   package static let all = ConfigurationSchema(
     ConfigurationKeys.access + [WebRTCConfiguration.key, RTSPConfiguration.key]
       + ConfigurationKeys.nodes + [MQTTConfiguration.key]
-      + ConfigurationKeys.pictures([RecordingConfiguration.cameraKey]) + [RecordingConfiguration.serviceKey])
+      + ConfigurationKeys.pictures([RecordingConfiguration.cameraKey, ScheduleConfiguration.cameraKey])
+      + [RecordingConfiguration.serviceKey] + ScheduleConfiguration.serviceKeys)
 }

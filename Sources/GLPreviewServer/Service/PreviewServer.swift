@@ -1,10 +1,12 @@
 // The service, assembled from cameras, streams, snapshots and routes.
+internal import Glibc
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 package import Logging
 internal import NIOCore
 internal import NIOPosix
+internal import Schedules
 internal import ServiceLifecycle
 internal import UnixSignals
 
@@ -37,6 +39,11 @@ package struct PreviewServer: Sendable {
     self.logger = logger
     self.reload = reload
     self.onRunning = onRunning
+  }
+
+  /// Sets the process's time zone to the configured one, before other threads ask for it.
+  package func adoptTimeZone() {
+    if let zone = configuration.timeZone { unsafe setenv("TZ", ":\(zone)", 1) }
   }
 
   /// Serves until SIGTERM, SIGINT, or the graceful shutdown or cancellation of the task. Then streams end,

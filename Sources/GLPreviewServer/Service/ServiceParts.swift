@@ -10,6 +10,7 @@ internal import Motion
 internal import NIOCore
 internal import RTSP
 internal import Recordings
+internal import Schedules
 internal import ServiceLifecycle
 internal import WebRTC
 
@@ -42,6 +43,7 @@ struct ServiceParts: Sendable {
     features = [
       cluster, webRTC, RTSPServer(core), HLSFeature(views.videos), recordings,
       MotionFeature(core) { recordings.recorders?.motionChanged($0, $1) }, try MQTTFeature(core),
+      ScheduleFeature(core),
     ]
     routes = AllRoutes(core, views, features)
     for warning in tls?.warnings ?? [] { logger.warning("\(warning)") }

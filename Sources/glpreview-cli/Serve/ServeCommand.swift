@@ -84,6 +84,7 @@ struct ServeCommand: AsyncParsableCommand {
       signal(SIGPIPE, SIG_IGN)
       let server = PreviewServer(
         configuration, logger: logFormat.logger(level: logLevel), reload: reload)
+      server.adoptTimeZone()
       do {
         try await server.run()
       } catch {

@@ -51,8 +51,10 @@ struct CopiedLineTests {
   func configurations() async throws {
     let blocks = try CopiedLine.blocks().filter(\.isConfiguration)
     try #require(blocks.count > 8)
-    for name in ["cluster.token", "nats.token", "read.token", "control.token", "glpreview-mail.key"]
-      + ["anna", "frigate", "mqtt"].map({ "\($0).password" })
+    for name in [
+      "cluster.token", "nats.token", "read.token", "control.token", "glpreview-mail.key", "s3.secret",
+    ]
+      + ["anna", "frigate", "mqtt", "web"].map({ "\($0).password" })
     {
       try folder.write(Array("a-secret-that-nobody-knows-\(name)".utf8), to: name)
       try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder[name].path)

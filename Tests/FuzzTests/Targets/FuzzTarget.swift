@@ -40,7 +40,7 @@ struct FuzzTarget: Sendable {
       .view, .scene, .mask, .configuration, .query, .json, .webhook, .access, .stun, .sdp, .rtcp, .rtsp,
       .webSocket, .nats, .broker, .eventStream, .zone, .motionRecording, .mqtt, .byteRange, .stampedName,
       .moment,
-      .hostName, .link, .motionChange, .peerListing, .leaseRecord, .job, .hostList,
+      .hostName, .link, .schedule, .motionChange, .peerListing, .leaseRecord, .job, .hostList,
     ]
 
   #if FFmpeg

@@ -4,6 +4,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import PreviewCore
+import Schedules
 
 @testable import GLPreview
 @testable import ServiceCore
@@ -208,6 +209,41 @@ extension FuzzTarget {
       try must(
         link?.isSigned(by: linkKey) == true && link?.expiry == 2_000_000_000, "'\(signed)' is not signed")
       try must(SignedLink(signed + "&a=1")?.isSigned(by: linkKey) == false, "'\(signed)' takes more")
+    })
+
+  /// Times of day, a place, and a period of a schedule.
+  static let schedule = FuzzTarget(
+    name: "schedule", longest: 128,
+    words: [
+      "sunrise", "sunset", "+", "-", "30m", "1h", "12:00", "24:00", "06:00", ":", "52.52, 13.40", "90", "\n",
+    ],
+    seeds: {
+      [
+        "12:00\nsunrise+30m\n06:00\nsunset-1h30m\n52.52, 13.40\n60",
+        "00:00:30\nsunset\nsunset\n24:00\n-90, 180\n7200",
+        "sunrise-12h\n23:59:59\n22:00\nsunrise\n78.2, 15.6\n3599",
+      ].inputs
+    },
+    body: .atOnce { (input) throws(FuzzFault) in
+      var input = FuzzInput(input)
+      var schedule = Schedule()
+      let times = (0..<4).map { _ in try? DayTime(parsing: input.line()) }
+      for time in times.compactMap({ $0 }) {
+        try must((try? DayTime(parsing: "\(time)")) == time, "'\(time)' reads back as another")
+      }
+      let at = times.prefix(2).compactMap { $0 }
+      let between = times.suffix(2).compactMap { $0 }
+      schedule.at = Schedule.problem(at: at) == nil ? at : []
+      schedule.between = Schedule.problem(between: between) == nil ? between : []
+      let place = try? Place(parsing: input.line())
+      if let every = Int(input.line()), Schedule.problem(every: every) == nil { schedule.every = every }
+      let clock = LocalClock { $0 / 15_552_000 % 2 == 0 ? 3600 : 7200 }
+      var time = 1_700_000_000
+      for _ in 0..<8 {
+        guard let next = schedule.next(after: time, at: place, by: clock) else { return }
+        try must(next > time && next - time <= 366 * 86400, "\(next) follows \(time)")
+        time = next
+      }
     })
 
   private static let linkKey = LinkKey(name: "mail", secret: "0123456789abcdef0123456789abcdef")

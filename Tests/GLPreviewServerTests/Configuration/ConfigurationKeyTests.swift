@@ -36,7 +36,7 @@ struct ConfigurationKeyTests {
       "cameras": [
         "door": [
           "source": "https://camera/", "node": "barn", "replay": "1h", "views": ["main": view],
-          "motion": ["zones": "a=0,0,1,1"],
+          "motion": ["zones": "a=0,0,1,1"], "schedules": ["dusk": ["at": "sunset", "every": "9s"]],
         ]
       ],
       "scenes": ["all": view],
@@ -45,7 +45,14 @@ struct ConfigurationKeyTests {
         "server": "mqtts://h", "user": "b", "password": "c", "certificate": "\(folder.path)/file",
         "key": "\(folder.path)/file",
       ],
-      "snapshots": ["folder": ["path": "\(folder.path)/kept"], "webhook": ["url": "https://h/x"]],
+      "place": "1,2",
+      "snapshots": [
+        "folder": ["path": "\(folder.path)/kept"], "webhook": ["url": "https://h/x"],
+        "stores": [
+          "bucket": ["s3": "https://h/b", "access-key": "a", "secret-key": "b"],
+          "web": ["put": "https://h/c", "user": "b", "password": "c"],
+        ],
+      ],
       "cluster": [
         "nats": [
           "servers": ["nats://h"], "user": "b", "password": "c", "certificate": "\(folder.path)/file",
@@ -63,7 +70,11 @@ struct ConfigurationKeyTests {
       switch part {
       case "[]": return "0"
       case "NAME":
-        return ["cameras": "door", "views": "main", "scenes": "all", "link-keys": "mail"][above] ?? part
+        let isPut = ["put", "user", "password", "token"].contains { entry.path.last?.hasPrefix($0) == true }
+        return [
+          "cameras": "door", "views": "main", "scenes": "all", "link-keys": "mail", "schedules": "dusk",
+          "stores": isPut ? "web" : "bucket",
+        ][above] ?? part
       default: return part
       }
     }
@@ -78,8 +89,8 @@ struct ConfigurationKeyTests {
     var members = value as? Members ?? [:]
     if path.count == 1 {
       members["\(key)-file"] = nil
-      // Of several ways to prove itself to a broker a node has one.
-      if members["servers"] != nil, key.hasPrefix("token") || key.hasPrefix("nkey") {
+      // Of several ways to prove itself to a broker or a store a node has one.
+      if members["servers"] ?? members["put"] != nil, key.hasPrefix("token") || key.hasPrefix("nkey") {
         (members["user"], members["password"]) = (nil, nil)
       }
       if key.hasSuffix("-file") { members[String(key.dropLast(5))] = nil }
@@ -137,6 +148,11 @@ struct ConfigurationKeyTests {
     "ice-servers": (
       "turn:ann:secret@a.example", ["a.example", "stun:ann:secret@a.example", "turn:ann@a.example"]
     ),
+    "at": ("06:00", ["25:00", "sunrise+1x"]), "between": ("06:00 to sunset", ["6 to 7", "noon"]),
+    "views": ("main", ["a/b"]), "to": ("webhook", [""]), "place": ("52.52, 13.4", ["91,0", "1"]),
+    "time-zone": ("Europe/Berlin", ["Mars/One", "../UTC"]),
+    "s3": ("https://h/d", ["https://a:b@h/b", "https://h/?a"]), "put": ("https://h/d", ["ftp://h"]),
+    "region": ("a-1", ["a b"]), "access-key": ("c", ["a/b"]), "secret-key": ("d", [""]),
     "layout": ("grid:gap=8", ["grid:gap=x"]), "tiles": ("door:mode=fit", ["door:mode=x"]),
     "crop": ("1x1+0+0", ["1x1"]), "rotate": ("90", ["1"]), "mirror": ("horizontal", ["x"]),
     "size": ("8x8", ["8"]), "width": ("8", ["0"]), "height": ("8", ["0"]), "mode": ("fit", ["x"]),
@@ -171,7 +187,7 @@ struct ConfigurationKeyTests {
 
   private var baseText: String {
     get throws {
-      let data = try JSONSerialization.data(withJSONObject: base, options: .prettyPrinted)
+      let data = try JSONSerialization.data(withJSONObject: base, options: [.prettyPrinted, .sortedKeys])
       return String(decoding: data, as: UTF8.self)
     }
   }
@@ -202,7 +218,7 @@ struct ConfigurationKeyTests {
     let isSecret = name.hasSuffix("-file") && entry.purpose.hasSuffix("in one line")
     let setting = isSecret ? String(name.dropLast(5)) : name
     #expect(names.contains(setting) == entry.waitsForRestart, "\(names)")
-    let waiting = Self.entries.filter(\.waitsForRestart).map { $0.path.joined(separator: ".") }
+    let waiting = Self.entries.filter(\.waitsForRestart).map { Self.path($0).joined(separator: ".") }
     #expect(Set(names).isSubset(of: waiting))
     #expect(ConfigurationSchema.all.waitingForRestart(after, after) == [])
   }
@@ -215,7 +231,7 @@ struct ConfigurationKeyTests {
     let after = try #require(try folder.load(file(entry, says: words(entry).good)).cameras.first)
     try #require(before != after, "the word is the one that is there already")
 
-    let others = ["node", "required", "offline", "trigger-delay", "motion", "record", "views"]
+    let others = ["node", "required", "offline", "trigger-delay", "motion", "record", "schedules", "views"]
     #expect(before.isSameSource(as: after) == others.contains(entry.path[2]))
   }
 

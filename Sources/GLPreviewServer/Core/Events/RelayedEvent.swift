@@ -16,6 +16,7 @@ package struct RelayedEvent: Sendable, Hashable {
     /// Set in events that a node received from other nodes. Those are ignored: each node sends its own.
     var node: String?
     var camera: String?
+    var schedule: String?
     var view: String?
     var what: String?
     var state: String?
@@ -46,7 +47,7 @@ package struct RelayedEvent: Sendable, Hashable {
       ServerEvent.types.contains(body.type), body.node == nil
     else { return nil }
     let isOfCamera = body.type != "service"
-    let names = [body.camera, body.view].compactMap { $0 }
+    let names = [body.camera, body.view, body.schedule].compactMap { $0 }
     guard names.allSatisfy({ (try? ViewConfiguration.check(name: $0)) != nil }),
       !isOfCamera || body.camera != nil,
       body.state.map({ SourceState(rawValue: $0) != nil }) ?? true
@@ -66,7 +67,8 @@ package struct RelayedEvent: Sendable, Hashable {
     members["reason"] = body.reason.map { .string(Redaction.message($0)) }
     if isOfCamera {
       for (key, text) in [
-        ("camera", body.camera), ("view", body.view), ("state", body.state), ("since", body.since),
+        ("camera", body.camera), ("view", body.view), ("schedule", body.schedule), ("state", body.state),
+        ("since", body.since),
         ("timestamp", body.timestamp), ("snapshot", body.snapshot), ("last", body.last), ("best", body.best),
         ("label", body.label.map { Redaction.message($0) }),
       ] { members[key] = text.map(JSONValue.string) }

@@ -3,11 +3,15 @@ internal import FoundationEssentials
 
 /// Delays that double with each attempt, each reduced randomly, so that clients that failed at the same time
 /// do not retry at the same time.
-struct RetrySchedule: Sendable {
+package struct RetrySchedule: Sendable {
   /// The delay before the second attempt.
-  var first = Duration.seconds(1)
+  package var first = Duration.seconds(1)
   /// The longest delay, whatever the server requests.
-  var longest = Duration.seconds(60)
+  package var longest = Duration.seconds(60)
+
+  package init(first: Duration = .seconds(1), longest: Duration = .seconds(60)) {
+    (self.first, self.longest) = (first, longest)
+  }
 
   /// Returns the delay after a failed attempt, counted from 1: at least half of `first`, at most `longest`.
   func wait(

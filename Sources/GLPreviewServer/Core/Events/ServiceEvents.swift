@@ -9,6 +9,19 @@ package struct TakenSnapshot: Sendable {
   package let views: [ServedPreview]
 }
 
+/// Where a snapshot of a schedule is sent, and under which names it is stored.
+package struct ScheduledSending: Sendable {
+  /// The moment of the schedule, by which the files are named.
+  package let moment: WallTime
+  /// Whether the folder gets a file named by the moment, and the file that is overwritten each time.
+  package var isInSequence = false
+  package var isLatest = false
+  package var toWebhook = false
+  package var toMQTT = false
+
+  package init(moment: WallTime) { self.moment = moment }
+}
+
 /// The events of a service, and their destinations. None of these delays the client that takes a snapshot.
 package struct ServiceEvents: Sendable {
   package let log = EventLog()
@@ -102,7 +115,23 @@ package struct ServiceEvents: Sendable {
         "snapshot event not sent", metadata: ["camera": "\(snapshot.camera)", "reason": "\(error)"])
     }
     folder?.add(snapshot)
+    follow(snapshot, of: views)
+    sendToWebhook(snapshot)
+  }
+
+  /// Sends a snapshot of a schedule to its destinations, without an event in the log. Waits for the folder, but not
+  /// for the webhook.
+  package func send(_ snapshot: Snapshot, of views: [ServedPreview], _ sending: ScheduledSending) async {
+    if sending.toMQTT { follow(snapshot, of: views) }
+    if sending.toWebhook { sendToWebhook(snapshot) }
+    if sending.isInSequence || sending.isLatest { await folder?.add(snapshot, sending) }
+  }
+
+  private func follow(_ snapshot: Snapshot, of views: [ServedPreview]) {
     for follower in followers.value { follower.yield(TakenSnapshot(snapshot: snapshot, views: views)) }
+  }
+
+  private func sendToWebhook(_ snapshot: Snapshot) {
     guard let webhook else { return }
     Task {
       for picture in snapshot.pictures {

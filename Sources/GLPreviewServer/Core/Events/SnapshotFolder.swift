@@ -31,7 +31,7 @@ final class SnapshotFolder: Service {
   private let now: @Sendable () -> WallTime
   private let clock: @Sendable () -> CaptureInstant
   private let queue = DispatchQueue(label: "glpreview.folder", qos: .utility)
-  private let waiting = Mutex(0)
+  private let waiting = Watched(0)
   // Used only on the queue; the lock makes that visible to the compiler.
   private let state = Mutex(State())
 
@@ -50,7 +50,7 @@ final class SnapshotFolder: Service {
 
   /// Queues all views of `snapshot` for writing; returns at once.
   func add(_ snapshot: Snapshot) {
-    let isIn = waiting.withLock { waiting in
+    let isIn = waiting.update { waiting in
       guard waiting < Self.capacity else { return false }
       waiting += 1
       return true
@@ -59,10 +59,45 @@ final class SnapshotFolder: Service {
       metrics.count(.file(.dropped), by: snapshot.pictures.count)
       return
     }
+    write(snapshot) { picture in
+      let name = StampedFileName(camera: snapshot.camera, view: picture.name, time: snapshot.time)
+      return [.stamped(name, replacing: false)]
+    }
+  }
+
+  /// Waits until there is room, then queues all views of `snapshot` under the names of `sending`.
+  func add(_ snapshot: Snapshot, _ sending: ScheduledSending) async {
+    let isIn = try? await waiting.first { waiting -> Bool? in
+      // The rest is for snapshots that can't wait.
+      guard waiting < Self.capacity / 2 else { return nil }
+      waiting += 1
+      return true
+    }
+    guard isIn == true else {
+      metrics.count(.file(.dropped), by: snapshot.pictures.count)
+      return
+    }
+    write(snapshot) { picture in
+      let name = StampedFileName(camera: snapshot.camera, view: picture.name, time: sending.moment)
+      return (sending.isInSequence ? [.stamped(name, replacing: true)] : [])
+        + (sending.isLatest ? [.latest(name)] : [])
+    }
+  }
+
+  /// The name of a file.
+  private enum Name {
+    /// A name that sorts by time. The file is removed when it exceeds the limits. Without `replacing`, a second file of
+    /// a name gets a number.
+    case stamped(StampedFileName, replacing: Bool)
+    /// The name that each picture of the view overwrites.
+    case latest(StampedFileName)
+  }
+
+  private func write(_ snapshot: Snapshot, as names: @escaping @Sendable (RenderedPicture) -> [Name]) {
     queue.async { [self] in
-      for picture in snapshot.pictures { write(picture, of: snapshot) }
+      for picture in snapshot.pictures { write(picture, as: names(picture)) }
       prune()
-      waiting.withLock { $0 -= 1 }
+      waiting.update { $0 -= 1 }
     }
   }
 
@@ -82,11 +117,16 @@ final class SnapshotFolder: Service {
     await waitAtMost(Self.endsWithin) { [self] in await flush() }
   }
 
-  private func write(_ picture: RenderedPicture, of snapshot: Snapshot) {
+  private func write(_ picture: RenderedPicture, as names: [Name]) {
     let isDone = tryTo { store in
       let bytes = try picture.encodedJPEG(quality: Self.quality).bytes
-      let name = StampedFileName(camera: snapshot.camera, view: picture.name, time: snapshot.time)
-      _ = try store.write(bytes, as: name, at: clock())
+      for name in names {
+        switch name {
+        case .stamped(let name, let replacing):
+          _ = try store.write(bytes, as: name, at: clock(), replacing: replacing)
+        case .latest(let name): try store.replaceLatest(bytes, of: name)
+        }
+      }
     }
     metrics.count(.file(isDone ? .done : .failed))
   }

@@ -164,6 +164,13 @@ package struct Snapshots: Sendable {
     }
   }
 
+  /// Takes a snapshot of views of one camera for a schedule, and counts it.
+  package func takeScheduled(_ views: [ServedPreview], _ wanted: SnapshotRequest) async throws -> Snapshot {
+    let snapshot = try await counting { try await take(views, wanted) }
+    count(snapshot.sourceState)
+    return snapshot
+  }
+
   /// Takes a snapshot of views of one camera.
   package func take(_ views: [ServedPreview], _ wanted: SnapshotRequest) async throws -> Snapshot {
     var request = wanted

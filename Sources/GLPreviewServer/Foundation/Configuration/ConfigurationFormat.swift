@@ -137,6 +137,14 @@ extension ConfigurationFormat {
 }
 
 extension ConfigurationFormat<String> {
+  /// The name of a view, which need not exist.
+  package static var viewName: Self {
+    Self("a view's name") { text in
+      try ViewConfiguration.check(name: text)
+      return text
+    }
+  }
+
   /// A path, which need not exist.
   static var path: Self {
     Self("path") { text, folder in try ConfigurationPaths.resolved(text, in: folder) }

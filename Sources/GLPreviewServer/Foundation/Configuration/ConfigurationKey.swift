@@ -189,11 +189,12 @@ package struct ConfigurationKey<Target>: Sendable {
   }
 
   /// A key for several parts, in a list or with user-chosen names. `finish` completes each part and reports
-  /// missing keys.
-  init<Part>(
+  /// missing keys. With `name`, a reload compares parts of the same name.
+  package init<Part>(
     _ name: String, _ items: ConfigurationPlace.Items, _ keys: [ConfigurationKey<Part>], _ path: Path<[Part]>,
     new: @escaping @Sendable (String, Target) -> Part,
-    finish: @escaping ConfigurationKey<Part>.Read = { _, _, _ in }
+    finish: @escaping ConfigurationKey<Part>.Read = { _, _, _ in },
+    comparing partName: (@Sendable (Part) -> String)? = nil
   ) {
     self.init(name, above: keys, items.mark) { reading, above, target in
       let places = reading.items(of: above[name], items)
@@ -203,6 +204,16 @@ package struct ConfigurationKey<Target>: Sendable {
         reading.read(keys, at: place, into: &part)
         finish(&reading, place, &part)
         return part
+      }
+    }
+    guard let partName else { return }
+    differences = { before, after in
+      let (before, after) = (before[keyPath: path], after[keyPath: path])
+      guard before.map(partName) == after.map(partName) else { return [([name], false)] }
+      return zip(before, after).flatMap { one, other in
+        keys.flatMap { $0.differences(one, other) }.map {
+          ([name, partName(one)] + $0.path, $0.waitsForRestart)
+        }
       }
     }
   }

@@ -210,6 +210,9 @@ package enum ConfigurationKeys {
   private static let snapshots: [ConfigurationKey<SnapshotDestinations>] = [
     .init("folder", folder(of: "snapshots"), \.folder, new: .init(path: "")) { isThere("path", &$0, $1) },
     .init("webhook", webhook, \.webhook, new: .init(url: "")) { isThere("url", &$0, $1) },
+    .init(
+      "stores", .named, store, \.stores, new: { name, _ in StoreConfiguration(name: name) }, finish: finish,
+      comparing: \.name),
   ]
 
   package static func folder(of files: String) -> [ConfigurationKey<FolderConfiguration>] {

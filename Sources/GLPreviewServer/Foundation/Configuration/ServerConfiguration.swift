@@ -268,6 +268,8 @@ package struct SnapshotDestinations: Sendable, Hashable {
   package var folder: FolderConfiguration?
   /// A server that receives snapshot and motion events; nil for none.
   package var webhook: WebhookConfiguration?
+  /// The stores on other machines, which only schedules use, sorted by name.
+  package var stores: [StoreConfiguration] = [] { didSet { stores.sort { $0.name < $1.name } } }
 }
 
 /// A folder of snapshots or recordings, and its limits; nil means no limit. The oldest files are removed

@@ -49,38 +49,54 @@ package struct FolderStore: ~Copyable {
 
   deinit { close(folder) }
 
-  /// Writes a picture atomically, with a number appended if its name is taken. If the process is killed
-  /// during the write, the next run deletes the partial file.
+  /// Writes a picture atomically, with a number appended if its name is taken, unless it is `replacing` that
+  /// file. If the process is killed during the write, the next run deletes the partial file.
   ///
   /// - Returns: the file's path relative to the folder.
   package mutating func write(
-    _ bytes: [UInt8], as name: StampedFileName, at time: CaptureInstant
+    _ bytes: [UInt8], as name: StampedFileName, at time: CaptureInstant, replacing: Bool = false
   ) throws(FolderError) -> String {
     let camera = try open(name.camera, isNew: true)
     defer { close(camera) }
+    let final = replacing ? name.file : freeName(name, in: camera)
+    let isThere = unsafe faccessat(camera, final, F_OK, AT_SYMLINK_NOFOLLOW) == 0
+    try write(bytes, as: final, in: camera, name.camera)
+    if let written = StampedFileName(camera: name.camera, file: final, kind) {
+      if isThere { retained.forget(written) }
+      retained.add(RetainedFiles.File(name: written, bytes: bytes.count), at: time)
+    }
+    return "\(name.camera)/\(final)"
+  }
+
+  /// Writes a picture atomically to `latest-VIEW.jpg`, over that of before. Such files are never removed.
+  package mutating func replaceLatest(_ bytes: [UInt8], of name: StampedFileName) throws(FolderError) {
+    let camera = try open(name.camera, isNew: true)
+    defer { close(camera) }
+    try write(bytes, as: "latest-\(name.view)\(kind.rawValue)", in: camera, name.camera)
+  }
+
+  /// Writes a file of a camera's folder by a temporary one.
+  private mutating func write(
+    _ bytes: [UInt8], as final: String, in camera: CInt, _ cameraName: String
+  ) throws(FolderError) {
     number += 1
     let temporary = "\(PartName.prefix)\(getpid())-\(number)\(PartName.suffix)"
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     let file = unsafe openat(camera, temporary, flags, 0o640)
-    guard file >= 0 else { throw error(name.camera) }
-    let final = freeName(name, in: camera)
+    guard file >= 0 else { throw error(cameraName) }
     var failure: FolderError?
     do throws(WriteError) {
-      try PictureFile.write(bytes, to: file, named: "\(path)/\(name.camera)")
-      if fsync(file) != 0 { failure = error(name.camera) }
+      try PictureFile.write(bytes, to: file, named: "\(path)/\(cameraName)")
+      if fsync(file) != 0 { failure = error(cameraName) }
     } catch {
       failure = FolderError(description: error.description)
     }
     close(file)
     guard failure == nil, unsafe renameat(camera, temporary, camera, final) == 0 else {
-      let failure = failure ?? error(name.camera)
+      let failure = failure ?? error(cameraName)
       unsafe unlinkat(camera, temporary, 0)
       throw failure
     }
-    if let written = StampedFileName(camera: name.camera, file: final, kind) {
-      retained.add(RetainedFiles.File(name: written, bytes: bytes.count), at: time)
-    }
-    return "\(name.camera)/\(final)"
   }
 
   /// Opens a new file for writing. The caller closes it.

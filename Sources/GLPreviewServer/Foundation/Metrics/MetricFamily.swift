@@ -94,6 +94,9 @@ package struct MetricFamily: Sendable {
     "glpreview_mqtt_messages_total": "Messages to the MQTT server.",
     "glpreview_mqtt_commands_total": "Snapshots requested by MQTT.",
     "glpreview_link_requests_total": "Requests by signed links.",
+    "glpreview_scheduled_snapshots_total": "Moments of a schedule, by result.",
+    "glpreview_uploads_total": "Pictures sent to a store, by result.",
+    "glpreview_upload_retries_total": "Retried pictures for a store.",
     "glpreview_stage_seconds": "Duration of a stage between camera and client.",
     "glpreview_video_pictures_total":
       "H.264 pictures, encoded or passed through, each counted once however many clients got it.",

@@ -31,6 +31,9 @@ package final class ServiceMetrics: Sendable {
   /// may not show the camera, `limited` that its key has too many requests.
   package enum LinkResult: String, Sendable { case accepted, wrong, refused, limited }
 
+  /// The result of a moment of a schedule. `missed` means that nothing was tried, `failed` that no picture was taken.
+  package enum ScheduleResult: String, Sendable { case taken, missed, failed }
+
   package enum Event: Sendable, Hashable {
     /// An answered request.
     case request(method: String, route: String, status: Int)
@@ -58,6 +61,11 @@ package final class ServiceMetrics: Sendable {
     case mqttCommand(Outcome)
     /// A request by a signed link; `key` is the name of a configured key, or empty.
     case link(key: String, LinkResult)
+    /// A picture sent to a store.
+    case upload(store: String, Outcome)
+    case uploadRetry(store: String)
+    /// A moment of a schedule.
+    case scheduled(camera: String, schedule: String, ScheduleResult)
 
     fileprivate var name: String {
       switch self {
@@ -77,6 +85,9 @@ package final class ServiceMetrics: Sendable {
       case .mqtt: "glpreview_mqtt_messages_total"
       case .mqttCommand: "glpreview_mqtt_commands_total"
       case .link: "glpreview_link_requests_total"
+      case .upload: "glpreview_uploads_total"
+      case .uploadRetry: "glpreview_upload_retries_total"
+      case .scheduled: "glpreview_scheduled_snapshots_total"
       }
     }
 
@@ -91,6 +102,10 @@ package final class ServiceMetrics: Sendable {
       case .forwarded(let result): [("result", result.rawValue)]
       case .answered(let result): [("result", result.rawValue)]
       case .link(let key, let result): [("key", key), ("result", result.rawValue)]
+      case .upload(let store, let result): [("store", store), ("result", result.rawValue)]
+      case .uploadRetry(let store): [("store", store)]
+      case .scheduled(let camera, let schedule, let result):
+        [("camera", camera), ("schedule", schedule), ("result", result.rawValue)]
       case .removedFile, .webhookRetry, .recordedBytes, .removedRecording: []
       }
     }

@@ -1,0 +1,99 @@
+// Schedules as a feature of the service.
+package import Hummingbird
+package import ServiceLifecycle
+
+package struct ScheduleFeature: ServiceFeature {
+  private let scheduler: Scheduler
+
+  package init(_ core: ServiceCore) { scheduler = Scheduler(core) }
+
+  /// Stores send what is left after the last moment.
+  package var services: [any Service] { scheduler.stores + [scheduler] }
+
+  package func apply(_ new: ValidatedConfiguration, replacing old: ServedState) { scheduler.apply(new) }
+
+  package func members(of camera: ServedCamera) -> [String: JSONValue] {
+    schedules(of: camera) { schedule in
+      let (next, record) = scheduler.status(of: schedule, of: camera)
+      var members: [String: JSONValue] = [:]
+      for result in [ServiceMetrics.ScheduleResult.taken, .missed, .failed] {
+        members[result.rawValue] = .integer(record.counts[result] ?? 0)
+      }
+      members["next"] = next.map { .string(Scheduler.text(of: $0)) }
+      members["last"] = record.last.map { last in
+        var members: [String: JSONValue] = [
+          "moment": .string(Scheduler.text(of: last.moment)), "result": .string(last.result.rawValue),
+        ]
+        members["reason"] = last.reason.map(JSONValue.string)
+        return .object(members)
+      }
+      return members
+    }
+  }
+
+  package func lastingMembers(of camera: ServedCamera) -> [String: JSONValue] {
+    schedules(of: camera) { _ in [:] }
+  }
+
+  private func schedules(
+    of camera: ServedCamera, and more: (_ schedule: String) -> [String: JSONValue]
+  ) -> [String: JSONValue] {
+    let schedules = camera.configuration.schedules
+    guard !schedules.isEmpty else { return [:] }
+    let values = schedules.map { schedule -> JSONValue in
+      let views = schedule.views.isEmpty ? camera.views.map(\.name) : schedule.views
+      let members: [String: JSONValue] = [
+        "name": .string(schedule.name), "views": .array(views.map(JSONValue.string)),
+      ]
+      return .object(members.merging(more(schedule.name)) { $1 })
+    }
+    return ["schedules": .array(values)]
+  }
+
+  package var cameraMembers: [JSONMember] {
+    let last = JSONSchema.object([
+      .init("moment", .time), .init("result", .choice(["taken", "missed", "failed"])),
+      .optional("reason", .text),
+    ])
+    return [
+      .optional(
+        "schedules",
+        .list(
+          of: .object(
+            [
+              .init("name", .text), .init("views", .list(of: .text)),
+              .optional("next", .time, "missing if there is no moment within a year"),
+              .optional("last", last, "the last moment and its result"),
+            ]
+              + ["taken", "missed", "failed"].map { .optional($0, .integer) })),
+        "when snapshots are taken by themselves")
+    ]
+  }
+
+  package func extend(_ listing: inout CameraListing, for request: Request, _ role: Role?) {
+    guard role != .read, !scheduler.stores.isEmpty else { return }
+    listing.members["stores"] = .array(
+      scheduler.stores.map { store in
+        let status = store.status
+        var members: [String: JSONValue] = [
+          "name": .string(store.configuration.name), "waiting": .integer(status.waiting),
+          "sent": .integer(status.sent), "failed": .integer(status.failed),
+          "dropped": .integer(status.dropped),
+        ]
+        members["problem"] = status.problem.map(JSONValue.string)
+        return .object(members)
+      })
+  }
+
+  package var listingMembers: [JSONMember] {
+    [
+      .optional(
+        "stores",
+        .list(
+          of: .object(
+            [.init("name", .text)] + ["waiting", "sent", "failed", "dropped"].map { .init($0, .integer) }
+              + [.optional("problem", .text, "why the last picture was not accepted")])),
+        "where schedules send pictures; only for the role `control`")
+    ]
+  }
+}
