@@ -215,7 +215,7 @@ struct EventTests {
     }
 
     #expect(wrong.status == .badRequest)
-    #expect(String(buffer: wrong.body).contains("camera,motion,recording,service,snapshot,view"))
+    #expect(String(buffer: wrong.body).contains("camera,motion,recording,schedule,service,snapshot,view"))
   }
 
   @Test("an idle event stream sends keep-alive comments", .timeLimit(.minutes(15)))
