@@ -8,7 +8,7 @@ package struct ScheduleFeature: ServiceFeature {
   package init(_ core: ServiceCore) { scheduler = Scheduler(core) }
 
   /// Stores send what is left after the last moment.
-  package var services: [any Service] { scheduler.stores + [scheduler] }
+  package var services: [any Service] { [PictureStores(all: scheduler.stores), scheduler] }
 
   package func apply(_ new: ValidatedConfiguration, replacing old: ServedState) { scheduler.apply(new) }
 

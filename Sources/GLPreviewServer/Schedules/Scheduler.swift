@@ -173,12 +173,10 @@ final class Scheduler: Service, CustomStringConvertible {
     if wanted.contains("folder") { (sending.isInSequence, sending.isLatest) = (isInSequence, isLatest) }
     sending.toWebhook = wanted.contains("webhook")
     sending.toMQTT = wanted.contains("mqtt")
-    await core.events.send(snapshot, of: views, sending)
     let stores = stores.filter { wanted.contains($0.configuration.name) }
-    guard !stores.isEmpty else { return }
     // Whole seconds: without the milliseconds of files in the folder.
     let stamp = StampedFileName.stamp(time).dropLast(5) + "Z.jpg"
-    for (view, picture) in zip(views, snapshot.pictures) {
+    for (view, picture) in zip(views, snapshot.pictures) where !stores.isEmpty {
       let jpeg = try await picture.jpeg(quality: view.served.encodedQuality).bytes
       for store in stores {
         let folder = [snapshot.camera, view.name]
@@ -186,6 +184,8 @@ final class Scheduler: Service, CustomStringConvertible {
         if isLatest { store.put(jpeg, as: folder + ["latest.jpg"]) }
       }
     }
+    // Comes last, because a disk may be slow.
+    await core.events.send(snapshot, of: views, sending)
   }
 
   // MARK: Results

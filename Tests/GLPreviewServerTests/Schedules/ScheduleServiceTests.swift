@@ -373,7 +373,11 @@ struct ScheduleServiceTests {
     }
     let (reader, controller) = ([("Authorization", "Bearer look")], [("Authorization", "Bearer change")])
     try await withService(configuration) { service in
-      try await until { (try await Self.listing(service, controller).stores?.first?.failed ?? 0) >= 1 }
+      try await until {
+        let listing = try await Self.listing(service, controller)
+        return (listing.stores?.first?.failed ?? 0) >= 1
+          && (listing.cameras.first?.schedules?.first?.taken ?? 0) >= 1
+      }
       let listing = try await Self.listing(service, controller)
       let store = try #require(listing.stores?.first)
       #expect(listing.stores?.count == 1 && store.name == "gone" && store.sent == 0 && store.dropped >= 0)

@@ -18,6 +18,8 @@ final class SnapshotFolder: Service {
   /// The most snapshots waiting to be written.
   static let capacity = 16
   private static let quality = 85
+  /// How long a snapshot of a schedule waits for a slow disk before it is dropped.
+  private static let patience = Duration.seconds(5)
   /// The interval at which old files are removed.
   private static let period = Duration.seconds(60)
   /// The most files to remove at once, before waiting snapshots are written.
@@ -65,9 +67,9 @@ final class SnapshotFolder: Service {
     }
   }
 
-  /// Waits until there is room, then queues all views of `snapshot` under the names of `sending`.
+  /// Waits a while until there is room, then queues all views of `snapshot` under the names of `sending`.
   func add(_ snapshot: Snapshot, _ sending: ScheduledSending) async {
-    let isIn = try? await waiting.first { waiting -> Bool? in
+    let isIn = try? await waiting.first(until: CaptureClock.now + Self.patience) { waiting -> Bool? in
       // The rest is for snapshots that can't wait.
       guard waiting < Self.capacity / 2 else { return nil }
       waiting += 1

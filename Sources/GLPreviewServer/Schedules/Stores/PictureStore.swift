@@ -15,10 +15,13 @@ final class PictureStore: Service, CustomStringConvertible {
 
   /// How many pictures are sent at a time.
   private static let lanes = 8
+  /// How long a picture may take to be sent, with the answer: eight of 1 MB by a line of 1 Mbit/s take a minute.
+  private static let longest = Duration.seconds(90)
 
   init(
     _ configuration: StoreConfiguration, within budget: MemoryBudget, metrics: ServiceMetrics, logger: Logger,
-    schedule: RetrySchedule = RetrySchedule(), times: DeliveryQueue.Times = DeliveryQueue.Times()
+    schedule: RetrySchedule = RetrySchedule(),
+    times: DeliveryQueue.Times = DeliveryQueue.Times(answers: longest)
   ) {
     (self.configuration, self.budget) = (configuration, budget)
     target = StoreTarget(configuration)
@@ -44,6 +47,18 @@ final class PictureStore: Service, CustomStringConvertible {
   }
 
   func run() async throws { try await queue.run() }
+}
+
+/// All stores. When the service ends, they end at the same time, so that a dead one takes no time of the others.
+struct PictureStores: Service, CustomStringConvertible {
+  let all: [PictureStore]
+
+  func run() async throws {
+    await withTaskGroup { group in
+      for store in all { group.addTask { try? await store.run() } }
+    }
+    try? await gracefulShutdown()
+  }
 }
 
 /// The requests of a store.
