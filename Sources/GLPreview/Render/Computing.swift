@@ -66,9 +66,10 @@ final class Computing {
     hasWritten = true
   }
 
-  /// Makes what was written visible to what follows.
-  func orderWrites() {
-    if hasWritten { GLCommands.orderWrites() }
+  /// Makes what was written visible to what follows. With `drawn`, fragment shaders may have drawn it, which
+  /// needs no order by OpenGL, but Mesa's softpipe does not flush what it has drawn before a compute shader.
+  func orderWrites(drawn isDrawn: Bool = false) {
+    if hasWritten || isDrawn { GLCommands.orderWrites() }
     hasWritten = false
   }
 }

@@ -18,7 +18,7 @@ struct RotationPainter {
       source.target.description.format, width: (size.height + 3) / 4, height: size.width)
     let isByTurns = if case .texelsByTurns = source.layout { true } else { false }
     let isOfPixels = turning.drawing.output == .pixels
-    computing?.orderWrites()
+    computing?.orderWrites(drawn: true)
     let destination = computing?.destination(of: result, ofTwoPlanes: false)
     let computed = destination.flatMap {
       programs.computeProgram(PassVariant.turn(pixels: isOfPixels, byTurns: isByTurns, in: $0.stage))
