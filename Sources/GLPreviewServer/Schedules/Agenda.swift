@@ -24,7 +24,7 @@ struct Agenda<Key: Hashable & Sendable>: Sendable {
   static var smallStep: Duration { .seconds(60) }
   private static var mostCounted: Int { 10_000 }
 
-  let place: Place?
+  private(set) var place: Place?
   private let clock: LocalClock
   private var entries: [Key: Entry] = [:]
   /// The latest time that was given.
@@ -35,8 +35,20 @@ struct Agenda<Key: Hashable & Sendable>: Sendable {
   /// The moment that comes next of a schedule, in seconds since 1970; nil if there is none within a year.
   func next(_ key: Key) -> Int? { entries[key]?.next }
 
+  /// The moments that come next, of the schedules that have one within a year.
+  var moments: [Key: Int] { entries.compactMapValues(\.next) }
+
   /// The moment that comes next of all.
   var next: Int? { entries.values.compactMap(\.next).min() }
+
+  /// Returns what is due at `now`, and then follows other schedules, or the same ones at another place: what is due
+  /// already by the schedules of before is not lost.
+  mutating func due(now: Duration, thenFollowing schedules: [Key: Schedule], at place: Place?) -> [Due] {
+    let due = due(now: now)
+    if place != self.place { (self.place, entries) = (place, [:]) }
+    follow(schedules, now: now)
+    return due
+  }
 
   /// Continues the schedules that are still there, and begins the new ones at `now`, the time since 1970.
   mutating func follow(_ schedules: [Key: Schedule], now: Duration) {

@@ -192,7 +192,8 @@ extension ScheduleConfiguration {
   fileprivate func problems(views known: [String], _ service: ServerConfiguration) -> [(String, String)] {
     var problems: [(String, String)] = []
     if (try? ViewConfiguration.check(name: name)) == nil {
-      problems.append(("", "a schedule's name may have letters, digits, - and _"))
+      problems.append(
+        ("", "a schedule's name has 1 to 64 letters, digits, -, _ or ., and does not begin with - or ."))
     }
     if times.every == nil, times.at.isEmpty { problems.append(("", "needs every or at")) }
     if !times.between.isEmpty, times.every == nil { problems.append(("between", "needs every")) }

@@ -37,12 +37,13 @@ struct WebhookTests {
     }
   }
 
-  /// Sends to a receiver that answers `answers`, until `isOver`; then ends the service.
+  /// Sends to a receiver that answers `answers`, until `isOver`, and `isReached` of the sender; then ends the service.
   private static func send(
     _ bodies: [String], answers: [Response] = [], metrics: ServiceMetrics = ServiceMetrics(),
     configure: @escaping @Sendable (inout WebhookConfiguration) -> Void = { _ in },
     schedule: RetrySchedule = RetrySchedule(first: .milliseconds(1), longest: .milliseconds(4)),
     answersWithin limit: Duration = allTheTimeThereIs,
+    reaching isReached: @escaping @Sendable (WebhookSender) -> Bool = { _ in true },
     until isOver: @escaping @Sendable (Receiver, String) -> Bool
   ) async throws -> Receiver {
     let receiver = Receiver(answers)
@@ -59,7 +60,7 @@ struct WebhookTests {
       for body in bodies { sender.send(type: "snapshot", body: Array(body.utf8)) }
       let group = ServiceGroup(services: [sender], logger: records.logger)
       async let run: Void = group.run()
-      await until { isOver(receiver, metrics.text) }
+      await until { isReached(sender) && isOver(receiver, metrics.text) }
       await group.triggerGracefulShutdown()
       try await run
     }
@@ -179,11 +180,14 @@ struct WebhookTests {
     "a shutdown retries a waiting event at once and sends the remaining events",
     .timeLimit(.minutes(15)))
   func ending() async throws {
+    let metrics = ServiceMetrics()
     let receiver = try await Self.send(
-      ["a", "b"], answers: [Response(status: .serviceUnavailable)],
-      schedule: RetrySchedule(first: .seconds(3600), longest: .seconds(3600))
-    ) { _, text in text.contains("glpreview_webhook_retries_total 1") }
+      ["a", "b"], answers: [Response(status: .serviceUnavailable)], metrics: metrics,
+      schedule: RetrySchedule(first: .seconds(3600), longest: .seconds(3600)),
+      reaching: { $0.status.problem != nil }
+    ) { _, text in text.contains("glpreview_webhook_retries_total 0") }
     #expect(receiver.bodies == ["a", "a", "b"])
+    #expect(metrics.text.contains("glpreview_webhook_retries_total 1"))
   }
 
   @Test(
@@ -201,6 +205,43 @@ struct WebhookTests {
     #expect(
       text.contains(#"glpreview_webhook_events_total{result="failed"} 1"#)
         || text.contains(#"glpreview_webhook_events_total{result="dropped"} 1"#))
+  }
+
+  @Test(
+    "an event that may not be sent any more is not sent again, and the next one is sent",
+    .timeLimit(.minutes(15)))
+  func hidden() async throws {
+    let receiver = Receiver([Response(status: .serviceUnavailable)])
+    let (mayBeSent, metrics, records) = (Watched(true), ServiceMetrics(), LogRecords())
+    let router = Router(context: ServiceContext.self)
+    router.post("/hook") { request, _ in
+      let response = try await receiver.answer(to: request)
+      // The sender learns of it before the answer.
+      mayBeSent.update { $0 = false }
+      return response
+    }
+    try await withServer(of: router) { server in
+      let sender = WebhookSender(
+        WebhookConfiguration(url: "http://localhost:\(server.port)/hook"), metrics: metrics,
+        logger: records.logger, schedule: RetrySchedule(first: .milliseconds(1), longest: .milliseconds(4)),
+        times: .init(connects: allTheTimeThereIs, answers: allTheTimeThereIs, ends: allTheTimeThereIs))
+      for _ in 0..<2 {
+        sender.send(type: "snapshot", body: Array("snapshot".utf8)) { mayBeSent.value }
+      }
+      sender.send(type: "motion", body: Array("motion".utf8))
+      let group = ServiceGroup(services: [sender], logger: records.logger)
+      async let run: Void = group.run()
+      await until { metrics.text.contains(#"glpreview_webhook_events_total{result="done"} 1"#) }
+      await group.triggerGracefulShutdown()
+      try await run
+      #expect(sender.status == DeliveryQueue.Status(sent: 1, dropped: 2))
+    }
+    #expect(receiver.bodies == ["snapshot", "motion"])
+    #expect(metrics.text.contains("glpreview_webhook_retries_total 0"))
+    #expect(metrics.text.contains(#"glpreview_webhook_events_total{result="dropped"} 2"#))
+    #expect(
+      records.lines.filter { $0.contains("dropped") }
+        == ["webhook events dropped: reason=may no longer be shown"])
   }
 
   @Test("retry delays double up to 60 s with jitter, and follow Retry-After up to 60 s")

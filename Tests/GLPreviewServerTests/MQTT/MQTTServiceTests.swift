@@ -145,7 +145,8 @@ struct MQTTServiceTests {
     try await withService(configuration(false)) { service in
       let heard = try server.subscribe(to: topic)
       await heard.hears(topic) { Self.isJPEG($0, width: 64) }
-      let views = try service.inside.registry.served.views(of: "door")
+      let served = service.inside.registry.served
+      let views = try served.views(of: "door")
       let request = SnapshotRequest(.newest(maxAge: .zero), timeout: allTheTimeThereIs)
       let moment = try await views[0].preview.moment(request)
       let picture = try #require(try await moment.draw([views[0].preview]).first)
@@ -157,7 +158,8 @@ struct MQTTServiceTests {
       await heard.hears(topic) { Self.isJPEG($0, width: 60) }
       let count = heard.messages.count
       // As when it was taken before, and encoded for long.
-      service.inside.events.took(old, of: views)
+      service.inside.events.took(
+        TakenSnapshot(snapshot: old, views: views), views.map { PictureRight($0, in: served) })
       let answer = try await service.send("POST", "/api/cameras/door/snapshots", body: #"{"max_age": 0}"#)
       #expect(answer.status == 200)
 

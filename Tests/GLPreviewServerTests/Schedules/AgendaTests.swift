@@ -141,6 +141,24 @@ struct AgendaTests {
     #expect(agenda.next == nil && Self.due(&agenda, 1000) == [])
   }
 
+  @Test("a moment that is due already is not lost if its schedule changes then, or the place")
+  func changedWhenDue() throws {
+    let (minute, minutes) = (try Schedule(every: 60), try Schedule(every: 300))
+    var agenda = Self.agenda(["changed": minute, "gone": minute, "same": minute])
+    let changed = ["changed": minutes, "new": minute, "same": minute]
+    let due = agenda.due(now: Self.time(60.5), thenFollowing: changed, at: nil)
+    #expect(due.map(\.key).sorted() == ["changed", "gone", "same"])
+    #expect(due.allSatisfy { $0.moment == Self.noon + 60 && $0.missed == 0 })
+    let next = ["changed": 300, "new": 120, "same": 120].mapValues { Self.noon + $0 }
+    #expect(agenda.moments == next)
+    #expect(agenda.due(now: Self.time(60.5), thenFollowing: changed, at: nil) == [])
+
+    let there = agenda.due(now: Self.time(120), thenFollowing: changed, at: Self.berlin)
+    #expect(there.map(\.key).sorted() == ["new", "same"] && agenda.place == Self.berlin)
+    #expect(agenda.moments == ["changed": 300, "new": 180, "same": 180].mapValues { Self.noon + $0 })
+    #expect(agenda.due(now: Self.time(120), thenFollowing: changed, at: Self.berlin) == [])
+  }
+
   @Test("a schedule without a moment within a year is never due")
   func never() throws {
     // There is no sunset without a place.

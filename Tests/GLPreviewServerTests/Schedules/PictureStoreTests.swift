@@ -18,22 +18,6 @@ import Testing
 
 @Suite("Stores of pictures", .timeLimit(.minutes(15)))
 struct PictureStoreTests {
-  private static let secret = "5ECRET"
-  private static let noon = seconds("2026-11-30 12:00")
-
-  private static func s3(_ url: String) -> StoreConfiguration {
-    var configuration = StoreConfiguration(name: "bucket")
-    (configuration.kind, configuration.url) = (.s3, url)
-    (configuration.accessKey, configuration.secretKey) = ("AKIAEXAMPLE", "\(secret)key/+")
-    return configuration
-  }
-
-  private static func put(_ url: String) -> StoreConfiguration {
-    var configuration = StoreConfiguration(name: "web")
-    (configuration.url, configuration.token) = (url, "\(secret)token")
-    return configuration
-  }
-
   // MARK: - Requests
 
   private static func request(
@@ -119,101 +103,6 @@ struct PictureStoreTests {
 
   // MARK: - A server
 
-  /// A picture as a server received it.
-  struct Received: Sendable {
-    let path: String
-    let host: String
-    let fields: HTTPFields
-    let body: [UInt8]
-
-    var name: String { String(path.dropFirst("/cams/".count)) }
-    var text: String { String(decoding: body, as: UTF8.self) }
-  }
-
-  /// A server of pictures: what it received, and its answers, in their order; then 201.
-  final class Receiver: Sendable {
-    private struct State {
-      var received: [Received] = []
-      var answers: [Response]
-    }
-
-    private let state: Mutex<State>
-    /// The name of pictures that are not answered before the value is true.
-    private let held: String?
-    let isReleased = Watched(false)
-
-    init(_ answers: [Response] = [], holding held: String? = nil) {
-      state = Mutex(State(answers: answers))
-      self.held = held
-    }
-
-    var all: [Received] { state.withLock { $0.received } }
-    var names: [String] { all.map(\.name) }
-
-    func answer(to request: Request) async throws -> Response {
-      let body = Array(try await request.body.collect(upTo: 1 << 20).readableBytesView)
-      let received = Received(
-        path: request.uri.string, host: request.head.authority ?? "", fields: request.headers, body: body)
-      let answer = state.withLock { state in
-        state.received.append(received)
-        return state.answers.isEmpty ? Response(status: .created) : state.answers.removeFirst()
-      }
-      if received.name == held { _ = try await isReleased.first { $0 ? true : nil } }
-      return answer
-    }
-  }
-
-  /// A store at a receiver.
-  private struct Running: Sendable {
-    let store: PictureStore
-    let metrics: ServiceMetrics
-    let records: LogRecords
-    let budget: MemoryBudget
-    let port: Int
-
-    func put(_ text: String, as names: String...) { store.put(Array(text.utf8), as: names) }
-
-    /// Waits until a line is in the metrics.
-    func shows(_ line: String) async { await until { metrics.text.contains("glpreview_" + line + "\n") } }
-  }
-
-  /// Runs `work` beside a store at `receiver`, and ends that. Pictures that `before` puts wait when the store begins.
-  private static func run(
-    at receiver: Receiver = Receiver(), _ configure: (inout StoreConfiguration) -> Void = { _ in },
-    make: (String) -> StoreConfiguration = put,
-    schedule: RetrySchedule = RetrySchedule(first: .milliseconds(1), longest: .milliseconds(4)),
-    before: @escaping @Sendable (Running) -> Void = { _ in },
-    _ work: @escaping @Sendable (Running) async throws -> Void
-  ) async throws -> Running {
-    let router = Router(context: ServiceContext.self)
-    router.put("/cams/**") { request, _ in try await receiver.answer(to: request) }
-    router.put("/elsewhere") { request, _ in try await receiver.answer(to: request) }
-    var configuration = make("")
-    configure(&configuration)
-    return try await withServer(of: router) { [configuration] server in
-      var configuration = configuration
-      if configuration.url.isEmpty { configuration.url = "http://localhost:\(server.port)/cams" }
-      let (records, metrics, budget) = (LogRecords(), ServiceMetrics(), MemoryBudget(capacity: 1 << 20))
-      var logger = records.logger
-      logger.logLevel = .trace
-      let store = PictureStore(
-        configuration, within: budget, metrics: metrics, logger: logger, schedule: schedule,
-        times: .init(connects: allTheTimeThereIs, answers: allTheTimeThereIs, ends: allTheTimeThereIs))
-      let running = Running(
-        store: store, metrics: metrics, records: records, budget: budget, port: server.port)
-      before(running)
-      let group = ServiceGroup(services: [store], logger: logger)
-      async let run: Void = group.run()
-      let result: Result<Void, any Error>
-      do { result = .success(try await work(running)) } catch { result = .failure(error) }
-      await group.triggerGracefulShutdown()
-      try await run
-      try result.get()
-      #expect(!records.lines.contains { $0.contains(Self.secret) }, "\(records.lines)")
-      return running
-    }
-  }
-
   @Test("pictures arrive at PUT under their names, with the token, and their memory is given back")
   func arrives() async throws {
     let receiver = Receiver()
@@ -286,7 +175,7 @@ struct PictureStoreTests {
       running.put("second", as: "slow", "main", "latest.jpg")
       await until { receiver.names == ["slow/main/latest.jpg"] }
       for number in 0..<40 { running.put("other", as: "quick", "main", "\(number).jpg") }
-      await until { receiver.names.contains { $0.hasPrefix("quick/") } }
+      await until { receiver.names.count { $0.hasPrefix("quick/") } == 40 }
       await letOthersGoOn()
       #expect(receiver.names.count { $0.hasPrefix("slow/") } == 1)
       receiver.isReleased.update { $0 = true }
@@ -317,9 +206,9 @@ struct PictureStoreTests {
     let running = try await Self.run(at: receiver, schedule: hours) { running in
       running.put("a", as: "c", "v", "1.jpg")
       await until { running.store.status.problem == "the server answered 503" }
-      await running.shows(#"upload_retries_total{store="web"} 1"#)
       #expect(running.store.status.failed == 0)
     }
+    #expect(running.metrics.text.contains(#"glpreview_upload_retries_total{store="web"} 1"#))
     // At the end it is sent once more, without another pause.
     #expect(receiver.all.count >= 2 && running.store.status.failed == 1)
   }
@@ -358,61 +247,5 @@ struct PictureStoreTests {
     }
     #expect(receiver.all.map(\.text) == ["a", "a", "a", "b"])
     #expect(running.store.status == DeliveryQueue.Status(sent: 1, failed: 1))
-  }
-
-  @Test("pictures above the capacity push out the oldest, which are counted")
-  func capacity() async throws {
-    let receiver = Receiver()
-    let running = try await Self.run(
-      at: receiver, { $0.capacity = 2 },
-      before: { running in
-        for number in 1...5 { running.put("\(number)", as: "c", "v", "\(number).jpg") }
-        #expect(running.store.status == DeliveryQueue.Status(waiting: 2, dropped: 3))
-      }
-    ) { running in
-      await running.shows(#"uploads_total{store="web",result="done"} 2"#)
-    }
-    #expect(Set(receiver.all.map(\.text)) == ["4", "5"])
-    #expect(running.metrics.text.contains(#"glpreview_uploads_total{store="web",result="dropped"} 3"#))
-    #expect(running.budget.reserved == 0)
-  }
-
-  @Test("a picture for which there is no memory is dropped and counted")
-  func memory() async throws {
-    let receiver = Receiver()
-    let running = try await Self.run(at: receiver) { running in
-      running.budget.overhead = running.budget.capacity
-      running.put("a", as: "c", "v", "1.jpg")
-      #expect(running.store.status == DeliveryQueue.Status(dropped: 1))
-      running.budget.overhead = 0
-      running.put("b", as: "c", "v", "2.jpg")
-      await running.shows(#"uploads_total{store="web",result="done"} 1"#)
-    }
-    #expect(receiver.all.map(\.text) == ["b"])
-    #expect(running.metrics.text.contains(#"glpreview_uploads_total{store="web",result="dropped"} 1"#))
-  }
-
-  @Test("when the service ends, each waiting picture is sent once more")
-  func ending() async throws {
-    let receiver = Receiver()
-    _ = try await Self.run(
-      at: receiver,
-      before: { running in
-        for number in 10..<40 { running.put("\(number)", as: "c", "v", "\(number).jpg") }
-      }
-    ) { _ in await until { !receiver.all.isEmpty } }
-    #expect(receiver.all.map(\.text).sorted() == (10..<40).map { "\($0)" })
-  }
-
-  @Test(
-    "a store that can't be reached delays no shutdown, and its problem contains no secret",
-    arguments: ["http://127.0.0.1:1/cams", "http://localhost:99999/cams"])
-  func unreachable(url: String) async throws {
-    let running = try await Self.run({ ($0.url, $0.attempts) = (url, 1) }) { running in
-      running.put("a", as: "c", "v", "1.jpg")
-      await running.shows(#"uploads_total{store="web",result="failed"} 1"#)
-    }
-    let problem = try #require(running.store.status.problem)
-    #expect(!problem.isEmpty && !problem.contains(Self.secret))
   }
 }

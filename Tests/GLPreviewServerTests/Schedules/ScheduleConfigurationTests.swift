@@ -181,7 +181,7 @@ struct ScheduleConfigurationTests {
     #expect(found.count == 1 && found.allSatisfy { $0.hasPrefix("2:") }, "\(problems)")
   }
 
-  @Test("a schedule is reported if it has no destination, if its name has a space, or if it needs the place")
+  @Test("a schedule is reported if it has no destination, if its name is invalid, or if it needs the place")
   func otherMistakes() throws {
     func problems(_ schedules: String, _ more: String = "snapshots: {folder: {path: pictures}}\n") throws
       -> [String]
@@ -190,8 +190,15 @@ struct ScheduleConfigurationTests {
     }
     let none = try problems("x: {every: 60s, to: [folder]}", "")
     #expect(none.count == 1 && none[0].contains("cameras.a.schedules.x: has no destination: set"), "\(none)")
-    let space = try problems("'b d': {every: 60s}")
-    #expect(space.count == 1 && space[0].contains("cameras.a.schedules.b d: a schedule's name"), "\(space)")
+    for name in ["b d", "-b", "ä", String(repeating: "b", count: 65)] {
+      let found = try problems("'\(name)': {every: 60s}")
+      #expect(found.count == 1, "\(found)")
+      #expect(
+        found.first?.contains(
+          "cameras.a.schedules.\(name): a schedule's name has 1 to 64 letters, digits, -, _ or .,") == true,
+        "\(found)")
+    }
+    #expect(try problems("each.hour_2-b: {every: 60s}") == [])
     let sun = try problems("x: {at: [12:00, sunset]}, y: {every: 60s, between: [sunrise+1h, 12:00]}")
     #expect(
       sun.count == 2 && sun[0].contains("x.at: 'sunset' needs place, the latitude and longitude")

@@ -9,7 +9,6 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import PreviewCore
-import ServiceLifecycle
 import Synchronization
 import TestSupport
 import Testing
@@ -21,119 +20,6 @@ import Testing
 
 @Suite("Schedules at a service", .timeLimit(.minutes(15)))
 struct ScheduleServiceTests {
-  private static let pattern = "pattern:counter,size=64x48,fps=20"
-
-  private static func schedule(
-    _ name: String = "second", _ change: (inout ScheduleConfiguration) -> Void = { _ in }
-  ) -> ScheduleConfiguration {
-    var schedule = ScheduleConfiguration(name: name)
-    schedule.times.every = 1
-    change(&schedule)
-    return schedule
-  }
-
-  private static func view(_ name: String, isEnabled: Bool = true) -> ServedView {
-    var view = ServedView(ViewConfiguration(name: name, width: 32))
-    view.isEnabled = isEnabled
-    return view
-  }
-
-  private static func camera(
-    _ name: String = "door", source: String = pattern, views: [ServedView] = [ServedView()],
-    _ schedules: [ScheduleConfiguration] = [schedule()]
-  ) -> CameraConfiguration {
-    var camera = CameraConfiguration(name: name, source: source, views: views)
-    camera.options.live.stallsAfter = allTheTimeThereIs
-    camera.schedules = schedules
-    return camera
-  }
-
-  private static func configuration(
-    _ cameras: [CameraConfiguration], in folder: URL? = nil,
-    _ change: (inout ServerConfiguration) -> Void = { _ in }
-  ) -> ServerConfiguration {
-    var configuration = ServerConfiguration(cameras: cameras)
-    configuration.snapshots.folder = folder.map { FolderConfiguration(path: $0.path) }
-    change(&configuration)
-    return configuration
-  }
-
-  // MARK: Answers and files
-
-  private struct Listing: Decodable {
-    struct Camera: Decodable {
-      let name: String
-      let schedules: [Schedule]?
-    }
-
-    struct Schedule: Decodable {
-      struct Last: Decodable {
-        let moment: String
-        let result: String
-        let reason: String?
-      }
-
-      let name: String
-      let views: [String]
-      let next: String?
-      let taken: Int
-      let missed: Int
-      let failed: Int
-      let last: Last?
-    }
-
-    struct Store: Decodable {
-      let name: String
-      let waiting: Int
-      let sent: Int
-      let failed: Int
-      let dropped: Int
-      let problem: String?
-    }
-
-    let cameras: [Camera]
-    let stores: [Store]?
-  }
-
-  private static func listing(
-    _ service: RunningService, _ headers: [(String, String)] = []
-  ) async throws -> Listing {
-    try await service.get("/api/cameras", headers).json(Listing.self)
-  }
-
-  private static func schedule(
-    _ service: RunningService, _ name: String = "second", of camera: String = "door"
-  ) async throws -> Listing.Schedule {
-    let cameras = try await listing(service).cameras
-    let schedules = try #require(cameras.first { $0.name == camera }?.schedules)
-    return try #require(schedules.first { $0.name == name })
-  }
-
-  /// The pictures in a camera's folder, sorted.
-  private static func files(_ folder: URL, _ camera: String = "door") -> [String] {
-    let names = try? FileManager.default.contentsOfDirectory(atPath: folder.appending(path: camera).path)
-    return (names ?? []).filter { $0.hasSuffix(".jpg") }.sorted()
-  }
-
-  private static func bytes(_ folder: URL, _ file: String, _ camera: String = "door") throws -> [UInt8] {
-    try Array(Data(contentsOf: folder.appending(path: "\(camera)/\(file)")))
-  }
-
-  /// The names in the sequence of a view, without `latest`.
-  private static func sequence(_ folder: URL, _ view: String = "main", _ camera: String = "door") -> [String]
-  {
-    files(folder, camera).filter { !$0.hasPrefix("latest-") && $0.contains("Z-\(view)") }
-  }
-
-  /// The moments in names, in seconds since 1970. Each is a whole second, and has one picture.
-  private static func moments(_ names: [String], _ view: String = "main") throws -> [Int] {
-    try names.map { name in
-      #expect(name.hasSuffix(".000Z-\(view).jpg"), "\(name)")
-      let time = try #require(StampedFileName(camera: "door", file: name)?.time)
-      return Int(time.sinceEpoch.components.seconds)
-    }
-  }
-
   // MARK: - Where pictures go
 
   @Test("the folder gets the named views under the name of each moment, and as `latest`")
@@ -156,6 +42,7 @@ struct ScheduleServiceTests {
       }
       let moments = try Self.moments(Self.sequence(folder))
       #expect(moments == Array(Set(moments)).sorted() && moments.allSatisfy { $0 >= start })
+      try Self.expectMoments(in: folder)
       #expect(Self.files(folder).allSatisfy { $0.hasSuffix("-main.jpg") })
       for file in Self.files(folder) { #expect(try JPEGProbe(Self.bytes(folder, file)).width == 64) }
     }
@@ -219,11 +106,7 @@ struct ScheduleServiceTests {
     router.put("/cams/**") { request, _ in try await receiver.answer(to: request) }
     try await withServer(of: router) { server in
       let door = Self.camera(views: [ServedView(), Self.view("face")], [Self.schedule { $0.naming = .both }])
-      let configuration = Self.configuration([door]) {
-        var store = StoreConfiguration(name: "web")
-        store.url = "http://localhost:\(server.port)/cams"
-        $0.snapshots.stores = [store]
-      }
+      let configuration = Self.configuration([door]) { $0.snapshots.stores = [Self.store(server.port)] }
       try await withService(configuration) { service in
         await until {
           ["main", "face"].allSatisfy { view in receiver.names.count { $0.hasPrefix("door/\(view)/") } >= 6 }
@@ -327,8 +210,8 @@ struct ScheduleServiceTests {
         let stamp = moment.replacing(":", with: "-").replacing("Z", with: ".000Z")
         #expect(!Self.files(folder).contains { $0.hasPrefix(stamp) }, "\(moment)")
       }
-      let moments = try Self.moments(Self.sequence(folder))
-      #expect(Set(moments).count == moments.count)
+      // Every picture shows the camera, before it was lost or since.
+      try Self.expectMoments(in: folder)
     }
     #expect(
       records.lines.contains {
@@ -460,185 +343,6 @@ struct ScheduleServiceTests {
       #expect(lines.count == 1 && lines.first?.contains("time-zone") == true, "\(lines)")
       #expect(lines.first?.contains("snapshots.stores") == true, "\(lines)")
       #expect(!log.lines.contains { $0.contains("5ECRET") })
-    }
-  }
-
-  // MARK: - A clock that the test sets
-
-  /// A scheduler of a service that answers no requests. Its clock stands still, a second after 12:00:00 at first.
-  private struct Stage: Sendable {
-    let scheduler: Scheduler
-    let parts: ServiceParts
-    let records: LogRecords
-    let time: Watched<Duration>
-    let group: ServiceGroup
-
-    static let noon = seconds("2026-11-30 12:00")
-
-    /// Sets the clock to so many seconds after noon.
-    func set(_ offset: Int) { time.update { $0 = .seconds(Self.noon + offset) } }
-
-    var next: Int? { status?.next.map { $0 - Self.noon } }
-    var counts: [ServiceMetrics.ScheduleResult: Int] { status?.record.counts ?? [:] }
-    var last: Int? { status?.record.last.map { $0.moment - Self.noon } }
-    var reason: String? { status?.record.last?.reason }
-
-    private var status: (next: Int?, record: Scheduler.Record)? {
-      parts.registry.served[camera: "door"].map { scheduler.status(of: "second", of: $0) }
-    }
-  }
-
-  private static func withStage(
-    _ configuration: ServerConfiguration, of source: CountingCamera? = nil,
-    _ work: @escaping @Sendable (Stage) async throws -> Void
-  ) async throws -> Stage {
-    let (records, time) = (LogRecords(), Watched(Duration.seconds(Stage.noon + 1)))
-    let validated = try ValidatedConfiguration(configuration.patient())
-    let parts =
-      if let source {
-        try await ServiceParts(
-          validated, logger: records.logger, makeSource: { source.source(named: $1, $2) })
-      } else { try await ServiceParts(validated, logger: records.logger) }
-    let scheduler = Scheduler(
-      parts.core, clock: TestZone.utc.clock, now: { WallTime(sinceEpoch: time.value) })
-    let stage = Stage(
-      scheduler: scheduler, parts: parts, records: records, time: time,
-      group: ServiceGroup(services: [scheduler], logger: records.logger))
-    async let running: Void = stage.group.run()
-    let result: Result<Void, any Error>
-    do {
-      await until { stage.next != nil }
-      result = .success(try await work(stage))
-    } catch { result = .failure(error) }
-    await stage.group.triggerGracefulShutdown()
-    try await running
-    await parts.registry.session.close()
-    try result.get()
-    return stage
-  }
-
-  @Test("moments over which the clock is set are missed, which is logged once; the next one is taken")
-  func clockSet() async throws {
-    try await withTemporaryFolder { folder in
-      let door = Self.camera("door", [Self.schedule { $0.times.every = 60 }])
-      let stage = try await Self.withStage(Self.configuration([door], in: folder)) { stage in
-        #expect(stage.next == 60)
-        stage.set(60)
-        await until { stage.counts == [.taken: 1] }
-        #expect(stage.last == 60 && stage.reason == nil)
-        stage.set(3690)
-        await until { stage.counts == [.taken: 1, .missed: 60] }
-        #expect(stage.last == 3660 && stage.reason == "the machine or its clock passed over it")
-        stage.set(3720)
-        await until { stage.counts == [.taken: 2, .missed: 60] }
-        #expect(stage.last == 3720 && stage.reason == nil && stage.next == 3780)
-        // The clock was wrong, and moments come again.
-        stage.set(119)
-        await until { stage.next == 120 }
-        stage.set(120)
-        await until { stage.counts == [.taken: 3, .missed: 60] }
-        await until { Self.sequence(folder).count == 3 }
-      }
-      #expect(try Self.moments(Self.sequence(folder)).map { $0 - Stage.noon } == [60, 120, 3720])
-      let lines = stage.records.lines.filter { $0.hasPrefix("scheduled snapshot") }
-      #expect(lines.count == 2 && lines.first?.contains("count=60") == true, "\(lines)")
-      #expect(lines.first?.hasPrefix("scheduled snapshot missed: ") == true)
-      #expect(lines.last?.hasPrefix("scheduled snapshots resumed: ") == true)
-    }
-  }
-
-  /// A camera whose pictures come when a test gives them.
-  private static func scripted() -> CameraConfiguration {
-    var camera = camera(source: "script")
-    camera.keepsWarm = true
-    return camera
-  }
-
-  @Test("the picture of a moment is captured after it; other moments until then are missed")
-  func freshness() async throws {
-    try await withTemporaryFolder { folder in
-      let source = CountingCamera()
-      let stage = try await Self.withStage(Self.configuration([Self.scripted()], in: folder), of: source) {
-        stage in
-        try source.give(50)
-        try await source.took(1)
-        stage.set(2)
-        await until { stage.next == 3 }
-        stage.set(3)
-        await until { stage.counts == [.missed: 1] }
-        #expect(stage.reason == "the picture before it is still being taken")
-        try await until {
-          // Again, because the moment may not be waiting for a frame yet.
-          try source.give(200)
-          return stage.counts == [.missed: 1, .taken: 1]
-        }
-        await until { Self.files(folder).count == 1 }
-      }
-      let moments = try Self.moments(Self.sequence(folder)).map { $0 - Stage.noon }
-      #expect(moments == [2] || moments == [3], "\(stage.records.lines)")
-      let file = try #require(Self.files(folder).first)
-      let grey = try JPEGDecoder.decode(Self.bytes(folder, file), maximumPixels: 1 << 20).bytes[0]
-      #expect(abs(Int(grey) - 200) < 8)
-    }
-  }
-
-  @Test("if each second moment is missed because a camera is slow, the log has no ends without beginnings")
-  func logged() async throws {
-    try await withTemporaryFolder { folder in
-      let source = CountingCamera()
-      let stage = try await Self.withStage(Self.configuration([Self.scripted()], in: folder), of: source) {
-        stage in
-        for moment in [2, 4, 6, 8] {
-          stage.set(moment)
-          await until { stage.next == moment + 1 }
-          stage.set(moment + 1)
-          await until { stage.next == moment + 2 }
-          try await until {
-            try source.give(100)
-            return stage.counts[.taken, default: 0] + stage.counts[.missed, default: 0] == moment
-          }
-        }
-      }
-      let (missed, resumed) = (
-        stage.records.messages.count { $0 == "scheduled snapshot missed" },
-        stage.records.messages.count { $0 == "scheduled snapshots resumed" }
-      )
-      #expect(resumed <= missed, "\(missed) missed, \(resumed) resumed")
-    }
-  }
-
-  @Test("a moment in progress when a reload removes its camera is not reported")
-  func removed() async throws {
-    try await withTemporaryFolder { folder in
-      let source = CountingCamera()
-      let configuration = Self.configuration([Self.scripted()], in: folder)
-      let stage = try await Self.withStage(configuration, of: source) { stage in
-        stage.set(2)
-        await until { stage.next == 3 }
-        stage.set(3)
-        await until { stage.counts == [.missed: 1] }
-        var other = stage.parts.configuration.configuration
-        other.cameras = [Self.camera("yard", [])]
-        try await stage.parts.apply(other)
-        await letOthersGoOn()
-      }
-      #expect(!stage.records.messages.contains("scheduled snapshot failed"), "\(stage.records.lines)")
-    }
-  }
-
-  @Test("a moment in progress when the service ends is not reported as failed")
-  func ending() async throws {
-    try await withTemporaryFolder { folder in
-      let source = CountingCamera()
-      let stage = try await Self.withStage(Self.configuration([Self.scripted()], in: folder), of: source) {
-        stage in
-        stage.set(2)
-        await until { stage.next == 3 }
-        stage.set(3)
-        await until { stage.counts == [.missed: 1] }
-      }
-      #expect(stage.counts[.failed] == nil, "\(stage.records.lines)")
-      #expect(!stage.records.messages.contains("scheduled snapshot failed"))
     }
   }
 }

@@ -49,6 +49,11 @@ package final class CameraAssignment: Sendable {
     }
   }
 
+  /// The configuration of a camera, whether this node serves it or not; nil if there is none.
+  package func camera(_ name: String) -> CameraConfiguration? {
+    state.withLock { $0.configuration.cameras.first { $0.name == name } }
+  }
+
   private func alone(
     _ change: (inout State) -> Void, then apply: (ServerConfiguration) async throws -> Void
   ) async throws {

@@ -1,32 +1,16 @@
-// Messages that wait to be sent to one server by HTTP, and are sent again if it does not accept them.
-package import AsyncHTTPClient
+// Sends messages to one server by HTTP, and again if it does not accept them.
+internal import AsyncHTTPClient
 package import Logging
 internal import NIOCore
 internal import NIOHTTP1
 internal import ServiceLifecycle
 
-/// A message to a server.
-package struct Delivery: Sendable {
-  /// Its name in log lines. It does not change between attempts.
-  package let id: String
-  /// Messages with the same `order` are sent one after another, others may be sent at the same time.
-  let order: String
-  /// The memory of its body; nil if it is not counted.
-  let lease: MemoryLease?
-  /// Makes the request of an attempt.
-  let request: @Sendable () throws -> HTTPClientRequest
-
-  package init(
-    id: String, order: String = "", holding lease: MemoryLease? = nil,
-    _ request: @escaping @Sendable () throws -> HTTPClientRequest
-  ) { (self.id, self.order, self.lease, self.request) = (id, order, lease, request) }
-}
-
 /// A queue of messages to one server.
 ///
-/// Each message is sent until it is accepted or has used up its attempts. If more than `capacity` are waiting,
-/// the oldest is dropped and counted. Redirects are not followed. When the service ends, each remaining message
-/// gets one attempt, within two seconds in total.
+/// Each message is sent until it is accepted, has used up its attempts, or may not be sent any more. If more than
+/// `capacity` are waiting, or they hold more than `mostBytes`, the oldest is dropped. Drops are counted, and the first
+/// of several is logged. Redirects are not followed. When the service ends, each remaining message gets one attempt,
+/// within two seconds in total.
 package final class DeliveryQueue: Service {
   /// The server, and the bounds of the queue.
   package struct Target: Sendable {
@@ -35,22 +19,23 @@ package final class DeliveryQueue: Service {
     /// A message in log lines, such as `webhook event`, and several.
     package let message, messages: String
     package let attempts, capacity: Int
+    /// The most memory that waiting messages hold, in bytes. A single message may be larger.
+    package let mostBytes: Int
     /// How many messages are sent at a time.
-    package let lanes: Int
+    package let concurrency: Int
     /// Whether each failed message is logged, or only the first of several with equal reasons.
     package let logsEach: Bool
     let result: @Sendable (ServiceMetrics.Outcome) -> ServiceMetrics.Event
     let retry: ServiceMetrics.Event
 
     package init(
-      name: String, message: String, messages: String, attempts: Int, capacity: Int, lanes: Int = 1,
-      logsEach: Bool = true,
-      retry: ServiceMetrics.Event,
+      name: String, message: String, messages: String, attempts: Int, capacity: Int,
+      mostBytes: Int = .max, concurrency: Int = 1, logsEach: Bool = true, retry: ServiceMetrics.Event,
       result: @escaping @Sendable (ServiceMetrics.Outcome) -> ServiceMetrics.Event
     ) {
       (self.name, self.message, self.messages) = (name, message, messages)
-      (self.attempts, self.capacity) = (attempts, max(1, capacity))
-      (self.lanes, self.logsEach, self.retry, self.result) = (lanes, logsEach, retry, result)
+      (self.attempts, self.capacity, self.mostBytes) = (attempts, max(1, capacity), mostBytes)
+      (self.concurrency, self.logsEach, self.retry, self.result) = (concurrency, logsEach, retry, result)
     }
   }
 
@@ -76,10 +61,10 @@ package final class DeliveryQueue: Service {
   }
 
   private struct State {
-    var messages: [(lane: Int, delivery: Delivery)] = []
+    var waiting = WaitingDeliveries()
     var isEnding = false
     var status = Status()
-    /// The reason that was logged last.
+    /// The reason of a failure that was logged last.
     var logged: String?
   }
 
@@ -94,6 +79,7 @@ package final class DeliveryQueue: Service {
   private let logger: Logger
   private let schedule: RetrySchedule
   private let times: Times
+  private let drops: DropLog
   private let state = Watched(State())
 
   package init(
@@ -102,33 +88,30 @@ package final class DeliveryQueue: Service {
   ) {
     (self.target, self.metrics, self.logger) = (target, metrics, logger)
     (self.schedule, self.times) = (schedule, times)
+    drops = DropLog(of: target.messages, logger: logger)
   }
 
   package var status: Status {
     state.withLock { state in
       var status = state.status
-      status.waiting = state.messages.count
+      status.waiting = state.waiting.count
       return status
     }
   }
 
   /// Queues a message for sending; returns at once.
   package func send(_ delivery: Delivery) {
-    let lane = Int(UInt(bitPattern: delivery.order.hashValue) % UInt(target.lanes))
-    let dropped = state.update { state in
-      state.messages.append((lane, delivery))
-      let excess = max(0, state.messages.count - target.capacity)
-      state.messages.removeFirst(excess)
-      state.status.dropped += excess
-      return excess
+    let dropped = state.update {
+      $0.waiting.add(delivery, capacity: target.capacity, mostBytes: target.mostBytes)
     }
-    if dropped > 0 { metrics.count(target.result(.dropped), by: dropped) }
+    if dropped > 0 { drop(.tooMany, count: dropped) }
   }
 
-  /// Counts a message that could not be queued.
-  package func drop() {
-    state.update { $0.status.dropped += 1 }
-    metrics.count(target.result(.dropped))
+  /// Counts messages that are not sent, and logs the first of a series.
+  package func drop(_ reason: DropReason, count: Int = 1) {
+    state.withLock { $0.status.dropped += count }
+    drops.dropped(reason)
+    metrics.count(target.result(.dropped), by: count)
   }
 
   package func run() async throws {
@@ -139,8 +122,8 @@ package final class DeliveryQueue: Service {
     let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: options)
     await withTaskGroup { group in
       group.addTask { [self] in
-        await withTaskGroup { lanes in
-          for lane in 0..<target.lanes { lanes.addTask { await self.sendAll(of: lane, by: client) } }
+        await withTaskGroup { workers in
+          for _ in 0..<target.concurrency { workers.addTask { await self.sendAll(by: client) } }
         }
       }
       group.addTask { [self] in
@@ -151,7 +134,11 @@ package final class DeliveryQueue: Service {
       await group.next()
       group.cancelAll()
     }
-    let left = state.withLock { $0.messages.count }
+    let left = state.update { state in
+      let left = state.waiting.removeAll()
+      state.status.dropped += left
+      return left
+    }
     if left > 0 {
       metrics.count(target.result(.dropped), by: left)
       logger.warning("\(target.messages) not sent before shutdown", metadata: ["count": "\(left)"])
@@ -159,34 +146,37 @@ package final class DeliveryQueue: Service {
     try await client.shutdown()
   }
 
-  private func sendAll(of lane: Int, by client: HTTPClient) async {
+  /// Sends one message after another.
+  private func sendAll(by client: HTTPClient) async {
     while !Task.isCancelled {
-      // Empty once the service ends and all messages are sent.
+      // Empty once the service ends and no message waits.
       let deliveries = try? await state.first { state -> [Delivery]? in
-        guard let index = state.messages.firstIndex(where: { $0.lane == lane }) else {
-          return state.isEnding ? [] : nil
-        }
-        return [state.messages.remove(at: index).delivery]
+        if let delivery = state.waiting.take() { return [delivery] }
+        return state.isEnding && state.waiting.count == 0 ? [] : nil
       }
       guard let delivery = deliveries?.first else { return }
       await deliver(delivery, by: client)
+      state.update { $0.waiting.finish(delivery) }
     }
   }
 
   private func deliver(_ delivery: Delivery, by client: HTTPClient) async {
     var number = 1
     while true {
-      let attempt = await attempt(delivery, by: client)
-      switch attempt {
+      guard delivery.mayBeSent() else { return drop(.notShown) }
+      if number > 1 { metrics.count(target.retry) }
+      switch await attempt(delivery, by: client) {
       case .done: return succeeded()
       case .failed(let reason): return fail(delivery, reason, number)
       case .again(let reason, let retryAfter):
-        state.update { $0.status.problem = reason }
-        guard number < target.attempts, !Task.isCancelled, !state.withLock({ $0.isEnding }) else {
+        let isEnding = state.update { state in
+          state.status.problem = reason
+          return state.isEnding
+        }
+        guard number < target.attempts, !Task.isCancelled, !isEnding else {
           return fail(delivery, reason, number)
         }
         logger.debug("\(target.name): \(reason)", metadata: ["delivery": "\(delivery.id)"])
-        metrics.count(target.retry)
         let wait = schedule.wait(after: number, retryAfter: retryAfter)
         // At shutdown, the wait ends and one more attempt follows.
         try? await cancelWhenGracefulShutdown { try await Task.sleep(for: wait) }
@@ -196,18 +186,20 @@ package final class DeliveryQueue: Service {
   }
 
   private func succeeded() {
-    metrics.count(target.result(.done))
-    let hadFailed = state.update { state in
+    let (hadFailed, isIdle) = state.update { state in
       state.status.sent += 1
       state.status.problem = nil
       defer { state.logged = nil }
-      return state.logged != nil
+      return (state.logged != nil, state.waiting.count == 0)
     }
+    // A server that is too slow accepts messages between drops.
+    if isIdle { drops.recovered() }
     if hadFailed, !target.logsEach { logger.notice("\(target.messages) delivered again") }
+    metrics.count(target.result(.done))
   }
 
   private func fail(_ delivery: Delivery, _ reason: String, _ attempts: Int) {
-    metrics.count(target.result(.failed))
+    defer { metrics.count(target.result(.failed)) }
     let isKnown = state.update { state in
       state.status.failed += 1
       state.status.problem = reason

@@ -25,9 +25,11 @@ package struct ScheduledSending: Sendable {
 /// The events of a service, and their destinations. None of these delays the client that takes a snapshot.
 package struct ServiceEvents: Sendable {
   package let log = EventLog()
-  private let folder: SnapshotFolder?
-  private let webhook: WebhookSender?
+  let folder: SnapshotFolder?
+  let webhook: WebhookSender?
   private let links: EventLinks
+  /// Returns whether a picture may be sent or stored now.
+  package let mayShow: @Sendable (PictureRight) -> Bool
   private let followers = Watched<[AsyncStream<TakenSnapshot>.Continuation]>([])
   private let logger: Logger
 
@@ -35,12 +37,17 @@ package struct ServiceEvents: Sendable {
   private static let snapshotBytes = 24_000
   private static let thumbnail = Size(width: 160, height: 160)
 
+  /// `folderBytes` is the most memory of scheduled snapshots that wait for the folder's queue, in bytes.
   init(
-    _ destinations: SnapshotDestinations, _ links: EventLinks, metrics: ServiceMetrics, logger: Logger
+    _ destinations: SnapshotDestinations, _ links: EventLinks, metrics: ServiceMetrics, logger: Logger,
+    folderBytes: Int = .max, times: DeliveryQueue.Times = DeliveryQueue.Times(),
+    mayShow: @escaping @Sendable (PictureRight) -> Bool
   ) {
-    folder = destinations.folder.map { SnapshotFolder($0, metrics: metrics, logger: logger) }
-    webhook = destinations.webhook.map { WebhookSender($0, metrics: metrics, logger: logger) }
-    (self.links, self.logger) = (links, logger)
+    folder = destinations.folder.map {
+      SnapshotFolder($0, metrics: metrics, logger: logger, mostBytes: folderBytes)
+    }
+    webhook = destinations.webhook.map { WebhookSender($0, metrics: metrics, logger: logger, times: times) }
+    (self.links, self.logger, self.mayShow) = (links, logger, mayShow)
   }
 
   /// Whether snapshots go to a folder, a webhook or an MQTT server.
@@ -103,9 +110,10 @@ package struct ServiceEvents: Sendable {
     log.publish(type: type, data: event.json)
   }
 
-  /// Publishes a snapshot of `views`; the event contains a thumbnail of its first picture. Returns before the
-  /// snapshot is stored and sent.
-  func took(_ snapshot: Snapshot, of views: [ServedPreview]) {
+  /// Publishes a snapshot; the event contains a thumbnail of its first picture. Returns before the snapshot is stored
+  /// and sent, which happens only while there is a right to its pictures.
+  func took(_ taken: TakenSnapshot, _ rights: [PictureRight]) {
+    let snapshot = taken.snapshot
     do throws(PictureEncoder.Failure) {
       let event = try snapshot.event(
         maxEventBytes: Self.snapshotBytes, quality: 70, fitting: Self.thumbnail)
@@ -114,37 +122,44 @@ package struct ServiceEvents: Sendable {
       logger.error(
         "snapshot event not sent", metadata: ["camera": "\(snapshot.camera)", "reason": "\(error)"])
     }
-    folder?.add(snapshot)
-    follow(snapshot, of: views)
-    sendToWebhook(snapshot)
+    let mayShow = isAllowed(by: rights)
+    folder?.add(snapshot, while: mayShow)
+    follow(taken)
+    sendToWebhook(snapshot, while: mayShow)
   }
 
-  /// Sends a snapshot of a schedule to its destinations, without an event in the log. Waits for the folder, but not
-  /// for the webhook.
-  package func send(_ snapshot: Snapshot, of views: [ServedPreview], _ sending: ScheduledSending) async {
-    if sending.toMQTT { follow(snapshot, of: views) }
-    if sending.toWebhook { sendToWebhook(snapshot) }
-    if sending.isInSequence || sending.isLatest { await folder?.add(snapshot, sending) }
+  /// Sends a snapshot of a schedule to its destinations, without an event in the log. Returns before it is stored and
+  /// sent, which happens only while there is a right to its pictures.
+  package func send(_ taken: TakenSnapshot, _ rights: [PictureRight], _ sending: ScheduledSending) {
+    let mayShow = isAllowed(by: rights)
+    if sending.toMQTT { follow(taken) }
+    if sending.toWebhook { sendToWebhook(taken.snapshot, while: mayShow) }
+    if sending.isInSequence || sending.isLatest { folder?.add(taken.snapshot, sending, while: mayShow) }
   }
 
-  private func follow(_ snapshot: Snapshot, of views: [ServedPreview]) {
-    for follower in followers.value { follower.yield(TakenSnapshot(snapshot: snapshot, views: views)) }
+  /// Returns whether the picture of a view may be sent or stored, whenever it is asked.
+  private func isAllowed(by rights: [PictureRight]) -> @Sendable (_ view: String) -> Bool {
+    { [mayShow] view in rights.first { $0.view == view }.map(mayShow) ?? false }
   }
 
-  private func sendToWebhook(_ snapshot: Snapshot) {
+  /// A follower looks itself whether the views are still shown.
+  private func follow(_ taken: TakenSnapshot) { for follower in followers.value { follower.yield(taken) } }
+
+  private func sendToWebhook(_ snapshot: Snapshot, while mayShow: @escaping @Sendable (String) -> Bool) {
     guard let webhook else { return }
     Task {
       for picture in snapshot.pictures {
-        let link = links.link(to: snapshot, view: picture.name).map(JSONValue.string)
+        let view = picture.name
+        let link = links.link(to: snapshot, view: view).map(JSONValue.string)
         do throws(PictureEncoder.Failure) {
-          webhook.send(
-            try snapshot.event(
-              view: picture.name, maxEventBytes: webhook.maximumEventBytes,
-              metadata: link.map { [EventLinks.member: $0] } ?? [:]))
+          let event = try snapshot.event(
+            view: view, maxEventBytes: webhook.maximumEventBytes,
+            metadata: link.map { [EventLinks.member: $0] } ?? [:])
+          webhook.send(event) { mayShow(view) }
         } catch {
           logger.error(
             "snapshot too large for the webhook",
-            metadata: ["camera": "\(snapshot.camera)", "view": "\(picture.name)", "reason": "\(error)"])
+            metadata: ["camera": "\(snapshot.camera)", "view": "\(view)", "reason": "\(error)"])
         }
       }
     }

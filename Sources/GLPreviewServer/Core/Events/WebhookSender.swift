@@ -28,15 +28,24 @@ final class WebhookSender: Service {
 
   var maximumEventBytes: Int { configuration.maximumEventBytes }
 
-  func send(_ event: Snapshot.Event) { send(type: event.type, body: event.json) }
+  /// Queues a snapshot for sending, which is dropped once `mayBeSent` returns false.
+  func send(_ event: Snapshot.Event, while mayBeSent: @escaping @Sendable () -> Bool) {
+    send(type: event.type, body: event.json, while: mayBeSent)
+  }
 
   /// Queues JSON for sending; returns at once. `type` is the value of `X-GLPreview-Event`.
-  func send(type: String, body: [UInt8]) {
+  func send(
+    type: String, body: [UInt8], while mayBeSent: @escaping @Sendable () -> Bool = { true }
+  ) {
     // It does not change between attempts, so that a receiver can detect duplicates.
     let id = UUID().uuidString.lowercased()
     queue.send(
-      Delivery(id: id) { [configuration] in try Self.request(type, body, id: id, configuration) })
+      Delivery(id: id, while: mayBeSent) { [configuration] in
+        try Self.request(type, body, id: id, configuration)
+      })
   }
+
+  var status: DeliveryQueue.Status { queue.status }
 
   func run() async throws { try await queue.run() }
 

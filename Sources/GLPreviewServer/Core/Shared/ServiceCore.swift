@@ -43,10 +43,18 @@ package struct ServiceCore: Sendable {
       configuration.configuration.served(at: name, holding: []), logger: logger, options: options,
       makeSource: makeSource)
     self.registry = registry
-    assignment = CameraAssignment(configuration.configuration, name: name, registry, logger: logger)
+    let assignment = CameraAssignment(configuration.configuration, name: name, registry, logger: logger)
+    self.assignment = assignment
     access = AccessControl(configuration.access, at: HostRule(configuration.bind), logger: logger)
+    let peers = try PeerCatalogue(
+      configuration.cluster, name: name, timeouts: configuration.timeouts, logger: logger
+    ) { registry.served.names }
+    self.peers = peers
     let links = EventLinks(access: access) { registry.served[camera: $0]?.configuration.replay != nil }
-    let events = ServiceEvents(configuration.snapshots, links, metrics: metrics, logger: logger)
+    let events = ServiceEvents(
+      configuration.snapshots, links, metrics: metrics, logger: logger,
+      folderBytes: registry.budget.capacity / 16
+    ) { registry.served.allows($0) ?? peers.allows($0, as: assignment) }
     self.events = events
     watch = CameraWatch(registry, logger: logger) { events.cameraChanged($0, $1) }
     renderer = RendererWatch(
@@ -60,9 +68,6 @@ package struct ServiceCore: Sendable {
       registry, gate: views, counting: VideoCounters { logger.warning("\($0)") }, logger: logger)
     snapshots = Snapshots(
       registry, events, gate: AdmissionLimit(capacity: limits.adHocViews), counting: metrics)
-    peers = try PeerCatalogue(
-      configuration.cluster, name: name, timeouts: configuration.timeouts, logger: logger
-    ) { registry.served.names }
     peerStreams = PeerStreams(
       registry, streams, videos, peers, certificates: configuration.cluster.certificates)
     directory = ViewDirectory(registry: registry, catalogue: peers, peers: peerStreams)
@@ -72,6 +77,20 @@ package struct ServiceCore: Sendable {
   /// The services that run until the server has ended.
   package var services: [any Service] {
     events.services + [access, watch, renderer, videos, MemoryMonitor(budget: registry.budget)]
+  }
+}
+
+extension PeerCatalogue {
+  /// Whether a picture may be shown whose camera this node does not serve: its masks are unchanged in the configuration
+  /// of this node, if that has the camera, and the node that serves the camera shows the view to all who may see the
+  /// camera. If there is no such node, because the camera moves, the configuration decides alone.
+  fileprivate func allows(_ right: PictureRight, as assignment: CameraAssignment) -> Bool {
+    let masked = right.cameras.compactMap { assignment.camera($0) }
+    guard masked.allSatisfy({ right.allows(masksOf: $0) }) else { return false }
+    guard let route = cluster[camera: right.camera] else {
+      return assignment.camera(right.camera).map { right.allows($0) } ?? false
+    }
+    return route.camera.views.contains { $0.name == right.view && $0.isEnabled && !$0.isLocked }
   }
 }
 

@@ -96,18 +96,18 @@ package struct Snapshots: Sendable {
     let permit = try gate.enter()
     defer { _ = consume permit }
     let now = CaptureClock.now
-    let (taken, answers) = try await registry.consistently {
+    let (taken, rights, answers) = try await registry.consistently {
       let views = try wanted(options, of: camera)
       let taken = try await take(views, options, of: camera, at: now, since: start).map {
         TakenSnapshot(snapshot: $0, views: views)
       }
       var answers: [Answer] = []
       for snapshot in taken { answers.append(try await answer(snapshot)) }
-      try check(views)
-      return (taken, answers)
+      let rights = try check(views)
+      return (taken, rights, answers)
     }
     for taken in taken {
-      events.took(taken.snapshot, of: taken.views)
+      events.took(taken, rights)
       count(taken.snapshot.sourceState)
     }
     return answers
@@ -131,10 +131,14 @@ package struct Snapshots: Sendable {
     return wanted
   }
 
-  /// Throws if one of the views may no longer be shown as it was when it was looked up.
-  private func check(_ views: [ServedPreview]) throws(Problem) {
+  /// Returns the rights to pictures that have been drawn of views.
+  ///
+  /// - Throws: a `Problem` if one of the views may no longer be shown as it was when it was looked up.
+  @discardableResult
+  private func check(_ views: [ServedPreview]) throws(Problem) -> [PictureRight] {
     let served = registry.served
     for view in views { try served.check(ViewRight(view, .drawn(view.served.view))) }
+    return views.map { PictureRight($0, in: served) }
   }
 
   /// Takes one snapshot, or those of a burst.
@@ -164,11 +168,33 @@ package struct Snapshots: Sendable {
     }
   }
 
-  /// Takes a snapshot of views of one camera for a schedule, and counts it.
-  package func takeScheduled(_ views: [ServedPreview], _ wanted: SnapshotRequest) async throws -> Snapshot {
-    let snapshot = try await counting { try await take(views, wanted) }
-    count(snapshot.sourceState)
-    return snapshot
+  /// Takes a snapshot of a camera for a schedule, and counts it. If a reload replaces the camera meanwhile, the
+  /// snapshot is taken of the new one, within the same timeout.
+  ///
+  /// - Parameters:
+  ///   - camera: the camera's name.
+  ///   - wanted: the request; its timeout counts from the call.
+  ///   - choose: returns the views, for the camera as it is served then.
+  /// - Returns: the snapshot, and the right to each of its pictures; nil if there is no such camera, or `choose`
+  ///   returns no view.
+  /// - Throws: a `Problem`, and other errors of the camera and of drawing.
+  package func takeScheduled(
+    of camera: String, _ wanted: SnapshotRequest, _ choose: (ServedCamera) -> [ServedPreview]
+  ) async throws -> (taken: TakenSnapshot, rights: [PictureRight])? {
+    let start = CaptureClock.now
+    let result = try await counting {
+      try await registry.consistently { () -> (taken: TakenSnapshot, rights: [PictureRight])? in
+        let views = registry.served[camera: camera].map(choose) ?? []
+        guard !views.isEmpty else { return nil }
+        var request = wanted
+        request.timeout = max(wanted.timeout - (CaptureClock.now - start), .milliseconds(1))
+        let snapshot = try await take(views, request)
+        let rights = try check(views)
+        return (taken: TakenSnapshot(snapshot: snapshot, views: views), rights: rights)
+      }
+    }
+    if let result { count(result.taken.snapshot.sourceState) }
+    return result
   }
 
   /// Takes a snapshot of views of one camera.

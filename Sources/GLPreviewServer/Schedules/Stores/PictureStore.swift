@@ -14,36 +14,45 @@ final class PictureStore: Service, CustomStringConvertible {
   private let target: StoreTarget
 
   /// How many pictures are sent at a time.
-  private static let lanes = 8
+  private static let concurrency = 8
+  /// The most memory of waiting pictures, in bytes; less if the budget is small.
+  private static let mostBytes = 32 << 20
   /// How long a picture may take to be sent, with the answer: eight of 1 MB by a line of 1 Mbit/s take a minute.
-  private static let longest = Duration.seconds(90)
+  static let usualTimes = DeliveryQueue.Times(answers: .seconds(90))
 
   init(
     _ configuration: StoreConfiguration, within budget: MemoryBudget, metrics: ServiceMetrics, logger: Logger,
-    schedule: RetrySchedule = RetrySchedule(),
-    times: DeliveryQueue.Times = DeliveryQueue.Times(answers: longest)
+    schedule: RetrySchedule = RetrySchedule(), times: DeliveryQueue.Times = usualTimes
   ) {
     (self.configuration, self.budget) = (configuration, budget)
     target = StoreTarget(configuration)
     let name = configuration.name
     let store = DeliveryQueue.Target(
       name: "store \(name)", message: "picture for store \(name)", messages: "pictures for store \(name)",
-      attempts: configuration.attempts,
-      capacity: configuration.capacity, lanes: Self.lanes, logsEach: false, retry: .uploadRetry(store: name)
+      attempts: configuration.attempts, capacity: configuration.capacity,
+      mostBytes: min(Self.mostBytes, budget.capacity / 16), concurrency: Self.concurrency, logsEach: false,
+      retry: .uploadRetry(store: name)
     ) { .upload(store: name, $0) }
     queue = DeliveryQueue(store, metrics: metrics, logger: logger, schedule: schedule, times: times)
   }
 
   var status: DeliveryQueue.Status { queue.status }
 
-  /// Queues a JPEG; returns at once. `names` are the components of its path.
-  func put(_ jpeg: [UInt8], as names: [String]) {
-    guard let lease = try? budget.reserve(jpeg.count) else { return queue.drop() }
-    let path = names.joined(separator: "/")
-    queue.send(
-      Delivery(id: path, order: path, holding: lease) { [target] in
-        try target.request(jpeg, as: path, at: Int(WallTime.now.sinceEpoch.components.seconds))
-      })
+  /// Queues a JPEG under each of some paths, which are given by their components; returns at once. It is dropped
+  /// once `mayBeSent` returns false.
+  func put(
+    _ jpeg: [UInt8], as paths: [[String]], while mayBeSent: @escaping @Sendable () -> Bool = { true }
+  ) {
+    guard let lease = try? budget.reserve(jpeg.count) else {
+      return queue.drop(.noMemory, count: paths.count)
+    }
+    for names in paths {
+      let path = names.joined(separator: "/")
+      queue.send(
+        Delivery(id: path, order: path, holding: lease, while: mayBeSent) { [target] in
+          try target.request(jpeg, as: path, at: Int(WallTime.now.sinceEpoch.components.seconds))
+        })
+    }
   }
 
   func run() async throws { try await queue.run() }
