@@ -61,6 +61,29 @@ package struct MaskPlan: Sendable, Hashable {
     }
   }
 
+  /// Resolves masks of a source for a picture of a view of it, which was drawn without them. The masks grow by
+  /// as much as the view's filter may have spread what they hide; those that the picture does not show are
+  /// left out.
+  ///
+  /// - Parameters:
+  ///   - masks: the parts to hide, in pixels of the upright source at `geometry.reference`.
+  ///   - geometry: where the picture shows the source.
+  ///   - format: the format of the picture, which is upright and may have a row and a column more than
+  ///     `geometry.size`.
+  package init(_ masks: [PrivacyMask], shownBy geometry: ViewGeometry, format: Frame.Format) {
+    self.format = format
+    let kinds = Set(format.pixelFormat.components.map(\.subsampling))
+    let (margin, scale) = (geometry.spread, geometry.scale)
+    steps = masks.compactMap { mask in
+      let region = MaskRegion(
+        around: geometry.corners(of: mask.shape), within: margin, inPictureOf: format.size)
+      guard !region.spans.isEmpty else { return nil }
+      return Step(
+        effect: Self.effect(mask.effect, region.bounds.size, scale: scale, format), region: region,
+        regions: Dictionary(uniqueKeysWithValues: kinds.map { ($0, region.subsampled($0)) }))
+    }
+  }
+
   private static func effect(
     _ effect: PrivacyMask.Effect, _ size: Size, scale: SIMD2<Double>, _ format: Frame.Format
   ) -> PlannedEffect {

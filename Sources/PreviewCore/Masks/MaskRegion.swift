@@ -45,6 +45,36 @@ struct MaskRegion: Sendable, Hashable {
     }
   }
 
+  /// Creates the region of the pixels of a picture that share any area with a closed polygon, or are within
+  /// `distance` of one that does. The corners are in pixels of the picture, and may lie outside.
+  init(around corners: [SIMD2<Double>], within distance: SIMD2<Int>, inPictureOf size: Size) {
+    // A larger picture, so that what lies beside the picture grows into it.
+    let canvas = Size(width: size.width + 2 * distance.x, height: size.height + 2 * distance.y)
+    let limit = SIMD2(repeating: 1e8)
+    let moved = corners.map { ($0 + SIMD2<Double>(distance)).clamped(lowerBound: -limit, upperBound: limit) }
+    let outline = MaskOutline(moved)
+    var spans = (0..<canvas.height).flatMap { row in
+      outline.columns(ofRow: row, width: canvas.width).map { MaskSpan(row: row, columns: $0) }
+    }
+    if spans.isEmpty, let first = moved.first {
+      // Without area, such as a line: its bounding rectangle.
+      let low = moved.reduce(first) { pointwiseMin($0, $1) }
+      let high = moved.reduce(first) { pointwiseMax($0, $1) }
+      func pixels(_ low: Double, _ high: Double, _ count: Int) -> Range<Int> {
+        let start = min(max(Int(low.rounded(.down)), 0), count)
+        return start..<max(start, min(Int(high.rounded(.down)) + 1, count))
+      }
+      let (columns, rows) = (pixels(low.x, high.x, canvas.width), pixels(low.y, high.y, canvas.height))
+      spans = columns.isEmpty ? [] : rows.map { MaskSpan(row: $0, columns: columns) }
+    }
+    self.init(
+      MaskRegion(spans).grown(by: distance, in: canvas).spans.compactMap { span in
+        let (row, start) = (span.row - distance.y, max(span.columns.lowerBound - distance.x, 0))
+        let end = min(span.columns.upperBound - distance.x, size.width)
+        return (0..<size.height).contains(row) && start < end ? MaskSpan(row: row, columns: start..<end) : nil
+      })
+  }
+
   private init(columns: Range<Int>, rows: Range<Int>) {
     self.init(columns.isEmpty ? [] : rows.map { MaskSpan(row: $0, columns: columns) })
   }
@@ -70,14 +100,25 @@ struct MaskRegion: Sendable, Hashable {
   /// Adds all samples within `distance` of the region, limited to a picture of `size`.
   func grown(by distance: SIMD2<Int>, in size: Size) -> MaskRegion {
     guard distance != .zero, !spans.isEmpty else { return self }
-    let rows = Dictionary(grouping: spans, by: \.row)
+    let first = max(bounds.y - distance.y, 0)
     let last = min(bounds.y + bounds.height + distance.y, size.height)
+    var rows = [[Range<Int>]](repeating: [], count: max(last - first, 0))
+    for span in spans where (first..<last).contains(span.row) {
+      rows[span.row - first].append(
+        max(span.columns.lowerBound - distance.x, 0)..<min(span.columns.upperBound + distance.x, size.width))
+    }
+    rows = rows.map(\.joinedWhereTheyMeet)
+    // Rows that have grown by `grown` grow by up to twice that and one more at once.
+    var grown = 0
+    while grown < distance.y {
+      let step = min(2 * grown + 1, distance.y - grown)
+      rows = rows.indices.map { row in
+        [row - step, row, row + step].filter(rows.indices.contains).flatMap { rows[$0] }.joinedWhereTheyMeet
+      }
+      grown += step
+    }
     return MaskRegion(
-      (max(bounds.y - distance.y, 0)..<last).flatMap { row in
-        (row - distance.y...row + distance.y).flatMap { rows[$0] ?? [] }.map { span in
-          max(span.columns.lowerBound - distance.x, 0)..<min(span.columns.upperBound + distance.x, size.width)
-        }.joinedWhereTheyMeet.map { MaskSpan(row: row, columns: $0) }
-      })
+      rows.enumerated().flatMap { row, ranges in ranges.map { MaskSpan(row: first + row, columns: $0) } })
   }
 
   private static func rectangle(around points: [SIMD2<Int>]) -> Rectangle? {

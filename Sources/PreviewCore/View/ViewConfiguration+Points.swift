@@ -11,8 +11,8 @@ extension ViewConfiguration {
   /// - Returns: the point in source pixels; nil if `point` lies outside the picture or in a bar beside it.
   /// - Throws: `ParameterError` if the crop is not inside the source.
   public func sourcePoint(of point: SIMD2<Double>, in size: Size) throws(ParameterError) -> SIMD2<Double>? {
-    let (map, placed) = try map(in: size)
-    return placed.contains(point) ? map(point) : nil
+    let (map, placement) = try map(in: size)
+    return placement.placed.contains(point) ? map(point) : nil
   }
 
   /// Returns the point of a view's picture that shows a point of the upright source; nil if it is not
@@ -20,14 +20,14 @@ extension ViewConfiguration {
   ///
   /// - Throws: `ParameterError` if the crop is not inside the source.
   public func picturePoint(of point: SIMD2<Double>, in size: Size) throws(ParameterError) -> SIMD2<Double>? {
-    let (map, placed) = try map(in: size)
+    let (map, placement) = try map(in: size)
     // Tolerates rounding at the edge, which belongs to both sides.
-    guard let seen = map.inverse?(point), placed.contains(seen, slack: 1e-6) else { return nil }
+    guard let seen = map.inverse?(point), placement.placed.contains(seen, slack: 1e-6) else { return nil }
     return seen
   }
 
-  /// Returns the map from the picture to the source, and the pixels of the picture that show it.
-  private func map(in size: Size) throws(ParameterError) -> (AffineTransform, Rectangle) {
+  /// Returns the map from the picture to the source, and the placement of the visible part in the picture.
+  func map(in size: Size) throws(ParameterError) -> (AffineTransform, Placement) {
     let crop = try visiblePart(of: size)
     let turn = Orientation(rotation)
     let orientation = turn.followed(by: Orientation(mirroring))
@@ -48,7 +48,7 @@ extension ViewConfiguration {
       a: orientation.flipsX ? -1 : 1, b: 0, c: 0, d: orientation.flipsY ? -1 : 1,
       tx: Double(crop.x + (orientation.flipsX ? crop.width : 0)),
       ty: Double(crop.y + (orientation.flipsY ? crop.height : 0)))
-    return (seen.followed(by: stored).followed(by: flipped), placed)
+    return (seen.followed(by: stored).followed(by: flipped), placement)
   }
 }
 
