@@ -76,6 +76,21 @@ static const char recordings_js[] = {
 };
 const glp_web_file glp_recordings_js = {recordings_js, sizeof recordings_js};
 
+static const char timeline_js[] = {
+#embed "../../Resources/web/dashboard/timeline.js"
+};
+const glp_web_file glp_timeline_js = {timeline_js, sizeof timeline_js};
+
+static const char storyboard_js[] = {
+#embed "../../Resources/web/dashboard/storyboard.js"
+};
+const glp_web_file glp_storyboard_js = {storyboard_js, sizeof storyboard_js};
+
+static const char save_js[] = {
+#embed "../../Resources/web/dashboard/save.js"
+};
+const glp_web_file glp_save_js = {save_js, sizeof save_js};
+
 static const char schedules_js[] = {
 #embed "../../Resources/web/dashboard/schedules.js"
 };

@@ -3,18 +3,18 @@ import Foundation
 import Testing
 
 extension DashboardTests {
-  private static func recorded(in folder: URL, _ record: String) -> String {
+  static func recorded(in folder: URL, _ record: String, segment: String = "2s") -> String {
     """
     recordings: {path: \(folder.path)}
     cameras:
       door:
         source: pattern:counter,size=320x180,fps=20
         views: {main: {video: {keyframe: 0.5}}}
-        record: {\(record), segment: 2s}
+        record: {\(record), segment: \(segment)}
     """
   }
 
-  private static func withFolder(_ body: (URL) async throws -> Void) async throws {
+  static func withFolder(_ body: (URL) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "recordings-\(UUID())")
     defer { try? FileManager.default.removeItem(at: folder) }
     try await body(folder)
@@ -28,7 +28,7 @@ extension DashboardTests {
         try await browser.click("[data-key=\"door/main\"] .tile-open")
         let whole = "[...document.querySelectorAll('.recording')].filter(e => !/being/.test(e.textContent))"
         try await browser.wait("a recording that is whole", until: "\(whole).length > 0")
-        #expect(try await browser.truth("return document.querySelectorAll('#timeline button').length > 0"))
+        #expect(try await browser.truth("return document.querySelectorAll('#timeline .recorded').length > 0"))
         #expect(try await browser.truth("return document.getElementById('record').hidden"))
 
         _ = try await browser.run("\(whole)[0].click()")

@@ -1,15 +1,19 @@
-// The recordings of a camera: a timeline, a list, and a player in place of the live picture.
-import { ask, askJSON, recordPath, timelinePath } from "./api.js";
+// The recordings of a camera: a list, the jumps between events, and a player in place of the live picture.
+import { ask, askJSON, recordPath, serverNow, timelinePath } from "./api.js";
 import { Motion } from "./motion.js";
-import { count, forHowLong, say, stateName, timeOfDay } from "./words.js";
+import { Saving } from "./save.js";
+import { Timeline } from "./timeline.js";
+import { say, timeOfDay } from "./words.js";
 
 const byID = (id) => document.getElementById(id);
 const LISTED = 200;
 const TRIGGER_SECONDS = 30;
-/** How long before the requested time a recording starts to play. */
-const SECONDS_BEFORE = 2;
-/** The shortest span of the timeline, in milliseconds. */
-const SHORTEST = 600_000;
+/** How long before motion a recording starts to play, in milliseconds. */
+const BEFORE_MOTION = 2000;
+/** A recording that begins so soon after another one continues it, in milliseconds. */
+const CONTINUED = 2000;
+/** A jump passes over events so close to the current time, in milliseconds. */
+const NEAR = { back: 1000, next: BEFORE_MOTION + 500 };
 
 /** The part of the open view that shows the recordings of its camera. */
 export class Recordings {
@@ -18,63 +22,119 @@ export class Recordings {
   /** The player of a recording; null if none is played. */
   #player = null;
   #played = null;
+  /** The newest first, with their times as `from` and `to`, in milliseconds since 1970. */
   #recordings = [];
+  /** The times to jump to, the oldest first, and how long before them playing starts. */
+  #stops = [];
 
   /** `onProblem(text)` if something can't be done. */
   constructor(onProblem) {
     this.onProblem = onProblem;
     this.motion = new Motion({ onProblem, onEvent: (event) => this.#playEvent(event) });
+    this.saving = new Saving({ onProblem, onSpan: (span) => this.timeline.select(span) });
+    this.timeline = new Timeline({
+      onPlay: (time, event) => (event ? this.#playEvent(event) : this.#playFrom(time)),
+      onSelect: (from, to) => this.saving.choose(from, to),
+      onMove: () => this.#moved(),
+    });
     byID("record").addEventListener("click", () => this.#record());
     byID("recording-live").addEventListener("click", () => this.stop());
+    byID("event-back").addEventListener("click", () => this.#jump(this.#stopBefore));
+    byID("event-next").addEventListener("click", () => this.#jump(this.#stopAfter));
   }
 
   /** Shows the recordings of a tile's camera; null for none. */
   async show(tile, canControl = false) {
     const camera = tile?.camera ?? null;
-    if (camera?.name !== this.#camera) this.stop();
-    this.#camera = camera?.name ?? null;
+    const name = camera?.name ?? null;
+    if (name !== this.#camera) this.#forget();
+    this.#camera = name;
     const number = ++this.#asked;
     const when = camera?.recording?.when;
     byID("record").hidden = !canControl || !["trigger", "motion"].includes(when);
     byID("record").setAttribute("aria-pressed", camera?.recording?.active === true);
     byID("recordings").hidden = !when && !camera?.motion;
     byID("recordings-own").hidden = !when;
-    if (!camera || (!when && !camera.motion)) return this.motion.show(tile, canControl, []);
-    const words = new URLSearchParams({ camera: camera.name, limit: LISTED });
+    if (!camera || (!when && !camera.motion)) {
+      this.#forget();
+      return this.motion.show(tile, canControl, []);
+    }
+    const words = new URLSearchParams({ camera: name, limit: LISTED });
     const [{ recordings, peers }, timeline] = await Promise.all([
       when ? askJSON(`api/recordings?${words}`).catch(() => ({ recordings: [] })) : { recordings: [] },
-      askJSON(timelinePath(camera.name)).catch(() => ({ motion: [], states: [] })),
+      askJSON(timelinePath(name)).catch(() => ({ motion: [], states: [] })),
     ]);
     // Another camera was requested meanwhile.
     if (number !== this.#asked) return;
-    this.#recordings = recordings;
+    const now = serverNow();
+    this.#recordings = recordings.map((recording) => {
+      const from = Date.parse(recording.start);
+      const to = recording.recording ? Math.max(from, now) : from + (recording.duration ?? 0) * 1000;
+      return { ...recording, from, to };
+    });
     this.motion.show(tile, canControl, timeline.motion);
-    const away = (peers ?? []).filter(({ state }) => state !== "up").map(({ name }) => name);
-    this.#list(recordings, away);
-    this.#draw(recordings, timeline);
+    const away = (peers ?? []).filter((peer) => peer.state !== "up").map((peer) => peer.name);
+    this.#list(this.#recordings, away);
+    this.timeline.show(name, this.#recordings, timeline, now);
+    this.#stops = stops(this.#recordings, this.timeline.events);
+    this.saving.show(name, this.#recordings);
+    byID("timeline-tools").hidden = this.timeline.isEmpty;
+    this.#moved();
+  }
+
+  /** Forgets the camera. */
+  #forget() {
+    this.stop();
+    [this.#recordings, this.#stops] = [[], []];
+    this.timeline.clear();
+    this.saving.show(null, []);
+    byID("timeline-tools").hidden = true;
+  }
+
+  #moved() {
+    this.saving.move(this.timeline.time);
+    byID("event-back").disabled = !this.#stopBefore;
+    byID("event-next").disabled = !this.#stopAfter;
+  }
+
+  // ---- Playing
+
+  get #time() { return this.timeline.time ?? serverNow(); }
+  get #stopBefore() { return this.#stops.findLast(({ time }) => time < this.#time - NEAR.back); }
+  get #stopAfter() { return this.#stops.find(({ time }) => time > this.#time + NEAR.next); }
+
+  #jump(stop) {
+    if (stop && !this.#playAt(stop.time, stop.before)) this.timeline.choose(stop.time);
   }
 
   /** Plays the recording of an event, at that time, or else opens the event's picture. */
   #playEvent(event) {
     const time = Date.parse(event.best ?? event.since);
-    if (!this.#playAt(time) && event.picture) open(event.picture.slice(1), "_blank", "noopener");
+    if (!this.#playAt(time, BEFORE_MOTION) && event.picture) open(event.picture.slice(1), "_blank", "noopener");
   }
 
-  /** Plays the recording of a time. Returns whether there is one. */
-  #playAt(time) {
-    const found = this.#recordings.find((recording) => {
-      const start = Date.parse(recording.start);
-      return start <= time && (recording.recording || time <= start + recording.duration * 1000);
-    });
-    const item = found && document.querySelector(`.recording[data-url="${CSS.escape(found.url)}"]`);
-    if (!item) return false;
-    item.scrollIntoView({ block: "nearest" });
-    this.#play(found, item, Math.max(0, (time - Date.parse(found.start)) / 1000 - SECONDS_BEFORE));
-    return true;
+  /** Plays the recording of a time, from `before` that time on. Returns whether there is one. */
+  #playAt(time, before) {
+    const found = this.#recordings.find(({ from, to }) => from <= time && time <= to);
+    if (found) this.#play(found, Math.max(0, time - before - found.from) / 1000);
+    return found !== undefined;
+  }
+
+  /** Plays from a time on: the recording of that time, the next one after it, or else the live picture. */
+  #playFrom(time) {
+    const found = this.timeline.recordingAt(time) ?? this.#recordings.findLast(({ from }) => from > time);
+    if (!found) return this.stop();
+    this.#play(found, found.from <= time && time <= found.to ? (time - found.from) / 1000 : 0);
   }
 
   /** Returns to the live picture. */
   stop() {
+    this.#close();
+    this.timeline.choose(null);
+    this.timeline.played = null;
+  }
+
+  #close() {
     if (!this.#player) return;
     this.#player.remove();
     // Stops loading the file.
@@ -85,8 +145,18 @@ export class Recordings {
     for (const item of document.querySelectorAll(".recording[aria-current]")) item.removeAttribute("aria-current");
   }
 
-  #play(recording, button, at = 0) {
-    this.stop();
+  /** Plays a recording, from `at` seconds after its beginning on. */
+  #play(recording, at = 0) {
+    this.timeline.choose(null);
+    const item = document.querySelector(`.recording[data-url="${CSS.escape(recording.url)}"]`);
+    item?.scrollIntoView({ block: "nearest" });
+    // The player of a file that was being recorded knows only what was written then.
+    if (this.#played === recording.url && at <= this.#player.duration) {
+      this.#player.currentTime = at;
+      this.#player.play().catch(() => {});
+      return;
+    }
+    this.#close();
     byID("stage").classList.add("has-recording");
     const player = Object.assign(document.createElement("video"), {
       id: "detail-player", controls: true, playsInline: true, muted: true, src: recording.url.replace(/^\//, ""),
@@ -97,11 +167,17 @@ export class Recordings {
       this.onProblem("The recording can't be played: it may have been removed.");
     });
     if (at > 0) player.addEventListener("loadedmetadata", () => { player.currentTime = at; }, { once: true });
+    const follow = () => {
+      if (player !== this.#player) return;
+      this.timeline.played = recording.from + (player.readyState > 0 ? player.currentTime : at) * 1000;
+    };
+    for (const type of ["loadedmetadata", "timeupdate", "seeking"]) player.addEventListener(type, follow);
     this.#player = player;
     this.#played = recording.url;
     byID("recording-live").before(player);
     player.play().catch(() => {});
-    button.setAttribute("aria-current", "true");
+    item?.setAttribute("aria-current", "true");
+    follow();
   }
 
   /** `away` are the nodes whose recordings are missing. */
@@ -117,60 +193,12 @@ export class Recordings {
       button.append(
         Object.assign(document.createElement("b"), { textContent: timeOfDay(recording.start) }),
         `${dayOf(recording.start)} ${length}`);
-      button.addEventListener("click", () => this.#play(recording, button));
+      button.addEventListener("click", () => this.#play(recording));
       link.href = recording.url.replace(/^\//, "");
       link.download = recording.url.split("/").slice(-2).join("-");
       link.setAttribute("aria-label", `Save the recording of ${timeOfDay(recording.start)}`);
       return item;
     }));
-  }
-
-  /** Draws a bar for each recording, from the oldest to now, and marks for motion and for a lost camera. */
-  #draw(recordings, { motion, states }) {
-    const now = Date.now();
-    const starts = recordings.map(({ start }) => Date.parse(start));
-    const from = Math.min(now - SHORTEST, ...starts);
-    const line = byID("timeline");
-    const events = motion.filter(({ last }) => Date.parse(last) >= from);
-    const outages = states.flatMap(({ state, since, reason }, index) => {
-      const end = Date.parse(states[index + 1]?.since ?? new Date(now));
-      return state === "live" || end < from ? [] : [{ state, reason, start: Math.max(from, Date.parse(since)), end }];
-    });
-    line.setAttribute("aria-label",
-      `${count(recordings.length, "recording")}, ${count(events.length, "motion event")} and `
-      + `${count(outages.length, "outage")} since ${timeOfDay(new Date(from))}`);
-    const mark = (element, kind, start, end, title) => {
-      Object.assign(element, { className: kind, title });
-      element.style.setProperty("--at", (start - from) / (now - from));
-      element.style.setProperty("--of", (end - start) / (now - from));
-      return element;
-    };
-    const marks = events.map((event) => {
-      const button = Object.assign(document.createElement("button"), { type: "button", tabIndex: -1 });
-      button.addEventListener("click", () => this.#playEvent(event));
-      const start = Math.max(from, Date.parse(event.since));
-      return mark(button, "moved", start, Date.parse(event.last),
-        [`Motion at ${timeOfDay(event.since)}`, event.label, ...event.zones].filter(Boolean).join(", "));
-    });
-    const gaps = outages.map(({ state, reason, start, end }) => mark(
-      document.createElement("i"), "outage", start, end,
-      [`${stateName(state)} from ${timeOfDay(start / 1000)} to ${timeOfDay(end / 1000)}`, reason].filter(Boolean).join(": ")));
-    line.replaceChildren(...gaps, ...recordings.map((recording, index) => {
-      const bar = document.createElement("button");
-      const length = recording.recording ? now - starts[index] : recording.duration * 1000;
-      bar.type = "button";
-      bar.tabIndex = -1;
-      bar.title = `${timeOfDay(recording.start)}, ${recording.recording ? "being recorded" : lasting(recording.duration)}`;
-      bar.style.setProperty("--at", (starts[index] - from) / (now - from));
-      bar.style.setProperty("--of", length / (now - from));
-      bar.addEventListener("click", () => {
-        const item = document.querySelector(`.recording[data-url="${CSS.escape(recording.url)}"]`);
-        item?.scrollIntoView({ block: "nearest" });
-        if (item) this.#play(recording, item);
-      });
-      return bar;
-    }), ...marks);
-    say(byID("timeline-from"), forHowLong(new Date(from).toISOString()).replace("for ", "− "));
   }
 
   async #record() {
@@ -183,6 +211,19 @@ export class Recordings {
       this.onProblem(`${this.#camera} is not recorded: ${error.message}`);
     }
   }
+}
+
+/**
+ * Returns the times to jump to: the beginnings of motion, and of the recordings that do not continue another
+ * one.
+ */
+function stops(recordings, events) {
+  const isContinued = ({ from }) =>
+    recordings.some((other) => other.from < from && from <= other.to + CONTINUED);
+  return [
+    ...recordings.filter((recording) => !isContinued(recording)).map(({ from }) => ({ time: from, before: 0 })),
+    ...events.map(({ from }) => ({ time: from, before: BEFORE_MOTION })),
+  ].sort((a, b) => a.time - b.time);
 }
 
 /** "12 s", "3 min 5 s". */

@@ -24,6 +24,9 @@ extern const glp_web_file glp_crop_js;
 extern const glp_web_file glp_snapshots_js;
 extern const glp_web_file glp_links_js;
 extern const glp_web_file glp_recordings_js;
+extern const glp_web_file glp_timeline_js;
+extern const glp_web_file glp_storyboard_js;
+extern const glp_web_file glp_save_js;
 extern const glp_web_file glp_schedules_js;
 extern const glp_web_file glp_motion_js;
 

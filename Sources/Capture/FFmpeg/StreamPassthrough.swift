@@ -111,12 +111,12 @@ package final class OriginalDecoder: Sendable {
 }
 
 /// Decodes buffered pictures in order, independently of the stream.
-final class BufferedVideoDecoder: BufferedDecoder {
+package final class BufferedVideoDecoder: BufferedDecoder {
   private let decoder = Mutex<VideoDecoder?>(nil)
   private let maximumPixels: Int
   private let memory: FramePool
 
-  init(maximumPixels: Int, memory: FramePool) {
+  package init(maximumPixels: Int, memory: FramePool) {
     self.maximumPixels = maximumPixels
     self.memory = memory
   }
@@ -124,7 +124,7 @@ final class BufferedVideoDecoder: BufferedDecoder {
   /// Decodes the samples and returns the frame of the last one.
   ///
   /// - Throws: `DamagedCapture`, `VideoFailure`, `CancellationError`.
-  func frame(of samples: [VideoSample]) throws -> Frame {
+  package func frame(of samples: [VideoSample]) throws -> Frame {
     try decoder.withLock { known in
       let decoder = try known ?? VideoDecoder(maximumPixels: maximumPixels, within: memory.budget)
       known = decoder

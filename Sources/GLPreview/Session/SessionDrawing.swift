@@ -21,6 +21,8 @@ final class SessionDrawing: Sendable {
   /// Nil where programs are compiled when they are needed.
   private let primer: ProgramPrimer?
   private let scenes = Mutex(LRUCache<ScenePlanKey, ScenePlan>(capacity: 16))
+  /// The plans for frames that come from no source, by their upright sizes.
+  private let others = Mutex(LRUCache<Size, ViewPlans>(capacity: 8))
 
   /// The inputs of a plan.
   private struct ScenePlanKey: Hashable {
@@ -82,6 +84,18 @@ final class SessionDrawing: Sendable {
 
   /// The share of the GPU's time, 0 to 1, that drawing has lately taken; nil if it is not known.
   var gpuLoad: Double? { load.withLock { $0.share(at: CaptureClock.now) }.map { min($0, 1) } }
+
+  /// Returns the plans for frames that come from no source.
+  func plans(for size: Size) -> ViewPlans {
+    others.withLock { others in
+      if let plans = others[size] { return plans }
+      var options = SourceOptions()
+      options.referenceSize = size
+      let plans = ViewPlans(of: options, memory: FramePool(budget: budget))
+      others.insert(plans, for: size)
+      return plans
+    }
+  }
 
   /// Draws the views of `requests`, and counts the GPU's time for each; `plans` are the existing plans of their
   /// source.

@@ -13,6 +13,8 @@ package final class ViewPlans: Sendable {
   private struct State {
     /// The upright size whose pixels crops refer to. It stays once it is known.
     var reference: Size?
+    /// The upright size of the last frame.
+    var latest: Size?
     /// The size of the frames after the reference size was requested: a camera without that size uses
     /// another.
     var pinned: Size?
@@ -36,11 +38,15 @@ package final class ViewPlans: Sendable {
   /// The size whose pixels crops refer to; nil before it is known.
   var knownReference: Size? { state.withLock { $0.reference } }
 
+  /// The upright size of the last frame; nil before the first.
+  var latestSize: Size? { state.withLock { $0.latest } }
+
   /// Records the upright size of a frame. `reference` is the source's reference size; nil means the size of
   /// its first frame.
   package func sawFrame(of size: Size, reference: Size?, isPinned: Bool = false) {
     state.withLock { state in
       state.reference = state.reference ?? reference ?? size
+      state.latest = size
       if isPinned {
         state.pinned = size
       } else if state.pinned == size {

@@ -16,12 +16,13 @@ struct PeerAnswer: Sendable {
   private static let types: Set<String> = [
     "image/jpeg", "image/png", "image/webp", "video/mp4", "application/json", "application/octet-stream",
     "application/problem+json", "application/sdp", "application/vnd.apple.mpegurl", "multipart/mixed",
-    "multipart/x-mixed-replace", "text/plain",
+    "multipart/x-mixed-replace", "text/plain", "text/vtt",
   ]
   private static let fields: Set<String> = [
     "content-type", "etag", "age", "content-disposition", "accept-post", "allow", "retry-after",
     "x-timestamp",
-    "x-source-state", "x-accel-buffering", "accept-ranges", "content-range",
+    "x-source-state", "x-accel-buffering", "accept-ranges", "content-range", "x-recording", "x-pictures",
+    "x-gaps",
   ]
   private static let families = ["x-frame-", "x-view-", "x-ustreamer-"]
 

@@ -42,6 +42,8 @@ package final class PeerForwarder: Sendable {
   private static let largestPicture = 32 << 20
   /// The time that a node may take to encode an animation.
   private static let encoding = Duration.seconds(30)
+  /// The time that a node may take to make a time-lapse: less than it may be silent (`peerSilence`).
+  private static let silence = Duration.seconds(70)
   /// The header fields of a client's request that are forwarded.
   private static let fields: [HTTPField.Name] = [
     .accept, .contentType, .ifNoneMatch, .ifMatch, .range, .ifRange,
@@ -78,12 +80,15 @@ package final class PeerForwarder: Sendable {
 
   /// How long a node may take to begin its answer: `limit`, or longer if the client's `timeout` requires it.
   /// An animation's head comes only when all of it is encoded, so the time until its end and for encoding is
-  /// added.
+  /// added; a time-lapse may take as long as a node may be silent, and a storyboard as long as its default timeout.
   static func time(for request: Request, limit: Duration) -> Duration {
     let query = request.uri.queryParameters
     let asked = query["timeout"].flatMap { Int($0) }.map { min(max($0, 0), 60_000) }
     let whole = asked.map { max(limit, .milliseconds($0) + .seconds(5)) } ?? limit
-    guard request.uri.path.lowercased().hasSuffix(".webp") else { return whole }
+    let path = request.uri.path.lowercased()
+    if path.hasSuffix("/timelapse.mp4") { return max(whole, silence) }
+    if path.contains("/storyboard.") { return max(whole, .seconds(35)) }
+    guard path.hasSuffix(".webp") else { return whole }
     let after = query["after"].flatMap { try? SnapshotMoment.duration(String($0), key: "after") } ?? .zero
     return whole + encoding + min(after, .seconds(600))
   }
@@ -169,7 +174,7 @@ package final class PeerForwarder: Sendable {
   {
     let call = try await call(request, context, at: peer.url)
     let permit = try gate(of: peer.url).enter()
-    let (head, body) = try await send(call, to: peer, within: limit)
+    let (head, body) = try await send(call, to: peer, within: Self.time(for: request, limit: limit))
     return Self.response(head, body, to: call, context, holding: permit)
   }
 

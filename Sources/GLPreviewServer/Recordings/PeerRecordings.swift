@@ -99,14 +99,23 @@ struct PeerRecordings: Sendable {
 
   // MARK: Files
 
-  /// Returns the answer of the node that has a file.
+  /// Returns the answer of the node that has a file, or with `isOfQuery` the picture that the query names.
   ///
   /// - Throws: `Problem`: 404 if no node that answers has it, 503 if a node that may have it can't say.
-  func pass(_ request: Request, _ context: ServiceContext) async throws -> Response {
+  func pass(
+    _ request: Request, _ context: ServiceContext, isOfQuery: Bool = false
+  ) async throws -> Response {
     let peers = catalogue.cluster.counted
-    let place = Place(path: request.uri.path, nodes: peers.map { "\($0.url) \($0.state)" })
+    let query = isOfQuery ? request.uri.query.map { "?\($0)" } ?? "" : ""
+    let place = Place(path: request.uri.path + query, nodes: peers.map { "\($0.url) \($0.state)" })
     let url = try await context.whileClientStays { [self] in
-      try await holders.value(place, { try gate.enter() }) { try await find(place.path, context, in: peers) }
+      try await holders.value(place, { try gate.enter() }) {
+        // The node that serves the camera has its newest recordings.
+        if isOfQuery, let owner = owner(request, in: peers), await has(place.path, context, owner) == true {
+          return owner.url
+        }
+        return try await find(place.path, context, in: peers)
+      }
     }
     guard let peer = peers.first(where: { $0.url == url }) else {
       throw Problem.notFound("no such recording")
@@ -116,14 +125,41 @@ struct PeerRecordings: Sendable {
     }
   }
 
+  /// Returns the answer of a node that has the pictures that a query names; without an answer, the problem if it
+  /// is unknown whether one has them. Only requests of clients are passed.
+  func passQuery(
+    _ request: Request, _ context: ServiceContext
+  ) async throws -> (answer: Response?, problem: Problem?) {
+    guard areMeant(by: request) else { return (nil, nil) }
+    do {
+      return (try await pass(request, context, isOfQuery: true), nil)
+    } catch let problem as Problem where problem.status == .notFound {
+      return (nil, nil)
+    } catch let problem as Problem
+      where [.badGateway, .serviceUnavailable, .gatewayTimeout].contains(problem.status)
+    {
+      return (nil, problem)
+    }
+  }
+
   /// Whether a node has a file; nil if it gives no clear answer.
   private func has(_ path: String, _ context: ServiceContext, _ peer: KnownPeer) async -> Bool? {
     switch try? await forwarder.answer(to: .HEAD, path, context, of: peer, atMost: 0).0 {
-    // A file that this client may not see exists too.
-    case .ok, .forbidden: true
+    // What this client may not see, or has to request in another way, exists too.
+    case .ok, .forbidden, .badRequest, .conflict: true
     case .notFound: false
     default: nil
     }
+  }
+
+  /// The node that serves the camera of a query, if that is another one.
+  private func owner(_ request: Request, in peers: [KnownPeer]) -> KnownPeer? {
+    let parts = request.uri.path.split(separator: "/")
+    guard parts.count > 1 else { return nil }
+    let name = String(parts[1]).percentDecoded
+    let camera = parts.count > 2 ? name : name.lastIndex(of: ".").map { String(name[..<$0]) } ?? name
+    let route = catalogue.route(to: camera)
+    return peers.first { $0.url == route?.url && $0.state == .up }
   }
 
   private func find(

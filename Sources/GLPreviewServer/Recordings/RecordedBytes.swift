@@ -27,7 +27,9 @@ enum RecordedBytes {
     }
     var recording = file
     (recording.duration, recording.bytes) = (duration(known.length), known.byteCount)
-    recording.locked = Recording.LockedView(note: known.note)
+    if let (note, start) = RecordingNote.read(known.note) {
+      (recording.note, recording.firstPicture) = (note, start)
+    }
     return (recording, !known.isFinished)
   }
 

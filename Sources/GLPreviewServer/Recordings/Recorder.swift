@@ -13,7 +13,8 @@ final class Recorder: Sendable {
   private let budget: MemoryBudget
   private let open: @Sendable () throws -> VideoStream
   private let view: String
-  private let locked: Recording.LockedView?
+  private let note: @Sendable (H264Format) -> RecordingNote
+  private let isCurrent: @Sendable () -> Bool
   private let onChange: @Sendable (Recording) -> Void
   private let logger: Logger
   private let orders = Watched(Orders())
@@ -41,18 +42,19 @@ final class Recorder: Sendable {
   /// How long to wait after an error.
   private static let pause = Duration.seconds(5)
 
-  /// `open` begins to watch the view. `locked` identifies what a locked view shows. `onChange` gets each file
-  /// when it begins and when it has ended. The triggers of `before`, an earlier recorder of the camera, stay
-  /// in force until they end.
+  /// `open` begins to watch the view, and `note` describes what is recorded of it, while `isCurrent` is true.
+  /// `onChange` gets each file when it begins and when it has ended. The triggers of `before`, an earlier
+  /// recorder of the camera, stay in force until they end.
   init(
-    _ camera: String, _ view: String, locked: Recording.LockedView? = nil,
-    _ configuration: RecordingConfiguration, _ folder: RecordingFolder, within budget: MemoryBudget,
-    continuing before: Recorder? = nil, logger: Logger, onChange: @escaping @Sendable (Recording) -> Void,
-    open: @escaping @Sendable () throws -> VideoStream
+    _ camera: String, _ view: String, _ configuration: RecordingConfiguration, _ folder: RecordingFolder,
+    within budget: MemoryBudget, continuing before: Recorder? = nil, logger: Logger,
+    note: @escaping @Sendable (H264Format) -> RecordingNote = { _ in RecordingNote() },
+    isCurrent: @escaping @Sendable () -> Bool = { true },
+    onChange: @escaping @Sendable (Recording) -> Void, open: @escaping @Sendable () throws -> VideoStream
   ) {
     self.camera = camera
     self.view = view
-    self.locked = locked
+    (self.note, self.isCurrent) = (note, isCurrent)
     self.configuration = configuration
     self.folder = folder
     self.budget = budget
@@ -145,7 +147,21 @@ final class Recorder: Sendable {
       if file != nil { _ = carryOut(.end, &file) }
       orders.update { $0.isRecording = false }
     }
+    var described: (format: H264Format, note: RecordingNote)?
     while let samples = try await stream.nextSamples() {
+      // Asked after the pictures are there: they may show the view after a change, where this recorder's file
+      // says what it was before.
+      guard isCurrent() else { return end() }
+      if let format = samples.first?.format {
+        let now = (format: format, note: note(format))
+        let isOther = described.map { $0.format == format && $0.note != now.note } ?? false
+        described = now
+        if isOther {
+          // The camera's size has changed, and these pictures may be from before or after that.
+          for step in plan.interrupt() where !carryOut(step, &file) { throw RecordingFailure() }
+          continue
+        }
+      }
       let (until, stops, isMoving, ends) = orders.withLock { orders in
         defer { (orders.until, orders.stops) = (nil, nil) }
         return (orders.until, orders.stops, orders.isMoving, orders.ends)
@@ -187,9 +203,9 @@ final class Recorder: Sendable {
     switch step {
     case .begin(let samples):
       guard let first = samples.first else { return true }
-      let (handle, recording) = folder.begin(
-        camera, view, locked: locked, at: WallTime(capturedAt: first.timestamp))
-      let mp4 = FragmentedMP4(isFile: true, note: locked?.note ?? [])
+      let (note, start) = (note(first.format), WallTime(capturedAt: first.timestamp))
+      let (handle, recording) = folder.begin(camera, view, note, at: start)
+      let mp4 = FragmentedMP4(isFile: true, note: note.bytes(start: start))
       var new = File(handle: handle, recording: recording, mp4: mp4)
       for sample in samples { new.append(sample) }
       let bytes = new.bytes

@@ -18,9 +18,10 @@ package final class Recorders: Service, CustomStringConvertible {
     let configuration: RecordingConfiguration
     let view: String
     let video: VideoConfiguration
-    /// The configuration of a locked view. A change of it starts a new recorder, so that nothing from before
-    /// the lock is recorded.
-    let locked: ViewConfiguration?
+    /// The view, and its changes so far: each starts a new recorder, whose files say what they show.
+    let shown: ViewConfiguration
+    let subject: PreviewSubject
+    let isLocked: Bool
 
     init?(_ camera: ServedCamera) {
       let record = camera.configuration.record
@@ -28,7 +29,8 @@ package final class Recorders: Service, CustomStringConvertible {
       guard record.when != .never, let view else { return nil }
       (source, configuration) = (camera.source, record)
       (self.view, video) = (view.name, view.served.video)
-      locked = view.served.isLocked ? view.served.view : nil
+      (shown, isLocked) = (view.served.view, view.served.isLocked)
+      subject = view.preview.subject
     }
   }
 
@@ -154,13 +156,30 @@ package final class Recorders: Service, CustomStringConvertible {
   private func start(_ name: String, _ key: Key, continuing before: Recorder?) -> Running {
     let view = key.view
     let recorder = Recorder(
-      name, view, locked: key.locked.map(Recording.LockedView.init), key.configuration, folder,
-      within: registry.budget, continuing: before, logger: logger,
+      name, view, key.configuration, folder, within: registry.budget, continuing: before, logger: logger,
+      note: { [registry] in Self.note(of: key, $0, registry.served[camera: name]) },
+      isCurrent: { [registry] in registry.served[camera: name].flatMap(Key.init) == key },
       onChange: { [events] in events.recorded($0) },
       open: { [registry, videos] in
         let target = try registry.view(view, of: name)
         return try videos.begin(target, as: target.served, target.served.video, patiently: true)
       })
     return Running(recorder: recorder, task: Task { await recorder.run() })
+  }
+
+  /// Describes what is recorded in a format, as the camera is served now.
+  private static func note(of key: Key, _ format: H264Format, _ camera: ServedCamera?) -> RecordingNote {
+    var note = RecordingNote(locked: key.isLocked ? Recording.LockedView(key.shown) : nil)
+    guard let camera, Key(camera) == key,
+      let preview = camera.views.first(where: { $0.name == key.view })?.preview
+    else { return note }
+    note.masks = camera.configuration.options.masks
+    // A camera's own H.264 is recorded without decoding: the size of its pictures may be known from there only.
+    let reference = preview.reference ?? (key.shown.isWhole ? format.size : nil)
+    let geometry = reference.flatMap { ViewGeometry(of: key.shown, in: $0) }
+    // Frames of another size have other pixels than those in which the geometry is.
+    let isOfReference = preview.frameSize == nil || preview.frameSize == reference
+    note.geometry = isOfReference && geometry?.size == format.size ? geometry : nil
+    return note
   }
 }

@@ -9,8 +9,10 @@ struct Recording: Sendable, Hashable {
   /// Nil while it is being recorded, and until the file was read.
   var duration: Duration?
   var bytes: Int
-  /// The locked view that it shows; nil if the view was not locked, or if that is unknown.
-  var locked: LockedView?
+  /// Its description of itself; empty if that is unknown.
+  var note = RecordingNote()
+  /// The time of the first picture, which names have to the millisecond only; nil if it is unknown.
+  var firstPicture: WallTime?
 
   /// A file of an earlier run that was not read yet.
   init(_ name: StampedFileName, bytes: Int) {
@@ -19,9 +21,12 @@ struct Recording: Sendable, Hashable {
   }
 
   /// A new file.
-  init(beginning name: StampedFileName, _ camera: String, _ view: String, locked: LockedView? = nil) {
+  init(
+    beginning name: StampedFileName, _ camera: String, _ view: String,
+    _ note: RecordingNote = RecordingNote(), firstPicture: WallTime? = nil
+  ) {
     (self.name, self.camera, self.view, bytes, isOpen) = (name, camera, view, 0, true)
-    self.locked = locked
+    (self.note, self.firstPicture) = (note, firstPicture)
   }
 
   /// The recording if it has ended and nothing of it could be written.
@@ -75,19 +80,20 @@ struct Recording: Sendable, Hashable {
 extension Recording {
   /// Identifies what a locked view shows, by a short name that only equal views have.
   struct LockedView: Sendable, Hashable {
+    /// The notes of earlier versions.
     private static let prefix = Array("glpreview locked ".utf8)
-    private let name: [UInt8]
+    /// The name.
+    let text: String
 
-    init(_ view: ViewConfiguration) { name = Array(Digest.name(of: Array("\(view)".utf8)).utf8) }
+    init(_ view: ViewConfiguration) { text = Digest.name(of: Array("\(view)".utf8)) }
 
-    /// Nil for any other note.
-    init?(note: [UInt8]) {
+    init(text: String) { self.text = text }
+
+    /// Reads a note of an earlier version; nil for any other.
+    init?(earlierNote note: [UInt8]) {
       guard note.starts(with: Self.prefix) else { return nil }
-      name = Array(note.dropFirst(Self.prefix.count))
+      text = String(decoding: note.dropFirst(Self.prefix.count), as: UTF8.self)
     }
-
-    /// The note that a file contains.
-    var note: [UInt8] { Self.prefix + name }
   }
 
   /// Whether every client with the role `read` may see it, now that its view is served as `view`; nil for a
@@ -97,7 +103,7 @@ extension Recording {
   /// now.
   func isShown(by view: ServedView?) -> Bool {
     guard let view, view.isEnabled else { return false }
-    return !view.isLocked || locked == LockedView(view.view)
+    return !view.isLocked || note.locked == LockedView(view.view)
   }
 }
 

@@ -89,12 +89,24 @@ struct RecordingCatalogue: Sendable {
       guard found.count < limit else { break }
       guard camera == nil || recording.camera == camera else { continue }
       if let first, recording.name.stamp < first {
-        // Of those that began before the span, only the last one of each view may reach into it.
-        guard earlier.insert(View(recording.name)).inserted, recording.end.map({ $0 >= from ?? $0 }) ?? true
-        else { continue }
+        // Of those that began before the span and whose end is not known, only the last one of each view may
+        // reach into it. Others may overlap: the clock may have been set back.
+        let isLast = earlier.insert(View(recording.name)).inserted
+        guard recording.end.map({ $0 >= from ?? $0 }) ?? isLast else { continue }
       }
       if isWanted(recording) { found.append(recording) }
     }
     return found
+  }
+
+  /// The wanted recordings of a camera next to a time: the last that begins at or before it, and the first
+  /// that begins after it.
+  func around(
+    _ time: WallTime, of camera: String, where isWanted: (Recording) -> Bool
+  ) -> (before: Recording?, after: Recording?) {
+    let stamp = StampedFileName.stamp(time)
+    let place = count { $0.stamp <= stamp }
+    func isOne(_ recording: Recording) -> Bool { recording.camera == camera && isWanted(recording) }
+    return (recordings[..<place].last(where: isOne), recordings[place...].first(where: isOne))
   }
 }

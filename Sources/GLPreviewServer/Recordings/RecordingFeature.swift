@@ -7,22 +7,34 @@ package struct RecordingFeature: ServiceFeature {
   private let core: ServiceCore
   /// Nil if nothing is recorded.
   package let recorders: Recorders?
-  private let others: PeerRecordings
+  private let rights: RecordingRights
+  private let moments: RecordedMoments?
 
   /// `forwarder` requests the recordings of other nodes.
   package init(_ core: ServiceCore, _ forwarder: PeerForwarder) {
-    (self.core, others) = (core, PeerRecordings(catalogue: core.peers, forwarder: forwarder))
+    self.core = core
     recorders = core.configuration.recordings.map {
       Recorders(
         core.registry, core.videos, RecordingFolder($0, metrics: core.metrics, logger: core.logger),
         core.events, logger: core.logger)
+    }
+    rights = RecordingRights(
+      registry: core.registry, assignment: core.assignment,
+      others: PeerRecordings(catalogue: core.peers, forwarder: forwarder), folder: recorders?.folder)
+    moments = recorders.map {
+      RecordedMoments(
+        $0.folder, within: core.registry.budget, maximumPixels: core.configuration.limits.pixels)
     }
   }
 
   package var services: [any Service] { recorders.map { [$0.folder, $0] } ?? [] }
 
   package func addRoutes(to group: ServiceRoutes) {
-    RecordingRoutes(registry: core.registry, recorders: recorders, others: others).add(to: group)
+    RecordingRoutes(registry: core.registry, recorders: recorders, rights: rights).add(to: group)
+    let pictures = StillPictures(core.registry, core.snapshots, counting: core.metrics)
+    let spans = RecordedSpanRoutes(rights: rights, folder: recorders?.folder)
+    RecordedMomentRoutes(rights: rights, moments: moments, pictures: pictures, spans: spans).add(to: group)
+    StoryboardRoutes(rights: rights, moments: moments, pictures: pictures).add(to: group)
   }
 
   package func apply(_ new: ValidatedConfiguration, replacing old: ServedState) {

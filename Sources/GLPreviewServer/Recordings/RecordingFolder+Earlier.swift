@@ -13,6 +13,24 @@ extension RecordingFolder {
     catalogue.withLock { $0.recordings.list(of: camera, from: from, to: to, limit: limit) }
   }
 
+  /// The reference size of a camera's newest recording that says it, of the newest thousand of all.
+  func latestReference(of camera: String) -> Size? {
+    catalogue.withLock { catalogue in
+      for recording in catalogue.recordings.recordings.suffix(1000).reversed()
+      where recording.camera == camera {
+        if let geometry = recording.note.geometry { return geometry.reference }
+      }
+      return nil
+    }
+  }
+
+  /// The wanted recordings of a camera next to a time, as `RecordingCatalogue.around`.
+  func around(
+    _ time: WallTime, of camera: String, where isWanted: (Recording) -> Bool
+  ) -> (before: Recording?, after: Recording?) {
+    catalogue.withLock { $0.recordings.around(time, of: camera, where: isWanted) }
+  }
+
   /// The recordings that overlap a span and for which `isWanted` is true. Those that were not read yet are
   /// read first, a few files at a time.
   func read(

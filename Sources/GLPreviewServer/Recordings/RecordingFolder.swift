@@ -71,9 +71,9 @@ final class RecordingFolder: Service, CustomStringConvertible {
 
   // MARK: Recording
 
-  /// Begins a file for pictures from `start` on. `locked` identifies what a locked view shows.
+  /// Begins a file for pictures from `start` on.
   func begin(
-    _ camera: String, _ view: String, locked: Recording.LockedView? = nil, at start: WallTime
+    _ camera: String, _ view: String, _ note: RecordingNote = RecordingNote(), at start: WallTime
   ) -> (RecordingHandle, Recording) {
     let (handle, recording) = catalogue.withLock { catalogue in
       catalogue.lastNumber += 1
@@ -83,7 +83,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
         time = WallTime(sinceEpoch: time.sinceEpoch + .milliseconds(1))
         name = StampedFileName(camera: camera, view: view, time: time, .recording)
       }
-      let recording = Recording(beginning: name, camera, view, locked: locked)
+      let recording = Recording(beginning: name, camera, view, note, firstPicture: start)
       catalogue.recordings[name] = recording
       return (RecordingHandle(number: catalogue.lastNumber), recording)
     }

@@ -1,8 +1,6 @@
 // `/api/recordings`, the files at `/recordings/`, and `/api/cameras/{camera}/recording`, which triggers a
 // recording.
-internal import Dispatch
 internal import FoundationEssentials
-internal import Glibc
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
@@ -11,7 +9,8 @@ struct RecordingRoutes: Sendable {
   let registry: CameraRegistry
   /// Nil if nothing is recorded.
   let recorders: Recorders?
-  let others: PeerRecordings
+  let rights: RecordingRights
+  private var others: PeerRecordings { rights.others }
 
   private static let longestTrigger = 3600.0
   private static let mostListed = 1000
@@ -157,15 +156,6 @@ struct RecordingRoutes: Sendable {
     ])
   }
 
-  /// Whether a client may see a recording, by how its view is served now. The role `control` may see all.
-  private func isShown(_ recording: Recording, to role: Role?) -> Bool {
-    if role == .control { return true }
-    guard let camera = registry.served[camera: recording.camera] else {
-      return others.shows(recording.view, of: recording.camera)
-    }
-    return recording.isShown(by: camera.views.first { $0.name == recording.view }?.served)
-  }
-
   /// Lists the newest recordings of all nodes, or only this node's if a peer asks.
   private func list(_ request: Request, _ context: ServiceContext) async throws -> Response {
     var query = try QueryParameters(request)
@@ -176,7 +166,7 @@ struct RecordingRoutes: Sendable {
     try query.finish(known: Self.query)
     let found =
       await recorders?.folder.read(of: camera, from: from, to: to, limit: limit) {
-        isShown($0, to: context.role)
+        rights.isShown($0, to: context.role)
       } ?? []
     var list = List(recordings: found.map(\.answer))
     guard others.areMeant(by: request) else { return try Response(json: list) }
@@ -214,77 +204,24 @@ struct RecordingRoutes: Sendable {
     }
   }
 
-  /// How much is read at a time: less than a socket accepts at once, because each stalled reader holds one
-  /// chunk.
-  private static let chunk = 64 << 10
   /// Limits the files that are being sent: each holds two descriptors.
   private let readers = AdmissionLimit(capacity: 128, subject: "recordings being read")
 
-  /// Sends a file, or a part of it (RFC 9110, 14). A file that is being recorded ends with what is written so
-  /// far.
+  /// Sends a file, or a part of it. A file that is being recorded ends with what is written so far.
   private func file(
     _ recording: Recording, in folder: RecordingFolder, _ request: Request, _ context: ServiceContext
   ) async throws -> Response {
-    if !isShown(recording, to: .read) { try context.require(.control) }
+    if !rights.isShown(recording, to: .read) { try context.require(.control) }
     guard let descriptor = await folder.open(recording) else {
       throw Problem.notFound("the recording has been removed")
     }
-    let file = OpenFile(descriptor)
-    let size = recording.bytes
-    let tag = "\"\(size)-\(recording.isOpen ? "open" : "whole")\""
-    var headers: HTTPFields = [
-      .contentType: "video/mp4", .acceptRanges: "bytes", .eTag: tag, .cacheControl: "no-cache",
-    ]
-    if request.headers.know(tag) { return Response(status: .notModified, headers: headers) }
-    let isSame = request.headers[.ifRange].map { $0 == tag } ?? true
-    var range = 0..<size
-    var status = HTTPResponse.Status.ok
-    if isSame, request.method == .get, let field = request.headers[.range] {
-      switch ByteRange(field, of: size) {
-      case .part(let part):
-        (range, status) = (part, .partialContent)
-        headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(size)"
-      case .unsatisfiable:
-        throw Problem(
-          .rangeNotSatisfiable, "the recording has \(size) bytes",
-          headers: ["Content-Range": "bytes */\(size)"])
-      case .whole: break
-      }
-    }
-    let channel = context.channel
-    // The chunk that was read, and its copy on the way to the socket.
-    let (permit, lease) = (try readers.enter(), try registry.budget.reserve(2 * Self.chunk))
-    return Response(
-      status: status, headers: headers,
-      body: ResponseBody(contentLength: range.count) { [self, range] writer in
-        defer { withExtendedLifetime((permit, lease)) {} }
-        var offset = range.lowerBound
-        while offset < range.upperBound {
-          let bytes = await file.read(offset, min(Self.chunk, range.upperBound - offset))
-          // Its view may be switched off or locked meanwhile.
-          guard !bytes.isEmpty, isShown(recording, to: context.role) else {
-            throw FolderError("the recording")
-          }
-          offset += bytes.count
-          try await writer.write(ByteBuffer(bytes: bytes))
-          try await channel.seesWrites()
-        }
-        try await writer.finish(nil)
-      })
-  }
-}
-
-/// Reads a file on threads that may wait for a disk.
-private final class OpenFile: Sendable {
-  private let descriptor: CInt
-  init(_ descriptor: CInt) { self.descriptor = descriptor }
-  deinit { close(descriptor) }
-
-  func read(_ offset: Int, _ count: Int) async -> [UInt8] {
-    await withCheckedContinuation { continuation in
-      DispatchQueue.global(qos: .userInitiated).async { [self] in
-        continuation.resume(returning: RecordedBytes.read(descriptor, offset, count))
-      }
-    }
+    let file = DiskFile(descriptor)
+    let answer = FileAnswer(
+      "the recording", byteCount: recording.bytes,
+      entityTag: "\"\(recording.bytes)-\(recording.isOpen ? "open" : "whole")\"",
+      headers: [.contentType: "video/mp4"],
+      // Its view may be switched off or locked meanwhile.
+      while: { [rights] in rights.isShown(recording, to: context.role) }, read: { await file.read($0, $1) })
+    return try answer.response(to: request, context, by: readers, within: registry.budget)
   }
 }

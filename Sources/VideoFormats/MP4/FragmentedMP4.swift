@@ -27,7 +27,7 @@ public struct FragmentedMP4: Sendable {
   package init(beginningAt time: CaptureInstant) { (isFile, self.beginning) = (false, time) }
 
   /// Creates a stream that is stored as a file. Its beginning reserves space for its length, and has a note
-  /// of at most 200 bytes that players skip (`MP4Recording`).
+  /// of at most `MP4Recording.longestNote` bytes that players skip.
   package init(isFile: Bool, note: [UInt8] = []) { (self.isFile, self.note) = (isFile, note) }
 
   /// The ticks of 1/90000 s from the first sample to the end of the last.
@@ -127,7 +127,9 @@ public struct FragmentedMP4: Sendable {
           $0.put(UInt32(1))
           offset = $0.bytes.count
           $0.put(UInt32(0))
-          $0.put(UInt32(span.count), UInt32(bytes.count), sample.isKey ? 0x0200_0000 : 0x0101_0000)
+          $0.put(
+            UInt32(clamping: span.count), UInt32(clamping: bytes.count),
+            sample.isKey ? 0x0200_0000 : 0x0101_0000)
         }
       }
     }

@@ -1,7 +1,7 @@
 // Writes MP4 boxes (ISO/IEC 14496-12, and -15 for H.264) with one video track.
 
 /// Ticks per second in our tracks.
-let videoTimescale = 90_000
+package let videoTimescale = 90_000
 
 /// Bytes that are written box by box.
 struct MP4Boxes {

@@ -55,7 +55,8 @@ package struct MP4Recording: Sendable, Hashable {
     (self.length, self.note) = (length, note)
   }
 
-  private static let longestNote = 200
+  /// The most bytes of a note.
+  package static let longestNote = 16 << 10
 
   private static func note(
     at offset: Int, _ size: Int, _ read: (_ offset: Int, _ count: Int) -> [UInt8]

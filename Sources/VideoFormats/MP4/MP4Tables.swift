@@ -9,7 +9,6 @@ package struct MP4Tables {
   private var sizes: [UInt32] = []
   private var durations: [UInt32] = []
   private var keys: [UInt32] = []
-  private var last: CaptureInstant?
   /// The duration of all samples but the last, whose duration is not known yet.
   private var duration = 0
   private var start: CaptureInstant?
@@ -21,38 +20,54 @@ package struct MP4Tables {
   package mutating func append(_ sample: VideoSample) {
     let start = start ?? sample.timestamp
     self.start = start
-    if last != nil {
+    append(
+      byteCount: sample.bytes.count, isKey: sample.isKey, at: sample.timestamp.ticks(since: start),
+      sample.format)
+  }
+
+  /// Appends a sample whose bytes are elsewhere, `ticks` of 1/90000 s after the first one.
+  package mutating func append(byteCount: Int, isKey: Bool, at ticks: Int, _ format: H264Format) {
+    if !sizes.isEmpty {
       // Counted from the start, so that rounding errors do not add up.
-      let ticks = UInt32(clamping: max(sample.timestamp.ticks(since: start) - duration, 1))
-      durations.append(ticks)
-      duration += Int(ticks)
+      let length = UInt32(clamping: max(ticks - duration, 1))
+      durations.append(length)
+      duration += Int(length)
     }
-    last = sample.timestamp
-    sizes.append(UInt32(clamping: sample.bytes.count))
-    if sample.isKey { keys.append(UInt32(clamping: sizes.count)) }
-    let format = formats.firstIndex(of: sample.format) ?? formats.count
-    if format == formats.count { formats.append(sample.format) }
-    if runs.last?.format != format { runs.append((format, 0, 0)) }
+    sizes.append(UInt32(clamping: byteCount))
+    if isKey { keys.append(UInt32(clamping: sizes.count)) }
+    let index = formats.firstIndex(of: format) ?? formats.count
+    if index == formats.count { formats.append(format) }
+    if runs.last?.format != index { runs.append((index, 0, 0)) }
     runs[runs.count - 1].count += 1
-    runs[runs.count - 1].bytes += sample.bytes.count
+    runs[runs.count - 1].bytes += byteCount
   }
 
   /// Returns everything that precedes the samples in a file. Players show it from `begin` on, if that is
   /// later than the first sample.
   package func head(lastDuration: Duration?, beginningAt begin: CaptureInstant? = nil) -> [UInt8] {
     let skipped = start.flatMap { start in begin?.ticks(since: start) } ?? 0
-    let length = lastDuration.map { UInt32(clamping: Int($0 / .seconds(1) * Double(videoTimescale))) }
-    let durations = durations + [max(length ?? self.durations.last ?? UInt32(videoTimescale / 30), 1)]
+    let length = lastDuration.map { Int($0 / .seconds(1) * Double(videoTimescale)) }
+    return head(lastTicks: length, beginningAt: skipped)
+  }
+
+  /// Returns everything that precedes the samples in a file, as `head(lastDuration:beginningAt:)` does, with
+  /// times in ticks of 1/90000 s.
+  package func head(lastTicks: Int?, beginningAt begin: Int) -> [UInt8] {
+    let usual = self.durations.last ?? UInt32(videoTimescale / 30)
+    let durations = self.durations + [max(lastTicks.map { UInt32(clamping: $0) } ?? usual, 1)]
     // The offsets do not change the head's length.
-    let head = head(durations, from: skipped, samplesAt: 0)
-    return self.head(durations, from: skipped, samplesAt: head.count)
+    let length = head(durations, from: begin, samplesAt: 0).count
+    return head(durations, from: begin, samplesAt: length)
   }
 
   private func head(_ durations: [UInt32], from begin: Int, samplesAt offset: Int) -> [UInt8] {
+    let total = durations.reduce(0) { $0 + UInt64($1) }
+    // The edit list has 32 bits for the length, about 13 hours. Longer videos begin with their first sample.
+    let isEdited = total <= UInt64(UInt32.max) + UInt64(max(begin, 0))
     var boxes = MP4Boxes()
     boxes.fileType("isom")
     boxes.movie(
-      formats, duration: durations.reduce(0) { $0 + UInt64($1) }, from: begin,
+      formats, duration: total, from: isEdited ? begin : 0,
       tables: { table in
         table.runLengths("stts", durations)
         table.full("stss") { $0.list(keys) }

@@ -174,8 +174,9 @@ private struct Requests {
       hosts.insert("\(url.host() ?? ""):\(url.port ?? 0)")
       // Another page has none of the requests of the one before it, and nothing is told of their end.
       if parameters["type"] as? String == "Document" { open = [:] }
-      // A video takes the place of the stream.
-      let path = url.pathExtension == "mp4" ? "/api/stream" : url.path
+      // A video takes the place of the stream. A recording is read by several requests.
+      let isVideo = url.pathExtension == "mp4" && !url.path.hasPrefix("/recordings/")
+      let path = isVideo ? "/api/stream" : url.path
       open[id] = path
       mostAtATime[path] = max(mostAtATime[path, default: 0], open(path))
     case "Network.loadingFinished", "Network.loadingFailed":

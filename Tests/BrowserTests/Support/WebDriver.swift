@@ -245,4 +245,6 @@ enum Key: String {
   case tab = "\u{E004}"
   case left = "\u{E012}"
   case right = "\u{E014}"
+  case end = "\u{E010}"
+  case home = "\u{E011}"
 }

@@ -33,8 +33,8 @@ struct FuzzTarget: Sendable {
   /// All targets.
   static let all: [FuzzTarget] =
     [
-      .jpeg, .passable, .exif, .png, .y4m, .mjpeg, .multipart, .fragments, .httpAddress, .httpResponse,
-      .httpHead, .rtspTunnel, .certificate, .h264,
+      .jpeg, .passable, .exif, .png, .y4m, .mjpeg, .multipart, .fragments, .mp4Index, .httpAddress,
+      .httpResponse, .httpHead, .rtspTunnel, .certificate, .h264,
     ]
     + streams + [
       .view, .scene, .mask, .configuration, .query, .json, .webhook, .access, .stun, .sdp, .rtcp, .rtsp,

@@ -1,6 +1,7 @@
 // Recordings from before a view was hidden: who may see them.
 import FoundationEssentials
 import Logging
+import NIOHTTP1
 import PreviewCore
 import TestSupport
 import Testing
@@ -46,17 +47,28 @@ struct RecordingPrivacyTests {
 
   private struct List: Decodable { let recordings: [Recording.Answer] }
 
-  /// The status of a recording, and whether it is listed.
-  private static func seen(_ path: String, by token: String, at service: RunningService) async throws
-    -> String
-  {
-    let status = try await service.get(path, header(token)).status
-    let list = try await service.get("/api/recordings?limit=1000", header(token)).json(List.self)
-    return "\(status) \(list.recordings.contains { $0.url == path } ? "listed" : "not listed")"
+  /// The URL of one of the first pictures of a recording.
+  private static func picture(of recording: Recording) -> String {
+    let start = recording.firstPicture ?? recording.start
+    let time = WallTime(sinceEpoch: start.sinceEpoch + .milliseconds(100))
+    return "/recordings/camera.jpg?view=\(recording.view)&at=\(time.secondsText)"
   }
 
-  /// The path of a recording that has ended, and was begun after this call.
-  private static func next(_ service: RunningService) async throws -> String {
+  /// The status of a recording, whether it is listed, and the status of a picture of it.
+  private static func seen(_ recording: Recording, by token: String, at service: RunningService) async throws
+    -> String
+  {
+    let path = recording.path
+    let status = try await service.get(path, header(token)).status
+    let list = try await service.get("/api/recordings?limit=1000", header(token)).json(List.self)
+    let answer = try await service.get(picture(of: recording), header(token))
+    if answer.status == 200 { #expect(answer.headers["X-Recording"] == [path]) }
+    let isListed = list.recordings.contains { $0.url == path }
+    return "\(status) \(isListed ? "listed" : "not listed") \(answer.status)"
+  }
+
+  /// A recording that has ended, and was begun after this call.
+  private static func next(_ service: RunningService) async throws -> Recording {
     func done() -> [Recording] {
       (service.inside.recorders?.folder.recordings(of: nil, from: nil, to: nil, limit: 1000) ?? [])
     }
@@ -67,7 +79,7 @@ struct RecordingPrivacyTests {
       new = done().first { $0.duration ?? .zero > .zero && $0.start > now }
       return new != nil
     }
-    return try #require(new).path
+    return try #require(new)
   }
 
   @Test("recordings made before a view was locked, switched off or removed need the role control")
@@ -76,43 +88,48 @@ struct RecordingPrivacyTests {
     try await withTemporaryFolder { folder in
       let narrow = try await withService(Self.configuration(folder), logger: log.logger) { service in
         let old = try await Self.next(service)
-        #expect(try await Self.seen(old, by: "look", at: service) == "200 listed")
+        #expect(try await Self.seen(old, by: "look", at: service) == "200 listed 200")
 
         let mask = try PrivacyMask(parsing: "40x40+0+0")
         try await service.inside.apply(Self.configuration(folder) { $0.options.masks = [mask] })
         #expect(log.messages.contains("recordings from before a change of masks kept"))
-        #expect(try await Self.seen(old, by: "look", at: service) == "200 listed")
+        // Pictures of it get the mask.
+        #expect(try await Self.seen(old, by: "look", at: service) == "403 not listed 200")
+        #expect(try await Self.seen(old, by: "rule", at: service) == "200 listed 200")
 
         try await service.inside.apply(Self.configuration(folder, Self.lock(80)))
-        #expect(try await Self.seen(old, by: "look", at: service) == "403 not listed")
-        #expect(try await Self.seen(old, by: "rule", at: service) == "200 listed")
+        #expect(try await Self.seen(old, by: "look", at: service) == "403 not listed 403")
+        #expect(try await Self.seen(old, by: "rule", at: service) == "200 listed 200")
         let narrow = try await Self.next(service)
-        #expect(try await Self.seen(narrow, by: "look", at: service) == "200 listed")
+        #expect(try await Self.seen(narrow, by: "look", at: service) == "200 listed 200")
+        let small = Self.picture(of: narrow) + "&width=40"
+        #expect(try await service.get(small, Self.header("look")).status == 403)
+        #expect(try await service.get(small, Self.header("rule")).status == 200)
 
         try await service.inside.apply(Self.configuration(folder, Self.lock(100)))
-        #expect(try await Self.seen(narrow, by: "look", at: service) == "403 not listed")
+        #expect(try await Self.seen(narrow, by: "look", at: service) == "403 not listed 403")
         let wide = try await Self.next(service)
-        #expect(try await Self.seen(wide, by: "look", at: service) == "200 listed")
+        #expect(try await Self.seen(wide, by: "look", at: service) == "200 listed 200")
 
         for change: (inout CameraConfiguration) -> Void in [
           { $0.views[0].isEnabled = false }, { $0.views[0].view.name = "other" },
         ] {
           try await service.inside.apply(Self.configuration(folder, change))
-          for path in [old, narrow, wide] {
-            #expect(try await Self.seen(path, by: "look", at: service) == "403 not listed")
-            #expect(try await Self.seen(path, by: "rule", at: service) == "200 listed")
+          for recording in [old, narrow, wide] {
+            #expect(try await Self.seen(recording, by: "look", at: service) == "403 not listed 403")
+            #expect(try await Self.seen(recording, by: "rule", at: service) == "200 listed 200")
           }
         }
         try await service.inside.apply(Self.configuration(folder))
-        #expect(try await Self.seen(narrow, by: "look", at: service) == "200 listed")
+        #expect(try await Self.seen(narrow, by: "look", at: service) == "200 listed 200")
         return narrow
       }
       // Files say themselves what they show, to the next run too.
       try await withService(Self.configuration(folder, Self.lock(80))) { service async throws in
-        #expect(try await Self.seen(narrow, by: "look", at: service) == "200 listed")
+        #expect(try await Self.seen(narrow, by: "look", at: service) == "200 listed 200")
       }
       try await withService(Self.configuration(folder, Self.lock(100))) { service async throws in
-        #expect(try await Self.seen(narrow, by: "look", at: service) == "403 not listed")
+        #expect(try await Self.seen(narrow, by: "look", at: service) == "403 not listed 403")
       }
     }
   }
@@ -152,18 +169,45 @@ struct RecordingPrivacyTests {
     }
   }
 
-  @Test("a peer relays recordings of a switched-off view only to clients with the role control")
+  @Test("a peer relays recordings and pictures of them, to each client what the owner shows to it")
   func peers() async throws {
+    let mask = try PrivacyMask(parsing: "40x40+0+0")
     try await withTemporaryFolder { folder in
       try await withOwnerAndEdge(
         Self.configuration(folder), token: "rule", { $0.access = Self.access }
       ) { owner, edge in
-        let path = try await Self.next(owner)
-        var off = Self.configuration(folder) { $0.views[0].isEnabled = false }
-        off.cluster.name = "owner"
-        try await owner.inside.apply(off)
-        #expect(try await edge.get(path, Self.header("look")).status == 403)
-        #expect(try await edge.get(path, Self.header("rule")).status == 200)
+        let (look, rule) = (Self.header("look"), Self.header("rule"))
+        let recording = try await Self.next(owner)
+        let (path, picture) = (recording.path, Self.picture(of: recording))
+        func configure(_ change: (inout CameraConfiguration) -> Void) async throws {
+          var configuration = Self.configuration(folder, change)
+          configuration.cluster.name = "owner"
+          try await owner.inside.apply(configuration)
+        }
+        let plain = try await owner.get(picture, look)
+        let relayed = try await edge.get(picture, look)
+        #expect(plain.status == 200 && relayed.status == 200 && relayed.bytes == plain.bytes)
+        for name in ["X-Timestamp", "X-Recording", "ETag", "X-View-Size"] {
+          #expect(relayed.headers[name] == plain.headers[name] && !plain.headers[name].isEmpty, "\(name)")
+        }
+        #expect(try await edge.send("HEAD", picture, look).status == 200)
+        #expect(try await edge.get("/recordings/camera.png", look).status == 200)
+        #expect(try await edge.get("\(picture)&nothing=1", look).status == 400)
+        let missing = try await edge.get("/recordings/camera.jpg?at=1000", look)
+        #expect(missing.status == 404 && missing.text.contains(#""code":"not-recorded""#))
+
+        try await configure { $0.options.masks = [mask] }
+        let masked = try await edge.get(picture, look)
+        #expect(masked.status == 200 && masked.bytes != plain.bytes)
+        #expect(try await edge.get(picture, rule).bytes == masked.bytes)
+        #expect(try await edge.get(path, look).status == 403)
+        #expect(try await edge.get(path, rule).status == 200)
+
+        try await configure { $0.views[0].isEnabled = false }
+        for url in [path, picture] {
+          #expect(try await edge.get(url, look).status == 403)
+          #expect(try await edge.get(url, rule).status == 200)
+        }
       }
     }
   }

@@ -45,7 +45,7 @@ extension Response {
 
   /// Returns the answer; in a playlist, the token of the request's URL is added to all URIs.
   func carryingToken(of request: Request) -> Response {
-    guard headers[.contentType] == Self.playlist,
+    guard let type = headers[.contentType], [Self.playlist, "text/vtt"].contains(type),
       let token = request.uri.query?.split(separator: "&").first(where: { $0.hasPrefix("token=") })
     else { return self }
     let word = token.replacing("?", with: "%3F").replacing("\"", with: "%22")

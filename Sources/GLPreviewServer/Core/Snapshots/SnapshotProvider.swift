@@ -256,7 +256,7 @@ final class SnapshotProvider: Sendable {
   }
 
   /// Encodes a picture as requested.
-  private func encoded(_ picture: RenderedPicture, _ query: SnapshotQuery) async throws -> SnapshotAnswer {
+  func encoded(_ picture: RenderedPicture, _ query: SnapshotQuery) async throws -> SnapshotAnswer {
     // An encoded picture is hardly larger than its samples, or than its scan and the headers, until its size is known.
     let headers = 1024 + (picture.iccProfile?.count ?? 0)
     let lease = try budget.reserve(picture.picture.byteCount + headers)

@@ -95,6 +95,35 @@ struct SnapshotQuery: Sendable, Hashable {
       exif,
       download, warmups)
 
+  /// The parameters of a picture of a frame that is chosen in another way.
+  static let stillQuery =
+    QueryEntry.view + .of(QueryEntry.quality, maximumBytesKey, encodings, timeouts, exif, download)
+
+  /// Parses the parameters that are left after those that choose the frame. `timeout` is the default, and
+  /// `known` has all parameters of the URL.
+  init(
+    still query: QueryParameters, of served: ServedView, as format: EncodedPicture.Format, timeout: Duration,
+    known: [QueryEntry]
+  ) throws {
+    var query = query
+    self.served = try query.takeView(over: served)
+    self.format = format
+    encoding = try query.take(Self.encodings) ?? .binary
+    maximumBytes = try query.take(Self.maximumBytesKey)
+    request = SnapshotRequest(fallback: .error, timeout: timeout)
+    if let timeout = try query.take(Self.timeouts) { request.timeout = .milliseconds(timeout) }
+    hasEXIF = try query.take(Self.exif) ?? true
+    isDownload = try query.take(Self.download) ?? false
+    try query.finish(known: known)
+    try checkSize()
+  }
+
+  private func checkSize() throws(Problem) {
+    if format == .png, maximumBytes != nil {
+      throw .badParameter("max_bytes", "max_bytes is not for PNG: use .jpg")
+    }
+  }
+
   /// Parses a URL; `offline` and `timeout` are the defaults, and `delay` is the camera's `trigger-delay`.
   init(
     _ query: QueryParameters, of served: ServedView, as format: EncodedPicture.Format,
@@ -132,12 +161,10 @@ struct SnapshotQuery: Sendable, Hashable {
     hasEXIF = exif ?? true
     isDownload = try query.take(Self.download) ?? false
     try query.finish(known: Self.query)
-    if format == .png, maximumBytes != nil {
-      throw Problem.badParameter("max_bytes", "max_bytes is not for PNG: use .jpg")
-    }
     // The camera's original JPEG is passed through unless a parameter concerns the encoding.
     request.passes =
       format == .jpeg && self.served.quality == nil && self.served.view.isWhole && maximumBytes == nil
       && exif != true
+    try checkSize()
   }
 }

@@ -174,7 +174,9 @@ extension JSONSchema {
       .init("title", .text), .init("status", .integer),
       .init("detail", .text, "what is wrong, and how to correct it"),
       .optional("parameter", .text, "the parameter, or the member of the body, that is invalid"),
-      .optional("code", .choice(["not-kept"]), "identifies an error for programs"),
+      .optional(
+        "code", .choice(["not-kept", "not-recorded", "not-stored"]), "identifies an error for programs"),
+      .optional("nearest", .list(of: .time), "the closest times that have a picture"),
       .optional("replay", .named("Times", .times), "the time range of the replay buffer"),
     ]))
 

@@ -30,6 +30,9 @@ package struct WebFile: Sendable {
     WebFile("/dashboard/snapshots.js", script, glp_snapshots_js),
     WebFile("/dashboard/links.js", script, glp_links_js),
     WebFile("/dashboard/recordings.js", script, glp_recordings_js),
+    WebFile("/dashboard/timeline.js", script, glp_timeline_js),
+    WebFile("/dashboard/storyboard.js", script, glp_storyboard_js),
+    WebFile("/dashboard/save.js", script, glp_save_js),
     WebFile("/dashboard/schedules.js", script, glp_schedules_js),
     WebFile("/dashboard/motion.js", script, glp_motion_js),
   ]
