@@ -4,11 +4,17 @@ package import ServiceLifecycle
 
 package struct ScheduleFeature: ServiceFeature {
   private let scheduler: Scheduler
+  private let timeLapses: TimeLapseRoutes
 
-  package init(_ core: ServiceCore) { scheduler = Scheduler(core) }
+  package init(_ core: ServiceCore) {
+    scheduler = Scheduler(core)
+    timeLapses = TimeLapseRoutes(core)
+  }
 
   /// Stores send what is left after the last moment.
   package var services: [any Service] { [PictureStores(all: scheduler.stores), scheduler] }
+
+  package func addRoutes(to group: ServiceRoutes) { timeLapses.add(to: group) }
 
   package func apply(_ new: ValidatedConfiguration, replacing old: ServedState) { scheduler.apply(new) }
 

@@ -1,0 +1,26 @@
+// The room in a file system, for files whose size is not known before they are written.
+internal import Glibc
+
+/// The room in a file system, in bytes.
+struct DiskSpace: Sendable, Hashable {
+  let total: Double
+  /// The bytes that this process may use.
+  let free: Double
+
+  /// The room that is left to others: the smaller one of a part of the file system and a number of bytes.
+  private static let reservedPart = 0.05
+  private static let reservedBytes = Double(256 << 20)
+
+  init(total: Double, free: Double) { (self.total, self.free) = (total, free) }
+
+  /// Reads the room in the file system of a file or folder; nil if that is not known. It may wait for a disk.
+  init?(at path: String) {
+    var status = statvfs()
+    guard unsafe statvfs(path, &status) == 0 else { return nil }
+    let unit = Double(status.f_frsize)
+    self.init(total: Double(status.f_blocks) * unit, free: Double(status.f_bavail) * unit)
+  }
+
+  /// Whether there is too little room for a large file.
+  var isShort: Bool { free < min(total * Self.reservedPart, Self.reservedBytes) }
+}
