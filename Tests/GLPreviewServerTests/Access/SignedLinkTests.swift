@@ -74,6 +74,15 @@ struct SignedLinkTests {
     #expect(try (Self.refusal(of: url) == nil) == isSame)
   }
 
+  @Test(
+    "a link ends and is signed whatever its URL ends with",
+    arguments: ["", "?", "?a", "?a=", "?a=?", "?a?", "?a=b=", "??", "?a=1&b"])
+  func ends(query: String) throws {
+    let link = try SignedLink.signed("/cameras/door/main.jpg\(query)", by: Self.key, until: Self.end)
+    #expect(try Self.refusal(of: link) == nil)
+    #expect(try Self.refusal(of: link, at: Double(Self.end) + 1) != nil)
+  }
+
   @Test("routes read the same of all URLs with the same canonical form", arguments: 1...4)
   func sameToRoutes(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

@@ -80,12 +80,13 @@ package struct SignedLink: Sendable, Hashable {
     guard SignedLink(url) == nil else {
       throw ParameterError("path", "it already has a parameter '\(signParameter)' or '\(endParameter)'")
     }
-    let words = url.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst().split(separator: UInt8(ascii: "&"))
-    guard !words.contains(where: { isToken(Array($0)[...]) }) else {
+    let query = url.utf8.drop { $0 != UInt8(ascii: "?") }
+    guard !query.dropFirst().split(separator: UInt8(ascii: "&")).contains(where: { isToken(Array($0)[...]) })
+    else {
       throw ParameterError("path", "it has a parameter 'token': a link needs none, and must not show one")
     }
     var more = expiry.map { ["\(endParameter)=\($0)"] } ?? []
-    let open = url + (url.contains("?") ? (url.hasSuffix("?") ? "" : "&") : "?")
+    let open = url + (query.isEmpty ? "?" : query.count == 1 ? "" : "&")
     // A link with an empty signature has the same canonical form.
     guard let canonical = SignedLink(open + (more + ["\(signParameter)="]).joined(separator: "&"))?.canonical
     else {
