@@ -208,9 +208,10 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["CProcess", "NATS", "PreviewCore"], path: "Tests/TestSupport",
       swiftSettings: house),
-    .testTarget(name: "PreviewCoreTests", dependencies: ["PreviewCore"], swiftSettings: computing),
     .testTarget(
-      name: "ReferenceRendererTests", dependencies: ["PreviewCore", "ReferenceRenderer"],
+      name: "PreviewCoreTests", dependencies: ["PreviewCore", "TestSupport"], swiftSettings: computing),
+    .testTarget(
+      name: "ReferenceRendererTests", dependencies: ["PreviewCore", "ReferenceRenderer", "TestSupport"],
       swiftSettings: computing),
     .testTarget(
       name: "GLPreviewTests",

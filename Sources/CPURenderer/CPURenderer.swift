@@ -97,6 +97,10 @@ extension DrawingPlan {
     var backgrounds: Set<RGBColor> = []
     var (blended, sums) = (0, 0)
     for step in steps {
+      if case .warp(let drawing) = step.work, let color = drawing.behind, backgrounds.insert(color).inserted {
+        let sampling = drawing.signals[0].sampling
+        blended += sampling.columns.samples.upperBound * sampling.rows.samples.upperBound * 8
+      }
       guard let drawing = step.drawing else { continue }
       let columns = drawing.signals.map { $0.columns.source.samples.upperBound * $0.step }.max() ?? 0
       // Sixteen rows of two bytes, or of four floats and two more lines.
@@ -110,9 +114,10 @@ extension DrawingPlan {
       switch step.work {
       case .rows: sum
       case .columns(let drawing, _), .samples(let drawing), .boxes(let drawing, _, _, _):
-        sum + drawing.size.pixelCount * (drawing.output == .pixels ? 4 : drawing.output == .twoPlanes ? 2 : 1)
+        sum + drawing.size.pixelCount * drawing.output.byteCount
+      case .warp(let drawing): sum + drawing.size.pixelCount * drawing.output.byteCount
       case .turn(let turning):
-        sum + turning.drawing.size.pixelCount * (turning.drawing.output == .pixels ? 4 : 1)
+        sum + turning.drawing.size.pixelCount * turning.drawing.output.bytesPerSample
       }
     }
   }
@@ -122,7 +127,12 @@ extension DrawingStep {
   fileprivate var drawing: Drawing? {
     switch work {
     case .columns(let drawing, _), .samples(let drawing), .boxes(let drawing, _, _, _): drawing
-    case .rows, .turn: nil
+    case .rows, .warp, .turn: nil
     }
   }
+}
+
+extension Drawing.Output {
+  /// The bytes of a sample in all of its planes.
+  fileprivate var byteCount: Int { self == .twoPlanes ? 2 : bytesPerSample }
 }

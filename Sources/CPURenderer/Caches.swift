@@ -52,13 +52,15 @@ final class Caches: Sendable {
 
   /// Returns how many threads should draw: one, unless each of them has much to do.
   func threads(for drawing: Drawing) -> Int {
-    let read = drawing.signals.reduce(0) {
-      $0 + $1.columns.source.samples.count * $1.rows.source.samples.count * $1.step
-    }
-    let written = drawing.size.pixelCount * (drawing.output == .pixels ? 4 : 1)
-    // Light takes ten times as long.
-    let work = (read + written) * (drawing.lightCrop == nil ? 1 : 10)
-    return min(mostThreads, max(1, work / Caches.samplesPerThread), (drawing.size.height + 15) / 16)
+    threads(for: drawing.work, rows: drawing.size.height)
+  }
+
+  func threads(for drawing: WarpedDrawing) -> Int {
+    threads(for: drawing.work, rows: drawing.size.height)
+  }
+
+  private func threads(for work: Int, rows: Int) -> Int {
+    min(mostThreads, max(1, work / Caches.samplesPerThread), (rows + 15) / 16)
   }
 
   var byteCount: Int { scratch.byteCount + drawings.withLock { $0.cost } + lights.withLock { $0.cost } }
@@ -67,5 +69,16 @@ final class Caches: Sendable {
     scratch.removeAll()
     drawings.withLock { $0.removeAll() }
     lights.withLock { $0.removeAll() }
+  }
+}
+
+extension Drawing {
+  /// The samples that it reads and writes, roughly.
+  fileprivate var work: Int {
+    let read = signals.reduce(0) {
+      $0 + $1.columns.source.samples.count * $1.rows.source.samples.count * $1.step
+    }
+    // Light takes ten times as long.
+    return (read + size.pixelCount * output.bytesPerSample) * (lightCrop == nil ? 1 : 10)
   }
 }

@@ -33,7 +33,11 @@ internal import PreviewCore
       // Columns sum their rows themselves, sixteen at a time.
       case .rows: continue
       case .columns(let drawing, _), .samples(let drawing):
-        let planes = planes(of: step.result, drawing, targets)
+        let planes = planes(of: step.result, drawing.size, drawing.output, targets)
+        draw(drawing, into: planes)
+        results[step.result] = planes
+      case .warp(let drawing):
+        let planes = planes(of: step.result, drawing.size, drawing.output, targets)
         draw(drawing, into: planes)
         results[step.result] = planes
       case .boxes(_, _, _, let otherwise): carryOut(otherwise, into: targets)
@@ -60,12 +64,11 @@ internal import PreviewCore
   }
 
   private func planes(
-    of result: Int, _ drawing: Drawing, _ targets: [PlannedPlane: PlaneMemory]
+    of result: Int, _ size: Size, _ output: Drawing.Output, _ targets: [PlannedPlane: PlaneMemory]
   ) -> [PlaneMemory] {
-    let bytesPerRow = drawing.size.width * (drawing.output == .pixels ? 4 : 1)
-    return (0..<(drawing.output == .twoPlanes ? 2 : 1)).map { output in
-      targets[PlannedPlane(result: result, output: output)]
-        ?? PlaneMemory(bytesPerRow: bytesPerRow, rows: drawing.size.height)
+    (0..<(output == .twoPlanes ? 2 : 1)).map { index in
+      targets[PlannedPlane(result: result, output: index)]
+        ?? PlaneMemory(bytesPerRow: size.width * output.bytesPerSample, rows: size.height)
     }
   }
 
@@ -78,15 +81,27 @@ internal import PreviewCore
       let prepared = caches.preparedLight(drawing, within: crop, of: frame.format)
       let description = unsafe Shared(prepared.description(of: source, into: planes[0]))
       let byteCount = unsafe pixels_light_scratch_size(&description.value)
-      unsafe inBands(of: drawing, byteCount) { first, end, scratch in
+      unsafe inBands(drawing.size.height, caches.threads(for: drawing), byteCount) { first, end, scratch in
         unsafe pixels_draw_light(instructions, &description.value, first, end, scratch)
       }
     } else {
       let prepared = caches.prepared(drawing, source.areWords ? .words : .bytes)
       let description = unsafe Shared(prepared.description(of: source, into: planes))
       let byteCount = unsafe pixels_scratch_size(&description.value)
-      unsafe inBands(of: drawing, byteCount) { first, end, scratch in
+      unsafe inBands(drawing.size.height, caches.threads(for: drawing), byteCount) { first, end, scratch in
         unsafe pixels_draw(instructions, &description.value, first, end, scratch)
+      }
+    }
+  }
+
+  private func draw(_ drawing: WarpedDrawing, into planes: [PlaneMemory]) {
+    let instructions = caches.instructions
+    let source = unsafe drawing.behind.map { blended(over: $0) } ?? FramePlanes(frame, memory)
+    unsafe PreparedWarp(drawing).withDescription(of: source, into: planes) { described in
+      let description = unsafe Shared(described)
+      let byteCount = unsafe pixels_warp_scratch_size(&description.value)
+      unsafe inBands(drawing.size.height, caches.threads(for: drawing), byteCount) { first, end, scratch in
+        unsafe pixels_draw_warp(instructions, &description.value, first, end, scratch)
       }
     }
   }
@@ -101,11 +116,9 @@ internal import PreviewCore
   /// Has `draw` draw all rows, with memory of its own: on one thread, or in bands of whole multiples of sixteen
   /// rows on several.
   private func inBands(
-    of drawing: Drawing, _ byteCount: Int,
+    _ height: Int, _ parts: Int, _ byteCount: Int,
     _ draw: @Sendable (_ first: Int32, _ end: Int32, UnsafeMutableRawPointer) -> Void
   ) {
-    let height = drawing.size.height
-    let parts = caches.threads(for: drawing)
     let rows = (height + parts * 16 - 1) / (parts * 16) * 16
     let scratch = caches.scratch
     @Sendable func band(_ part: Int) {

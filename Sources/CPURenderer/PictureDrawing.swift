@@ -37,6 +37,7 @@ struct PictureDrawing {
       case .columns(let drawing, _), .samples(let drawing):
         guard drawing.lightCrop == nil else { return nil }
         rows += caches.prepared(drawing, .bytes).rowsRead
+      case .warp(let drawing): rows += drawing.rowsRead
       case .boxes(_, _, _, let otherwise):
         guard let more = rowsRead(by: otherwise) else { return nil }
         rows += more

@@ -53,13 +53,7 @@ final class PreparedDrawing: Sendable {
   }
 
   /// The outputs of the drawing among the conversion's.
-  private var outputs: [Int] {
-    switch drawing.output {
-    case .plane: [0]
-    case .twoPlanes: [1, 2]
-    case .pixels: [0, 1, 2]
-    }
-  }
+  private var outputs: [Int] { drawing.output.components }
 
   /// Describes the drawing of a frame's planes into memory.
   func description(
@@ -80,12 +74,7 @@ final class PreparedDrawing: Sendable {
     unsafe describeConversion(&description)
     unsafe description.coverage_x = coverageX?.pointer
     unsafe description.coverage_y = coverageY?.pointer
-    unsafe description.output =
-      switch drawing.output {
-      case .plane: PIXELS_ONE_PLANE
-      case .twoPlanes: PIXELS_TWO_PLANES
-      case .pixels: PIXELS_RGBA
-      }
+    unsafe description.output = drawing.output.inC
     unsafe description.planes.0 = unsafe targets[0].bytes
     unsafe description.strides.0 = targets[0].stride
     if targets.count > 1 {

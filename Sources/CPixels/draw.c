@@ -17,6 +17,37 @@ struct bands {
   int16_t *of[2][3];
 };
 
+// The outputs of a warp that are drawn at a time, and the most positions of each along rows and along columns.
+enum { WARP_RUN = 64, WARP_COUNT = 8 };
+
+// What a cell of a grid shows: nothing of the source, samples that may all be read, or some at edges.
+enum warp_cell { WARP_EMPTY, WARP_INSIDE, WARP_EDGE };
+
+// Neighbouring outputs whose cells are alike, in whole vectors. In the stored picture, output i's positions of a row of them are
+// (start + slope * across[...]) >> bits; sums may wrap around, results do not.
+struct warp_run {
+  int count, bits;
+  // The first output's corner in the target, in sixteenths of a pixel.
+  int32_t x, y;
+  // The positions of an output along rows and along columns, and their distances from its corner.
+  int columns, rows;
+  uint32_t across[WARP_COUNT];
+  int32_t down[WARP_COUNT];
+  uint32_t start_x[WARP_COUNT][WARP_RUN], slope_x[WARP_COUNT][WARP_RUN];
+  uint32_t start_y[WARP_COUNT][WARP_RUN], slope_y[WARP_COUNT][WARP_RUN];
+};
+
+// The middles of `count` equal parts of one or two pixels, in sixteenths of a pixel, rounded. Those from `count` on are not read.
+#define MIDDLE(pixels, count, i) ((16 * (pixels) * (2 * (i) + 1) + (count)) / (2 * (count)))
+#define MIDDLES(pixels, count) \
+  { MIDDLE(pixels, count, 0), MIDDLE(pixels, count, 1), MIDDLE(pixels, count, 2), MIDDLE(pixels, count, 3), \
+    MIDDLE(pixels, count, 4), MIDDLE(pixels, count, 5), MIDDLE(pixels, count, 6), MIDDLE(pixels, count, 7) }
+#define MIDDLES_OF(pixels) \
+  { MIDDLES(pixels, 1), MIDDLES(pixels, 2), MIDDLES(pixels, 3), MIDDLES(pixels, 4), \
+    MIDDLES(pixels, 5), MIDDLES(pixels, 6), MIDDLES(pixels, 7), MIDDLES(pixels, 8) }
+
+static const uint8_t warp_offsets[2][WARP_COUNT][WARP_COUNT] = {MIDDLES_OF(1), MIDDLES_OF(2)};
+
 static size_t aligned(size_t size) { return (size + 63) & ~(size_t)63; }
 
 // Weights of zero may lie behind the last sample.
@@ -95,6 +126,15 @@ size_t pixels_light_scratch_size(const struct pixels_light *light) {
 void pixels_draw_light(
     enum pixels_instructions instructions, const struct pixels_light *light, int32_t first, int32_t end, void *scratch) {
   BY_FORM(draw_light, light, first, end, scratch);
+}
+
+size_t pixels_warp_scratch_size(const struct pixels_warp *warp) {
+  return aligned((size_t)warp->grid.columns * sizeof(uint16_t));
+}
+
+void pixels_draw_warp(
+    enum pixels_instructions instructions, const struct pixels_warp *warp, int32_t first, int32_t end, void *scratch) {
+  BY_FORM(draw_warp, warp, first, end, scratch);
 }
 
 void pixels_convert(

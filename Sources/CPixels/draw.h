@@ -6,6 +6,8 @@
 #include "convert.h"
 #include "light.h"
 #include "turn.h"
+#include "grid.h"
+#include "warp.h"
 
 // Draws up to sixteen outputs of sixteen rows, from column `x` of row `y` on.
 INLINE void FORM(draw_tile)(

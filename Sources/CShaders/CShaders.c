@@ -36,6 +36,11 @@ static const char sample_frag[] = {
 };
 const glp_shader_text glp_sample_frag = {sample_frag, sizeof sample_frag};
 
+static const char warp_frag[] = {
+#embed "../../Resources/shaders/warp.frag"
+};
+const glp_shader_text glp_warp_frag = {warp_frag, sizeof warp_frag};
+
 static const char turn_frag[] = {
 #embed "../../Resources/shaders/turn.frag"
 };

@@ -96,6 +96,14 @@ extension ViewConfiguration {
     if let crop { words.append("crop=\(crop)") }
     if light == .linear { words.append("linear") }
     if surround == .blur { words.append("in its own blur") }
+    if angle != 0 { words.append("turned by \(angle)") }
+    if let corners { words.append("corners=\(corners)") }
+    if let lens { words.append("lens=\(lens)") }
+    if let projection {
+      words.append(
+        "projection=\(projection.shape.rawValue) yaw=\(projection.yaw) pitch=\(projection.pitch) "
+          + "roll=\(projection.roll) hfov=\(projection.hfov.map { "\($0)" } ?? "")")
+    }
     return words.joined(separator: " ")
   }
 }

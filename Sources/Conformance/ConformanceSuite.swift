@@ -6,7 +6,7 @@ internal import PreviewCore
 package enum ConformanceSuite {
   package static var cases: [ConformanceCase] {
     copies + formats + filters + modes + orientations + edges + colors + light + outputs + scaled
-      + mixed(count: 150) + scenes
+      + mixed(count: 150) + WarpSuite.cases + scenes
   }
 
   private static let odd = Size(width: 37, height: 23)
@@ -222,6 +222,11 @@ package enum ConformanceSuite {
   package static func mixed(count: Int, seed: UInt64 = 2026) -> [ConformanceCase] {
     var random = SplitMix64(seed: seed)
     return (0..<count).map { _ in mixed(&random) }
+  }
+
+  /// Random warped views from one seed.
+  package static func warped(count: Int, seed: UInt64 = 2026) -> [ConformanceCase] {
+    WarpSuite.mixed(count: count, seed: seed)
   }
 
   private static func mixed(_ random: inout SplitMix64) -> ConformanceCase {

@@ -47,7 +47,7 @@ struct PassExecutor {
     var codes = SIMD3<Double>(repeating: 128)
     for sampler in signals {
       let values = sampler.values(column, row)
-      switch sampler.input.signal {
+      switch sampler.signal {
       case .rgb: codes = encoded(values)
       case .luma: codes.x = values.x
       case .chroma: (codes.y, codes.z) = (values.y, values.z)

@@ -4,24 +4,54 @@ internal import PreviewCore
 
 /// A signal, sampled through a view's maps.
 struct SignalSampler {
-  let input: SignalInput
-  private let horizontal: TapTable
-  private let vertical: TapTable
+  let signal: Signal
+  private let positions: Positions
   private let source: SignalSource
 
+  private enum Positions {
+    case axes(AxisTaps)
+    case warp(WarpSampling)
+  }
+
   init(_ input: SignalInput, of view: PlannedView, from frame: Frame) {
-    self.input = input
-    self.horizontal = TapTable(input.horizontal)
-    self.vertical = TapTable(input.vertical)
-    self.source = SignalSource(input.signal, of: view, from: frame)
+    signal = input.signal
+    positions =
+      switch input.positions {
+      case .axes(let maps): .axes(AxisTaps(maps))
+      case .warp(let sampling): .warp(sampling)
+      }
+    source = SignalSource(input.signal, of: view, from: frame)
   }
 
   /// Returns the fraction of the position that the picture covers, 0...1.
-  func coverage(_ column: Int, _ row: Int) -> Double { horizontal.coverage[column] * vertical.coverage[row] }
+  func coverage(_ column: Int, _ row: Int) -> Double {
+    switch positions {
+    case .axes(let taps): taps.horizontal.coverage[column] * taps.vertical.coverage[row]
+    case .warp(let sampling): sampling.coverage(column, row)
+    }
+  }
 
   /// Returns the weighted sum of the samples: R, G, B; or Y' as the first; or Cb, Cr as the last two. Codes
   /// 0...255, or linear light times 255.
   func values(_ column: Int, _ row: Int) -> SIMD3<Double> {
+    switch positions {
+    case .axes(let taps): taps.values(column, row, of: source)
+    case .warp(let sampling): sampling.values(column, row, of: source)
+    }
+  }
+}
+
+/// The taps of columns and rows.
+private struct AxisTaps {
+  let horizontal: TapTable
+  let vertical: TapTable
+  private let swapsAxes: Bool
+
+  init(_ maps: AxisMaps) {
+    (horizontal, vertical, swapsAxes) = (TapTable(maps.horizontal), TapTable(maps.vertical), maps.swapsAxes)
+  }
+
+  func values(_ column: Int, _ row: Int, of source: SignalSource) -> SIMD3<Double> {
     var sum = SIMD3<Double>.zero
     for y in 0..<vertical.tapCount {
       let (rowIndex, rowWeight) = vertical.tap(y, of: row)
@@ -29,7 +59,7 @@ struct SignalSampler {
         let (columnIndex, columnWeight) = horizontal.tap(x, of: column)
         guard rowWeight != 0, columnWeight != 0 else { continue }
         let values =
-          input.swapsAxes
+          swapsAxes
           ? source.values(x: rowIndex, y: columnIndex) : source.values(x: columnIndex, y: rowIndex)
         sum += values * (rowWeight * columnWeight)
       }
@@ -42,6 +72,51 @@ extension TapTable {
   fileprivate func tap(_ tap: Int, of sample: Int) -> (index: Int, weight: Double) {
     (indices[sample * tapCount + tap], weights[sample * tapCount + tap])
   }
+}
+
+extension WarpSampling {
+  /// The fraction of an output sample's positions that show the source, 0...1.
+  fileprivate func coverage(_ column: Int, _ row: Int) -> Double {
+    let (count, shown) = positions(column, row)
+    return count == .zero ? 0 : Double(shown.count) / Double(count.x * count.y)
+  }
+
+  /// Returns the mean over the positions that show the source.
+  fileprivate func values(_ column: Int, _ row: Int, of source: SignalSource) -> SIMD3<Double> {
+    let (_, shown) = positions(column, row)
+    var sum = SIMD3<Double>.zero
+    for position in shown {
+      let (left, columnWeights) = taps(position.x, columns)
+      let (top, rowWeights) = taps(position.y, rows)
+      for (y, rowWeight) in rowWeights.enumerated() {
+        for (x, columnWeight) in columnWeights.enumerated() {
+          let weight =
+            Double(rowWeight * columnWeight) / Double(WarpSampling.weightTotal * WarpSampling.weightTotal)
+          sum +=
+            source.values(x: columns.samples.nearest(left + x), y: rows.samples.nearest(top + y)) * weight
+        }
+      }
+    }
+    return shown.isEmpty ? sum : sum / Double(shown.count)
+  }
+
+  /// The number of an output sample's positions, and those in the stored picture that show the source.
+  private func positions(_ column: Int, _ row: Int) -> (count: SIMD2<Int>, shown: [SIMD2<Int>]) {
+    let count = count(column, row)
+    var shown: [SIMD2<Int>] = []
+    for y in 0..<count.y {
+      for x in 0..<count.x {
+        let point = point(column, row, [x, y], of: count)
+        let position = grid.position(at: point)
+        if shows(point, position) { shown.append(position) }
+      }
+    }
+    return (count, shown)
+  }
+}
+
+extension ClosedRange<Int> {
+  fileprivate func nearest(_ index: Int) -> Int { Swift.min(Swift.max(index, lowerBound), upperBound) }
 }
 
 /// Reads one signal of a frame.

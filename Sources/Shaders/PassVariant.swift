@@ -1,4 +1,4 @@
-// Variants of the shaders that draw any kernel of any format: in two passes, or by picking samples.
+// Variants of the shaders that draw any kernel of any format: in two passes, by picking samples, or warped.
 
 /// A specialisation of the shaders that draw packed samples. None depends on a size or a ratio.
 package struct PassVariant: Sendable, Hashable {
@@ -168,17 +168,24 @@ package struct PassVariant: Sendable, Hashable {
   package func sample(
     _ store: Store, _ samples: Samples, in stage: ProgramKey.Stage = .fragment
   ) -> ProgramKey {
-    let inputs: [String] =
-      switch input {
-      case .luma: ["READS_LUMA 1"]
-      case .chroma: ["READS_CHROMA 1"]
-      case .both: ["READS_LUMA 1", "READS_CHROMA 1"]
-      case .rgb(let step): ["READS_RGB \(step)"]
-      // Does not happen, because light has more taps.
-      case .light: []
-      }
-    let defines = inputs + store.defines + output.defines + samples.defines(for: input)
+    let defines = sampleDefines + store.defines + output.defines + samples.defines(for: input)
     return ProgramKey(stage, store.version(of: .sample), defines)
+  }
+
+  /// Returns the single pass of a warped view. The program depends neither on positions nor on the filter.
+  package func warp(_ store: Store) -> ProgramKey {
+    ProgramKey(store.version(of: .warp), sampleDefines + store.defines + output.defines)
+  }
+
+  private var sampleDefines: [String] {
+    switch input {
+    case .luma: ["READS_LUMA 1"]
+    case .chroma: ["READS_CHROMA 1"]
+    case .both: ["READS_LUMA 1", "READS_CHROMA 1"]
+    case .rgb(let step): ["READS_RGB \(step)"]
+    // Does not happen, because light is drawn in two passes.
+    case .light: []
+    }
   }
 
   /// Returns the shader that rotates planes or pixels, which may alternate between two textures.

@@ -20,6 +20,8 @@ package struct ShaderSource: Sendable, Hashable {
   package static let passes = unsafe ShaderSource("passes.comp", glp_passes_comp)
   /// Weights at most two by two samples for each output.
   package static let sample = unsafe ShaderSource("sample.frag", glp_sample_frag)
+  /// Draws a warped view.
+  package static let warp = unsafe ShaderSource("warp.frag", glp_warp_frag)
   /// Copies a plane rotated.
   package static let turn = unsafe ShaderSource("turn.frag", glp_turn_frag)
 
@@ -73,7 +75,7 @@ package struct ShaderSource: Sendable, Hashable {
   /// The texts of all files, which identify the compiled programs.
   package static let texts =
     ([
-      fullscreen, rows, light, columns, passes, sample, turn, words, turnWords, layer, spread, planes,
+      fullscreen, rows, light, columns, passes, sample, warp, turn, words, turnWords, layer, spread, planes,
     ] + JPEGStep.programs.map(\.source) + included).map(\.text)
 
   private init(_ fileName: String, _ embedded: glp_shader_text) {

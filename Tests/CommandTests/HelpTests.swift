@@ -31,7 +31,9 @@ struct HelpTests {
     let text = try await help("render")
 
     let options = [
-      "--output", "--view", "--crop", "--rotate", "--mirror", "--size", "--width", "--height", "--mode",
+      "--output", "--view", "--crop", "--lens", "--projection", "--yaw", "--pitch", "--roll", "--hfov",
+      "--corners",
+      "--rotate", "--mirror", "--size", "--width", "--height", "--mode",
       "--background",
       "--filter", "--linear", "--input-format", "--input-size", "--matrix", "--range", "--decode",
       "--max-megapixels", "--mask", "--reference",
@@ -40,8 +42,13 @@ struct HelpTests {
       "--renderer",
       "--json",
       "--quiet", "--scene", "--tile", "--labels", "--speaking", "--off", "--avatar", "--from-file",
+      "--label", "--time", "--encoder", "--bitrate", "--fps", "--jpeg",
+      "--lossless", "--warmup", "--interval", "--duration", "--timeout", "--reconnect", "--header",
+      "--redirects", "--certificate", "--control",
     ]
-    for option in options { #expect(text.contains(option), "\(option)") }
+    // Whole words: `--timeout` does not stand for `--time`.
+    let known = Set(text.split { !$0.isLetter && !$0.isNumber && $0 != "-" }.map(String.init))
+    for option in options { #expect(known.contains(option), "\(option)") }
 
     let words = [
       "WxH+X+Y", "fill", "fit", "stretch", "inside", "nearest", "bilinear", "area", "bicubic", "mitchell",

@@ -2,28 +2,8 @@
 // whatever the view, its filter and the source's format.
 import PreviewCore
 import ReferenceRenderer
+import TestSupport
 import Testing
-
-private struct Numbers: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    // SplitMix64.
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-    return z ^ z >> 31
-  }
-
-  mutating func pick<Value>(_ values: [Value]) -> Value {
-    values[Int.random(in: values.indices, using: &self)]
-  }
-
-  mutating func pick(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
-}
 
 /// A random source, its masks and a view of it.
 private struct Trial {
@@ -39,17 +19,17 @@ private struct Trial {
     (self.frame, self.masks, self.view) = (frame, masks, view)
   }
 
-  init(_ numbers: inout Numbers) throws {
+  init(_ numbers: inout SeededGenerator) throws {
     let size = Size(width: numbers.pick(4...40), height: numbers.pick(4...30))
     let format = Frame.Format(
-      numbers.pick(Self.formats), size, color: numbers.pick([.jfif, .camera601, .camera709, .jfifLeft]))
+      numbers.oneOf(Self.formats), size, color: numbers.oneOf([.jfif, .camera601, .camera709, .jfifLeft]))
     let count = try #require(format.pixelFormat.tightByteCount(of: size))
     frame = try Frame(tight: format, bytes: (0..<count).map { _ in UInt8(numbers.pick(0...255)) })
     masks = (0..<numbers.pick(1...2)).map { _ in PrivacyMask(Self.shape(in: size, &numbers)) }
     view = Self.view(of: size, &numbers)
   }
 
-  private static func shape(in size: Size, _ numbers: inout Numbers) -> PrivacyMask.Shape {
+  private static func shape(in size: Size, _ numbers: inout SeededGenerator) -> PrivacyMask.Shape {
     guard numbers.pick(0...1) == 0 else {
       return .polygon(
         (0..<numbers.pick(3...6)).map { _ in
@@ -61,11 +41,11 @@ private struct Trial {
       Rectangle(x: x, y: y, width: numbers.pick(1...size.width), height: numbers.pick(1...size.height)))
   }
 
-  private static func view(of size: Size, _ numbers: inout Numbers) -> ViewConfiguration {
+  private static func view(of size: Size, _ numbers: inout SeededGenerator) -> ViewConfiguration {
     var view = ViewConfiguration(
-      rotation: numbers.pick(Rotation.allCases), mirroring: numbers.pick(Mirroring.allCases),
-      contentMode: numbers.pick(ContentMode.allCases), filter: numbers.pick(Filter.allCases),
-      light: numbers.pick([.encoded, .encoded, .encoded, .linear]))
+      rotation: numbers.oneOf(Rotation.allCases), mirroring: numbers.oneOf(Mirroring.allCases),
+      contentMode: numbers.oneOf(ContentMode.allCases), filter: numbers.oneOf(Filter.allCases),
+      light: numbers.oneOf([.encoded, .encoded, .encoded, .linear]))
     if numbers.pick(0...1) == 0 {
       let (width, height) = (numbers.pick(1...size.width), numbers.pick(1...size.height))
       view.crop = Rectangle(
@@ -125,7 +105,7 @@ extension Trial {
 
 @Test("a picture drawn without masks shows nothing of what they hide after they are drawn into it")
 func masksAfterwards() throws {
-  var numbers = Numbers(seed: 20)
+  var numbers = SeededGenerator(seed: 20)
   var (trials, shown) = (0, 0)
   var leaks: [String] = []
   while trials < 400 {
@@ -147,7 +127,7 @@ func maskBesidePicture() throws {
   let view = ViewConfiguration(width: 22, height: 176, contentMode: .fill, filter: .lanczos)
   let size = Size(width: 40, height: 160)
   let format = Frame.Format(.i420, size, color: .jfif)
-  var numbers = Numbers(seed: 1)
+  var numbers = SeededGenerator(seed: 1)
   let bytes = (0..<size.pixelCount * 3 / 2).map { _ in UInt8(numbers.pick(0...255)) }
   let mask = PrivacyMask(.polygon([[9, 0], [9, 160], [12, 80]]))
   let trial = Trial(frame: try Frame(tight: format, bytes: bytes), masks: [mask], view: view)

@@ -156,6 +156,76 @@ void pixels_draw_light(
 
 size_t pixels_light_scratch_size(const struct pixels_light *light);
 
+// A grid over the pixels of a target, with a position of the stored picture at each node, in 1/256 of a pixel.
+struct pixels_warp_grid {
+  // x and y of each node, row by row.
+  const int32_t *nodes;
+  // For each cell, the source pixels from one pixel of the target to the next along rows and columns, in 1/16; zeros where it
+  // shows nothing.
+  const uint8_t *ratios;
+  // A cell's side is 1 << shift pixels, 2...16.
+  int32_t shift;
+  // The cells of each row; there is one more node.
+  int32_t columns;
+};
+
+// The samples of a plane along one axis that may be read. Position x of the stored picture is (x * eighths / 8 + offset) >> shift
+// in the plane.
+struct pixels_warp_span {
+  int32_t first, last;
+  int32_t eighths, offset, shift;
+};
+
+// Components of a signal that lie in one plane: bytes, or words.
+struct pixels_warp_read {
+  struct pixels_plane plane;
+  struct pixels_warp_span columns, rows;
+  // Component c of sample k is firsts[c] + k * step in its row.
+  int32_t step, firsts[3];
+  int32_t component_count;
+  // Which of the conversion's inputs the first component is.
+  int32_t input;
+};
+
+enum pixels_warp_kernel {
+  PIXELS_WARP_NEAREST,
+  PIXELS_WARP_BILINEAR,
+  PIXELS_WARP_BICUBIC,
+};
+
+// A drawing of a warped view. Each output is the mean over the positions of its pixels that show the source, converted.
+struct pixels_warp {
+  struct pixels_warp_grid grid;
+  struct pixels_warp_read reads[3];
+  int32_t read_count;
+  // Whether samples have sixteen bits: R'G'B', 0...65535.
+  int32_t are_words;
+  enum pixels_warp_kernel kernel;
+  // The weights of four samples, of 4096, for each 1/256 of a sample.
+  const int16_t *cubic;
+  // Columns and rows of outputs, and the pixels of each, 1 or 2 along each axis.
+  int32_t width, height, step_x, step_y;
+  // Whether an output may have several positions, and the pixels of the finest signal's samples.
+  int32_t supersamples, finest;
+  // The part of the target that the picture covers, in sixteenths of a pixel.
+  int32_t placed_left, placed_top, placed_right, placed_bottom;
+  // The part of the stored picture that is shown, in 1/256 of a pixel.
+  int32_t left, top, right, bottom;
+  // Output i is the sum of inputs, codes 0...255, times factors[i][...], plus offsets[i].
+  float factors[3][3], offsets[3], background[3];
+  // Whether inputs are brought within 0...255 before they are converted.
+  int32_t clamps_inputs;
+  enum pixels_output output;
+  uint8_t *planes[2];
+  ptrdiff_t strides[2];
+};
+
+// Draws rows from `first` to before `end`. `scratch` holds pixels_warp_scratch_size bytes, aligned to 64.
+void pixels_draw_warp(
+    enum pixels_instructions instructions, const struct pixels_warp *warp, int32_t first, int32_t end, void *scratch);
+
+size_t pixels_warp_scratch_size(const struct pixels_warp *warp);
+
 // Converts rows of pixels, of which alpha is ignored, to one or two planes of a sample for step_x by step_y pixels
 // (1 or 2 each), rows from `first` to before `end` of the planes. At odd edges the last pixel counts twice.
 struct pixels_conversion {

@@ -14,6 +14,7 @@ extern const glp_shader_text glp_light_frag;
 extern const glp_shader_text glp_rows_frag;
 extern const glp_shader_text glp_columns_frag;
 extern const glp_shader_text glp_sample_frag;
+extern const glp_shader_text glp_warp_frag;
 extern const glp_shader_text glp_turn_frag;
 extern const glp_shader_text glp_words_frag;
 extern const glp_shader_text glp_turnwords_frag;

@@ -109,6 +109,8 @@ final class PictureBuffer {
     guard views.allSatisfy({ $0.composition == nil }) else { return nil }
     var places: [Int: Place] = [:]
     var unfit = drawing.resultsReadBySteps
+    // No compute shader draws warps.
+    for step in drawing.steps { if case .warp = step.work { unfit.insert(step.result) } }
     var offset = 0
     for (view, planes) in zip(views, drawing.planes) {
       let layout = PictureLayout(view, bytesPerRow: view.passes.map(\.bytesPerRowOfTexels), isByTurns: false)

@@ -40,6 +40,7 @@ final class FramePainter {
   private let passes: PassPainter
   private let boxes: BoxPainter
   private let turns: RotationPainter
+  private let warps: WarpPainter
   private let targets: TargetPool
   private let computing: Computing?
   private var results: [DrawnPlane?]
@@ -54,7 +55,9 @@ final class FramePainter {
   ) {
     (self.frame, self.plan, self.targets) = (frame, plan, targets)
     self.computing = computing
-    passes = PassPainter(frame: frame, programs: programs, tables: tables, targets: targets, computing)
+    let passes = PassPainter(frame: frame, programs: programs, tables: tables, targets: targets, computing)
+    self.passes = passes
+    warps = WarpPainter(passes)
     boxes = BoxPainter(frame: frame, programs: programs, targets: targets)
     turns = RotationPainter(programs: programs, targets: targets, computing: computing)
     results = Array(repeating: nil, count: plan.resultCount)
@@ -110,6 +113,7 @@ final class FramePainter {
           let first = drawing.output == .twoPlanes ? 2 : 1
           results[unconverted] = DrawnPlane(target, .whole(output: first))
         }
+      case .warp(let drawing): take(DrawnPlane(try warps.draw(drawing)), as: step.result)
       case .turn(let turning):
         guard let plane = results[turning.plane.result] else { continue }
         take(try turns.turn(plane.output(turning.plane.output), turning, step.result), as: step.result)

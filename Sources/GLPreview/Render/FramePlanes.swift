@@ -18,10 +18,17 @@ struct FramePlanes {
     _ signal: PackedSignal, as view: TexelBuffer.View, _ program: borrowing Program,
     _ units: inout UnitCounter
   ) throws {
+    try bindRGB(signal.components, step: signal.step, as: view, program, &units)
+  }
+
+  func bindRGB(
+    _ components: [PackedComponent], step: Int, as view: TexelBuffer.View, _ program: borrowing Program,
+    _ units: inout UnitCounter
+  ) throws {
     let bytes = frame.format.pixelFormat.isWide ? 2 : 1
-    let firsts = signal.components.map { Int32($0.first * bytes) }
-    try bind(plane: signal.components[0].plane, as: "rgbPlane", view, program, &units)
-    program.shader.set("rgbStep", signal.step * bytes)
+    let firsts = components.map { Int32($0.first * bytes) }
+    try bind(plane: components[0].plane, as: "rgbPlane", view, program, &units)
+    program.shader.set("rgbStep", step * bytes)
     program.shader.set("rgbFirst", SIMD3(firsts[0], firsts[1], firsts[2]))
   }
 

@@ -39,13 +39,7 @@ struct PassPainter {
 
   func setOutputs(_ drawing: Drawing, _ order: Drawing.Order, _ program: borrowing Program) {
     for (name, row) in drawing.conversionRows(order) { program.shader.set(name, row) }
-    let background = drawing.background
-    program.shader.set(
-      "background",
-      drawing.output == .twoPlanes
-        ? SIMD3(Float(background.y), Float(background.z), 0)
-        : drawing.output == .plane
-          ? SIMD3(repeating: Float(background[0])) : SIMD3<Float>(background))
+    program.shader.set("background", drawing.output.codes(drawing.background))
     program.shader.set("barCount", drawing.isWhole ? 0 : 1)
   }
 
@@ -217,11 +211,7 @@ struct PassPainter {
     }
   }
 
-  func description(_ drawing: Drawing) -> TargetDescription {
-    TargetDescription(
-      drawing.output == .pixels ? .rgba32ui : .rgba8, width: (drawing.size.width + 3) / 4,
-      height: drawing.size.height, outputs: drawing.output == .twoPlanes ? 2 : 1)
-  }
+  func description(_ drawing: Drawing) -> TargetDescription { drawing.output.target(drawing.size) }
 
   private func bind(
     _ signal: PackedSignal, _ sums: [PooledTarget], _ drawing: Drawing, _ program: borrowing Program,

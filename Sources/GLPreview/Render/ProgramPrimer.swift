@@ -84,8 +84,16 @@ final class ProgramPrimer: Sendable {
           _ = try await renderer.render(frame, plan)
         }
       }
+      for index in 0..<2 {
+        try Task.checkCancellation()
+        let plan = try renderer.plan(frameFormat, [warpedView], as: output(index))
+        _ = try await renderer.render(frame, plan)
+      }
     }
   }
+
+  /// The programs of warped views depend neither on the warp nor on the filter.
+  private static let warpedView = ViewConfiguration(width: 40, height: 23, angle: 10)
 
   /// Codes a picture, and one within a budget, if the renderer codes.
   private static func code(_ frame: Frame, on renderer: GLRenderer) async throws {

@@ -1,4 +1,4 @@
-// Tables that shaders read: taps along an axis, and weights of columns.
+// Tables that shaders read: taps along an axis, weights of columns, and nodes of warps.
 
 /// Texels of four words: a buffer, which software renderers read at less cost, or a texture in rows of 2048.
 struct Table: ~Copyable {
@@ -20,13 +20,28 @@ struct Table: ~Copyable {
       try buffer.replace(with: words.span)
       store = .buffer(buffer)
     } else {
-      let count = words.count / 4
-      let width = min(count, Table.texelsPerRow)
-      let height = (count + width - 1) / width
-      let texture = try Texture(.rgba32ui, width: width, height: height)
-      let padded = words + [UInt32](repeating: 0, count: (width * height - count) * 4)
-      try texture.replace(with: padded.span)
+      let size = Table.textureSize(ofTexels: words.count / 4)
+      let texture = try Texture(.rgba32ui, width: size.width, height: size.height)
+      try texture.replace(with: Table.padded(words, to: size).span)
       store = .texture(texture)
+    }
+  }
+
+  /// The size of the texture that holds this many texels.
+  static func textureSize(ofTexels count: Int) -> Size {
+    let width = min(count, texelsPerRow)
+    return Size(width: width, height: (count + width - 1) / width)
+  }
+
+  private static func padded(_ words: [UInt32], to size: Size) -> [UInt32] {
+    words + [UInt32](repeating: 0, count: size.pixelCount * 4 - words.count)
+  }
+
+  /// Replaces all words by as many others.
+  borrowing func replace(with words: [UInt32]) throws(GLError) {
+    switch store {
+    case .buffer(let buffer): try buffer.replace(with: words.span)
+    case .texture(let texture): try texture.replace(with: Table.padded(words, to: texture.size).span)
     }
   }
 
@@ -183,9 +198,11 @@ final class TableCache {
   private let runs: DrawingCache<SamplingMap, RunTable, GLError>
   private let neighbours: DrawingCache<SamplingMap, NeighbourTable, GLError>
   private let columns: DrawingCache<ColumnTable.Key, ColumnTable, GLError>
+  private let warps: WarpTables
 
   init(inBuffers: Bool) {
     isInBuffers = inBuffers
+    warps = WarpTables(inBuffers: inBuffers)
     taps = DrawingCache(capacity: 512, maximumCost: 8 << 20) { map throws(GLError) in
       try AxisTable(map, inBuffer: inBuffers)
     } cost: {
@@ -216,7 +233,11 @@ final class TableCache {
 
   func columns(_ key: ColumnTable.Key) throws(GLError) -> ColumnTable { try columns.value(of: key) }
 
-  var byteCount: Int { taps.totalCost + runs.totalCost + neighbours.totalCost + columns.totalCost }
+  func nodes(_ grid: WarpGrid) throws(GLError) -> WarpTable { try warps.table(of: grid) }
+
+  var byteCount: Int {
+    taps.totalCost + runs.totalCost + neighbours.totalCost + columns.totalCost + warps.byteCount
+  }
 
   /// Called between drawings.
   func trim() {
@@ -224,6 +245,7 @@ final class TableCache {
     runs.trim()
     neighbours.trim()
     columns.trim()
+    warps.trim()
   }
 
   /// Called between drawings.
@@ -232,5 +254,6 @@ final class TableCache {
     runs.removeAll()
     neighbours.removeAll()
     columns.removeAll()
+    warps.removeAll()
   }
 }

@@ -26,6 +26,9 @@ package struct CapturedFrame: Sendable {
   /// changed.
   package var frameSize: Size? { frame?.format.uprightSize ?? passed?.size }
 
+  /// Returns the view with the source's lens, if it has a projection and no lens of its own.
+  package func withLens(_ view: ViewConfiguration) -> ViewConfiguration { feed.drawing.plans.withLens(view) }
+
   /// The camera's own JPEG, for a request that accepts it. There is no frame then, and nothing can be drawn.
   package let passed: CameraPicture?
   let frame: Frame?

@@ -19,6 +19,20 @@ extension Scene {
   /// The sources that are shown with a crop.
   var croppedSources: Set<String> { Set(tiles.filter(\.view.isCropped).map(\.source)) }
 
+  /// The warped views of each source, in the sizes of their tiles.
+  var warpedViews: [String: [ViewConfiguration]] {
+    guard tiles.contains(where: \.view.isWarped),
+      let rectangles = try? layout.rectangles(for: tiles, in: size, gap: gap, tileAspect: tileAspect)
+    else { return [:] }
+    var views: [String: [ViewConfiguration]] = [:]
+    for (tile, rectangle) in zip(tiles, rectangles) where tile.view.isWarped {
+      var view = tile.view
+      (view.width, view.height) = (rectangle.width, rectangle.height)
+      views[tile.source, default: []].append(view)
+    }
+    return views
+  }
+
   /// The largest size at which each source is shown, in stored orientation; sources with a crop are omitted.
   var tileSizes: [String: Size] {
     guard let rectangles = try? layout.rectangles(for: tiles, in: size, gap: gap, tileAspect: tileAspect)

@@ -199,15 +199,17 @@ actor SceneFeed: PictureProducer {
     _ events: [String: (event: FeedEvent?, failure: Outage?)], _ histories: [String: FrameHistory]
   ) async throws -> Picture {
     var appearances: [String: SourceAppearance] = [:]
-    let cropped = scene.croppedSources
+    let (cropped, warped) = (scene.croppedSources, scene.warpedViews)
+    func outage(of frame: Frame, from source: String, _ plans: ViewPlans) -> Outage? {
+      guard cropped.contains(source) else { return nil }
+      return plans.misfit(frame.format)?.outage(since: frame.timestamp)
+        ?? plans.refusal(of: warped[source] ?? [], in: frame)
+    }
     for source in scene.sourceNames {
       guard let feed = feed(source) else { continue }
       let (event, failure) = events[source] ?? (nil, nil)
-      // A frame in which crops can't be located is not drawn.
-      let misfit = event?.frame.flatMap { frame in
-        cropped.contains(source)
-          ? feed.drawing.plans.misfit(frame.format)?.outage(since: frame.timestamp) : nil
-      }
+      // A frame in which crops can't be located, or that can't be warped, is not drawn.
+      let misfit = event?.frame.flatMap { outage(of: $0, from: source, feed.drawing.plans) }
       appearances[source] = SourceAppearance(
         hasFrame: event?.frame != nil && misfit == nil, outage: failure ?? event?.outage ?? misfit,
         pictures: feed.source.fallback,
@@ -221,7 +223,7 @@ actor SceneFeed: PictureProducer {
       case .source(let name, let delay):
         let newest = events[name]?.event?.frame
         guard delay > .zero, let old = histories[name]?.frame(at: now - delay) else { return newest }
-        let isMisfit = cropped.contains(name) && feed(name)?.drawing.plans.misfit(old.format) != nil
+        let isMisfit = feed(name).map { outage(of: old, from: name, $0.drawing.plans) != nil } ?? false
         return isMisfit ? newest : old
       }
     }

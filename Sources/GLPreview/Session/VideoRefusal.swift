@@ -16,7 +16,8 @@ extension ViewConfiguration {
   /// The settings that make a view not whole (`isWhole`).
   fileprivate var changes: [String] {
     [
-      crop == nil ? nil : "crop", rotation == .none ? nil : "rotate",
+      crop == nil ? nil : "crop", projection == nil ? nil : "projection", corners == nil ? nil : "corners",
+      rotation == .none && angle == 0 ? nil : "rotate",
       mirroring == .none ? nil : "mirror",
       width == nil && height == nil ? nil : "size", filter == .mitchell ? "filter" : nil,
       labels.isEmpty ? nil : "labels",

@@ -151,17 +151,20 @@ struct ViewDrawing: Sendable {
   }
 
   /// Draws the fallback in a view's size. The last frame is left out if the view's crop can't be located in
-  /// it.
+  /// it, or the view can't be warped.
   func draw(
     _ view: ViewConfiguration, _ format: Picture.Format, _ frame: Frame?, _ outage: Outage,
     counting gpuTime: GPUTime
   ) async throws -> Picture {
-    var (view, frame) = (view, frame)
+    var (view, frame) = (plans.withLens(view), frame)
     if let last = frame {
       do throws(ParameterError) { view = try plans.rescaled(view, for: last.format) } catch { frame = nil }
     }
     let seen = frame?.format.uprightSize ?? reference ?? ViewDrawing.usualSize
-    let size = try RenderPlanner(maximumPixels: drawing.maximumPixels).size(of: view, in: seen)
+    let planner = RenderPlanner(maximumPixels: drawing.maximumPixels)
+    // A warp that is not possible in a source of this size, which may be only assumed, counts as none.
+    if view.isWarped, (try? planner.size(of: view, in: seen)) == nil { (view, frame) = (view.unwarped, nil) }
+    let size = try planner.size(of: view, in: seen)
     let scene = source.fallback.composed(
       size: size, outage: outage, of: source.name, hasFrame: frame != nil, view: view,
       capturedAt: (frame?.timestamp).map { WallClockTime(capturedAt: $0) }, at: .now(), text: drawing.text)

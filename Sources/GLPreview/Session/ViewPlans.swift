@@ -1,5 +1,5 @@
 // The plans of one source's views: made once for each format, with crops in pixels of the source's reference
-// size.
+// size, and with the source's lens.
 internal import Synchronization
 
 /// The plans of one source's views, the reference size of their crops, and the memory of the source's frames.
@@ -8,6 +8,8 @@ package final class ViewPlans: Sendable {
   /// Whether the source has several sizes: at another than its reference size it may show another part of the
   /// scene.
   private let hasSizes: Bool
+  /// The lens of views with a projection that have none of their own.
+  private let lens: Lens?
   private let state: Mutex<State>
 
   private struct State {
@@ -32,6 +34,7 @@ package final class ViewPlans: Sendable {
   package init(of options: SourceOptions, hasSizes: Bool = false, memory: FramePool) {
     self.memory = memory
     self.hasSizes = hasSizes
+    lens = options.lens
     state = Mutex(State(reference: options.referenceSize))
   }
 
@@ -74,6 +77,16 @@ package final class ViewPlans: Sendable {
     view.isCropped ? misfit(format) : nil
   }
 
+  /// Returns the outage to show instead of a frame in which warped views can't be drawn; nil if they can.
+  func refusal(of views: [ViewConfiguration], in frame: Frame) -> Outage? {
+    do throws(ParameterError) {
+      for view in views { _ = try rescaled(view, for: frame.format).shown(in: frame.format.uprightSize) }
+      return nil
+    } catch {
+      return Outage(.lost, reason: error.description, sinceCapture: frame.timestamp)
+    }
+  }
+
   /// Returns the plan of these views, with their labels, for a frame of `format` that was captured at `time`.
   package func plan(
     _ format: Frame.Format, at time: CaptureInstant, _ requests: [ViewRequest], _ planner: RenderPlanner,
@@ -94,20 +107,24 @@ package final class ViewPlans: Sendable {
     return plan
   }
 
-  /// Returns the view with its crop in pixels of frames of `format`.
+  /// Returns the view with the source's lens, if it has a projection and no lens of its own.
+  func withLens(_ view: ViewConfiguration) -> ViewConfiguration { view.withLens(lens) }
+
+  /// Returns the view with its crop or its corners in pixels of frames of `format`, and with its lens.
   ///
-  /// - Throws: `ParameterError` of key `crop` if the crop is outside the reference size, or can't be located in
-  ///   such frames.
+  /// - Throws: `ParameterError` if the crop is outside the reference size, or if a crop or a warp can't be located
+  ///   in such frames.
   func rescaled(_ view: ViewConfiguration, for format: Frame.Format) throws(ParameterError)
     -> ViewConfiguration
   {
     guard view.isCropped else { return view }
+    let key = view.crop == nil ? view.warpKey ?? "crop" : "crop"
     guard let reference = knownReference else {
-      throw ParameterError("crop", "the source \(CropMismatch.unknown.reason)")
+      throw ParameterError(key, "the source \(CropMismatch.unknown.reason)")
     }
     _ = try view.visiblePart(of: reference)
-    if let misfit = misfit(format) { throw ParameterError("crop", "the source \(misfit.reason)") }
-    return view.rescaled(from: reference, to: format.uprightSize)
+    if let misfit = misfit(format) { throw ParameterError(key, "the source \(misfit.reason)") }
+    return withLens(view).rescaled(from: reference, to: format.uprightSize)
   }
 
   /// Lets the source's frames be allocated in memory that the renderer can read directly; once for each
@@ -123,6 +140,22 @@ package final class ViewPlans: Sendable {
   func end() {
     memory.removeAll()
     state.withLock { $0.plans.removeAll() }
+  }
+}
+
+extension ViewConfiguration {
+  /// The key that makes it a warped view (`isWarped`); nil if it is not one.
+  var warpKey: String? {
+    if projection != nil { return "projection" }
+    if corners != nil { return "corners" }
+    return angle == 0 ? nil : "rotate"
+  }
+
+  /// The view without projection, corners and free rotation, for sources of unknown size.
+  package var unwarped: ViewConfiguration {
+    var view = self
+    (view.projection, view.corners, view.angle) = (nil, nil, 0)
+    return view
   }
 }
 

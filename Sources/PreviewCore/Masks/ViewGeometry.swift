@@ -40,10 +40,10 @@ package struct ViewGeometry: Sendable, Hashable {
 
   /// Creates the geometry of a view of a source with this reference size, whose frames have that size.
   ///
-  /// - Returns: nil if the source can be seen elsewhere in the picture too, as in blurred bars, or if the
-  ///   view's crop is not inside the source.
+  /// - Returns: nil if the source can be seen elsewhere in the picture too, as in blurred bars, if the view is
+  ///   warped, or if its crop is not inside the source.
   package init?(of view: ViewConfiguration, in reference: Size) {
-    guard let (map, placement) = try? view.map(in: reference),
+    guard let (map, warp, placement) = try? view.map(in: reference), warp == nil,
       !placement.hasBars || view.surround != .blur
     else { return nil }
     self.init(reference: reference, size: placement.target, map: map, reach: view.filter.reach)

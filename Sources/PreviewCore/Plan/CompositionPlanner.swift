@@ -73,12 +73,13 @@ private struct LayerPlanner {
     _ layer: Layer, _ view: ViewConfiguration, of input: Int, _ site: LayerSite
   ) throws(ParameterError) -> [PlannedLayer] {
     let format = try format(input)
-    let (crop, placement) = try planner.placement(of: view.sized(site.size), for: format)
+    let shown = try planner.shown(view.sized(site.size), for: format)
     // `inside` shrinks its target. Both its picture and that of `fit` are centred in the layer.
-    let inner = placement.placed.size
+    let inner = shown.placement.placed.size
     let corner = (x: (site.size.width - inner.width) / 2, y: (site.size.height - inner.height) / 2)
     let content = PlannedContent.view(
-      input: input, planner.planned(view.tile, of: format, crop, placement.withoutBars, as: .rgba))
+      input: input,
+      planner.planned(view.tile, of: format, shown.placed(by: shown.placement.withoutBars), as: .rgba))
     guard inner != site.size else { return [planned(layer, content, site)] }
     let placed = Rectangle(x: corner.x, y: corner.y, width: inner.width, height: inner.height)
     let around: PlannedContent
@@ -103,9 +104,10 @@ private struct LayerPlanner {
     var filling = view.tile
     (filling.contentMode, filling.filter) = (.fill, .area)
     let format = try format(input)
-    let (crop, placement) = try planner.placement(of: filling.sized(site.size), for: format)
+    let shown = try planner.shown(filling.sized(site.size), for: format)
     return .blurred(
-      input: input, planner.planned(filling, of: format, crop, placement.sampled(size), as: .rgba))
+      input: input,
+      planner.planned(filling, of: format, shown.placed(by: shown.placement.sampled(size)), as: .rgba))
   }
 
   private func format(_ input: Int) throws(ParameterError) -> Frame.Format {

@@ -27,6 +27,7 @@ package enum Decoding: Sendable, Hashable {
   /// - Returns: the smallest scale that all views allow; 8 if any view can't be drawn.
   package func eighths(of full: Frame.Format) -> Int {
     guard case .fast(let requests) = self, !requests.isEmpty else { return 8 }
+    guard requests.allSatisfy({ !$0.view.isWarped }) else { return 8 }
     // libjpeg-turbo has vector code for 2, 4 and 8 eighths; 3, 5, 6 and 7 take at least as long as 4 or 8.
     return [1, 2, 4].first { eighths in
       let planner = RenderPlanner(maximumPixels: .max)
@@ -54,8 +55,11 @@ extension PlannedView {
     // A composition reads the frame only through its views.
     if let composition { return composition.views(of: 0).allSatisfy { $0.isNearlyTheSame(at: eighths) } }
     return light == .encoded
-      && passes.flatMap(\.inputs).flatMap { [$0.horizontal, $0.vertical] }
-        .allSatisfy { $0.isNearlyTheSame(at: eighths) }
+      && passes.flatMap(\.inputs).allSatisfy { input in
+        // Positions of a warp are given in pixels of the whole picture.
+        guard let axes = input.axes else { return false }
+        return axes.horizontal.isNearlyTheSame(at: eighths) && axes.vertical.isNearlyTheSame(at: eighths)
+      }
   }
 }
 

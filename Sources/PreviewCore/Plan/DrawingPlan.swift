@@ -48,6 +48,7 @@ extension DrawingPlan {
     steps.contains { step in
       switch step.work {
       case .samples(let drawing), .columns(let drawing, _): drawing.behind != nil
+      case .warp(let drawing): drawing.behind != nil
       default: false
       }
     }
@@ -80,6 +81,8 @@ package struct DrawingStep: Sendable, Hashable {
     /// Sums boxes, sixteen bytes at a time. `unconverted` is the result that gets the same drawing before its
     /// conversion. If there is no program for these boxes, `otherwise` draws the same, bit by bit.
     case boxes(Drawing, [BoxGeometry], unconverted: Int?, otherwise: [DrawingStep])
+    /// Computes each output from samples around positions of the frame.
+    case warp(WarpedDrawing)
     /// Copies a plane, rotated or mirrored.
     case turn(Turning)
   }
@@ -96,7 +99,7 @@ package struct DrawingStep: Sendable, Hashable {
     switch work {
     case .rows(let sums): if case .drawn(let plane) = sums.source { [plane.result] } else { [] }
     case .columns(_, let sums): sums.flatMap(\.self)
-    case .samples: []
+    case .samples, .warp: []
     case .boxes(_, _, _, let otherwise): otherwise.flatMap(\.reads)
     case .turn(let turning): [turning.plane.result]
     }
@@ -148,6 +151,7 @@ extension DrawingStep {
     case .columns(let drawing, let sums):
       ["\(result) = columns of \(sums.flatMap(\.self).map(String.init).joined(separator: ", ")): \(drawing)"]
     case .samples(let drawing): ["\(result) = samples: \(drawing)"]
+    case .warp(let drawing): ["\(result) = warp: \(drawing)"]
     case .boxes(let drawing, _, let unconverted, let otherwise):
       ["\(result)\(unconverted.map { ", \($0) unconverted" } ?? "") = boxes: \(drawing), otherwise"]
         + otherwise.flatMap(\.lines).map { "  \($0)" }

@@ -20,21 +20,19 @@ extension DrawingPlan {
 
 /// The drawing that a pass needs.
 private struct PassDrawing {
-  let drawing: Drawing
+  let drawing: Wanted
   /// The index of the pass's output among the drawing's.
   let output: Int
   /// The orientation of the pass's output in the drawing. Unless upright, the output is a rotated copy.
   let turn: Orientation
 
+  enum Wanted {
+    case plain(Drawing)
+    case warped(WarpedDrawing)
+  }
+
   /// Creates the drawing; nil if the frame lacks a signal.
   init?(_ pass: PlanePass, of view: PlannedView, _ format: PixelFormat) {
-    guard let first = pass.inputs.first else { return nil }
-    // A rotated output is drawn upright first, because another view may share that picture.
-    let isForward =
-      first.swapsAxes
-      && pass.inputs.allSatisfy { $0.horizontal.isForwardInReverse && $0.vertical.isForwardInReverse }
-    let signals = pass.inputs.compactMap { PackedSignal($0, format, isForward: isForward) }
-    guard signals.count == pass.inputs.count else { return nil }
     let kind: Drawing.Output
     (kind, output) =
       switch pass.output {
@@ -42,11 +40,26 @@ private struct PassDrawing {
       case .component(0): (.plane, 0)
       case .component(let component): (.twoPlanes, component - 1)
       }
-    drawing = Drawing(
-      signals: signals, size: first.swapsAxes ? pass.size.transposed : pass.size, conversion: pass.conversion,
-      output: kind, background: signals.allSatisfy(\.isWhole) ? .zero : pass.background,
-      behind: format.isTransparent ? view.background : nil,
-      lightCrop: view.light == .linear ? view.crop : nil)
+    let behind = format.isTransparent ? view.background : nil
+    guard let first = pass.inputs.first?.axes else {
+      guard let warped = WarpedDrawing(pass, as: kind, of: format, behind: behind) else { return nil }
+      (drawing, turn) = (.warped(warped), .upright)
+      return
+    }
+    // A rotated output is drawn upright first, because another view may share that picture.
+    let isForward =
+      first.swapsAxes
+      && pass.inputs.compactMap(\.axes).allSatisfy {
+        $0.horizontal.isForwardInReverse && $0.vertical.isForwardInReverse
+      }
+    let signals = pass.inputs.compactMap { PackedSignal($0, format, isForward: isForward) }
+    guard signals.count == pass.inputs.count else { return nil }
+    drawing = .plain(
+      Drawing(
+        signals: signals, size: first.swapsAxes ? pass.size.transposed : pass.size,
+        conversion: pass.conversion, output: kind,
+        background: signals.allSatisfy(\.isWhole) ? .zero : pass.background, behind: behind,
+        lightCrop: view.light == .linear ? view.crop : nil))
     turn =
       first.swapsAxes
       ? Orientation(
@@ -62,6 +75,7 @@ private struct DrawingPlanner {
   private let sumsWords: Bool
   private var drawn: [Drawing: Int] = [:]
   private var turned: [Turning: Int] = [:]
+  private var warped: [WarpedDrawing: Int] = [:]
   private var sums: [RowSums: Int] = [:]
   /// The sums that are steps of their own, not only part of another step's `otherwise`.
   private var certainSums: Set<Int> = []
@@ -71,16 +85,24 @@ private struct DrawingPlanner {
 
   init(_ needed: [PassDrawing], sumsWords: Bool) {
     self.sumsWords = sumsWords
-    for drawing in needed.map(\.drawing) {
+    for case .plain(let drawing) in needed.map(\.drawing) {
       converted[drawing.unconverted] = drawing
       if let first = firstStep(of: drawing) { firstSteps.insert(first.drawing) }
     }
   }
 
   mutating func plane(of pass: PassDrawing) -> PlannedPlane {
-    let plane = PlannedPlane(result: result(of: pass.drawing), output: pass.output)
+    let drawing: Drawing
+    switch pass.drawing {
+    case .plain(let plain): drawing = plain
+    case .warped(let warped):
+      let result = self.warped[warped] ?? add(.warp(warped))
+      self.warped[warped] = result
+      return PlannedPlane(result: result, output: pass.output)
+    }
+    let plane = PlannedPlane(result: result(of: drawing), output: pass.output)
     guard pass.turn != .upright else { return plane }
-    let turning = Turning(plane: plane, drawing: pass.drawing, turn: pass.turn)
+    let turning = Turning(plane: plane, drawing: drawing, turn: pass.turn)
     let result = turned[turning] ?? add(.turn(turning))
     turned[turning] = result
     return PlannedPlane(result: result, output: 0)

@@ -20,7 +20,7 @@ package struct Lettering: Sendable {
     of view: ViewConfiguration, _ format: Frame.Format, _ planner: RenderPlanner
   ) throws(ParameterError) -> [Layer] {
     guard !view.labels.isEmpty else { return [] }
-    let size = try planner.placement(of: view, for: format).placement.target
+    let size = try planner.shown(view, for: format).placement.target
     var layers: [Layer] = []
     for label in view.labels where time != nil || !label.isTime {
       try label.check("label")

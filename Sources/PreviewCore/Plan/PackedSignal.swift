@@ -22,6 +22,26 @@ package struct PackedComponent: Sendable, Hashable {
   package let first: Int
 }
 
+extension PackedComponent {
+  /// Returns the components of a signal; nil if frames of this format lack it.
+  static func all(of signal: Signal, _ format: PixelFormat) -> [PackedComponent]? {
+    let components: [Component]
+    switch (signal, format.model) {
+    case (.luma, .luma(let luma)), (.luma, .ycbcr(let luma, _, _)): components = [luma]
+    case (.chroma, .ycbcr(_, let cb, let cr)): components = [cb, cr]
+    case (.rgb, .rgb(let red, let green, let blue, _)): components = [red, green, blue]
+    case (.rgb, .luma(let luma)): components = [luma]
+    case (.rgb, .ycbcr(let luma, let cb, let cr)): components = [luma, cb, cr]
+    default: return nil
+    }
+    return components.map {
+      let channels = format.planes[$0.plane].texel.channelCount
+      return PackedComponent(
+        plane: $0.plane, step: $0.texelStep * channels, first: $0.texelOffset * channels + $0.channel)
+    }
+  }
+}
+
 extension PackedSignal {
   /// Returns the second step of a large reduction: an intermediate plane, reduced by whole factors.
   ///
@@ -86,24 +106,14 @@ extension PackedSignal {
 
   /// Creates the signal of an input; nil if the frame lacks it.
   init?(_ input: SignalInput, _ format: PixelFormat, isForward: Bool) {
-    let components: [Component]
-    switch (input.signal, format.model) {
-    case (.luma, .luma(let luma)), (.luma, .ycbcr(let luma, _, _)): components = [luma]
-    case (.chroma, .ycbcr(_, let cb, let cr)): components = [cb, cr]
-    case (.rgb, .rgb(let red, let green, let blue, _)): components = [red, green, blue]
-    case (.rgb, .luma(let luma)): components = [luma]
-    case (.rgb, .ycbcr(let luma, let cb, let cr)): components = [luma, cb, cr]
-    default: return nil
+    guard let axes = input.axes, let components = PackedComponent.all(of: input.signal, format) else {
+      return nil
     }
     signal = input.signal
-    self.components = components.map {
-      let channels = format.planes[$0.plane].texel.channelCount
-      return PackedComponent(
-        plane: $0.plane, step: $0.texelStep * channels, first: $0.texelOffset * channels + $0.channel)
-    }
-    step = self.components.first?.step ?? 1
+    self.components = components
+    step = components.first?.step ?? 1
     let (along, across) =
-      input.swapsAxes ? (input.vertical, input.horizontal) : (input.horizontal, input.vertical)
+      axes.swapsAxes ? (axes.vertical, axes.horizontal) : (axes.horizontal, axes.vertical)
     columns = isForward ? along.forward : along
     rows = isForward ? across.forward : across
   }

@@ -13,18 +13,38 @@ package enum Signal: String, Sendable, Hashable {
 
 /// A signal, and the source positions of each output sample.
 package struct SignalInput: Sendable, Hashable, CustomStringConvertible {
+  /// Where output samples lie in the source.
+  package enum Positions: Sendable, Hashable {
+    /// Each column and each row has a position of its own along its axis.
+    case axes(AxisMaps)
+    /// Both coordinates of a position depend on column and row.
+    case warp(WarpSampling)
+  }
+
   package let signal: Signal
+  package let positions: Positions
+
+  /// The maps along the axes; nil for a warped view.
+  package var axes: AxisMaps? { if case .axes(let maps) = positions { maps } else { nil } }
+
+  /// For example `luma (box 1920->640, box 1080->360)`.
+  package var description: String {
+    switch positions {
+    case .axes(let maps):
+      "\(signal.rawValue) (\(maps.horizontal), \(maps.vertical)\(maps.swapsAxes ? ", swapped" : ""))"
+    case .warp(let sampling): "\(signal.rawValue) (\(sampling.description))"
+    }
+  }
+}
+
+/// The source positions of columns and rows.
+package struct AxisMaps: Sendable, Hashable {
   /// For the output's columns.
   package let horizontal: SamplingMap
   /// For the output's rows.
   package let vertical: SamplingMap
   /// Whether the output's columns are rows of the stored frame.
   package let swapsAxes: Bool
-
-  /// For example `luma (box 1920->640, box 1080->360)`.
-  package var description: String {
-    "\(signal.rawValue) (\(horizontal), \(vertical)\(swapsAxes ? ", swapped" : ""))"
-  }
 }
 
 /// The components of the conversion's result that a pass writes.

@@ -68,14 +68,14 @@ package struct RenderPlanner: Sendable {
 
   private func plan(_ format: Frame.Format, _ request: ViewRequest) throws(ParameterError) -> PlannedView {
     let view = request.view
-    let (crop, placement) = try placement(of: view, for: format)
-    let isInItsBlur = view.surround == .blur && view.contentMode == .fit && placement.hasBars
+    let shown = try shown(view, for: format)
+    let isInItsBlur = view.surround == .blur && view.contentMode == .fit && shown.placement.hasBars
     guard isInItsBlur || !request.overlay.isEmpty || isDrawnAsPixels(format, view, request.format) else {
-      return planned(view, of: format, crop, placement, as: request.format)
+      return planned(view, of: format, shown, as: request.format)
     }
-    let layer = Layer(.view(input: 0, view), in: Rectangle(all: placement.target))
+    let layer = Layer(.view(input: 0, view), in: Rectangle(all: shown.placement.target))
     return try plan(
-      [format], Composition(size: placement.target, layers: [layer] + request.overlay), name: view.name,
+      [format], Composition(size: shown.placement.target, layers: [layer] + request.overlay), name: view.name,
       as: request.format
     ).view
   }
@@ -90,20 +90,22 @@ package struct RenderPlanner: Sendable {
 
   /// Returns the part of an upright frame that a view shows, and its position in the target.
   ///
-  /// - Throws: `ParameterError` if the crop is not inside the frame, or the size exceeds the limits.
-  func placement(
-    of view: ViewConfiguration, for format: Frame.Format
-  ) throws(ParameterError) -> (crop: Rectangle, placement: Placement) {
+  /// - Throws: `ParameterError` if the crop is not inside the frame, the view can't be warped, or the size exceeds the
+  ///   limits.
+  func shown(_ view: ViewConfiguration, for format: Frame.Format) throws(ParameterError) -> ShownPart {
     try check(side: view.width, "width", of: view)
     try check(side: view.height, "height", of: view)
-    let crop = try view.visiblePart(of: format.uprightSize)
-    let placement = Placement(
-      of: Orientation(view.rotation).seen(crop.size), width: view.width, height: view.height,
-      mode: view.contentMode)
-    if let refusal = refusal(of: placement.target) {
+    let shown = try view.shown(in: format.uprightSize)
+    if let refusal = refusal(of: shown.placement.target) {
       throw ParameterError("size", "\(refusal) (view '\(view.name)')")
     }
-    return (crop, placement)
+    let side = WarpGrid.maximumSide
+    guard shown.warp == nil || max(format.referenceSize.width, format.referenceSize.height) <= side
+    else {
+      throw ParameterError(
+        "projection", "pictures of more than \(side) pixels a side can't be warped (view '\(view.name)')")
+    }
+    return shown
   }
 
   /// Returns the size of a view's pictures for frames of an upright `size`. A crop that is not inside the
@@ -113,19 +115,24 @@ package struct RenderPlanner: Sendable {
   package func size(of view: ViewConfiguration, in size: Size) throws(ParameterError) -> Size {
     var view = view
     if view.crop?.isInside(size) == false { view.crop = nil }
-    return try placement(of: view, for: Frame.Format(composed: size)).placement.target
+    return try shown(view, for: Frame.Format(composed: size)).placement.target
   }
 
-  /// Plans the part `crop` of frames of `format`, as a view shows it at the given placement.
+  /// Plans what a view shows of frames of `format`.
   func planned(
-    _ view: ViewConfiguration, of format: Frame.Format, _ crop: Rectangle, _ placement: Placement,
-    as picture: Picture.Format
+    _ view: ViewConfiguration, of format: Frame.Format, _ shown: ShownPart, as picture: Picture.Format
   ) -> PlannedView {
-    let turn = Orientation(view.rotation)
+    let turn = Orientation(view.rotation).followed(by: Orientation(view.mirroring))
+    let stored = format.orientation.stored(shown.crop, in: format.referenceSize)
+    let grid = shown.warp.map { warp in
+      WarpGrid.of(
+        WarpGrid.Key(
+          seen: shown.placement.map(turn, of: warp.size), map: warp.map, target: shown.placement.target,
+          orientation: format.orientation, stored: format.referenceSize))
+    }
     return ViewLayout(
-      format: format, crop: format.orientation.stored(crop, in: format.referenceSize),
-      orientation: format.orientation.followed(by: turn).followed(by: Orientation(view.mirroring)),
-      placement: placement, view: view, tuning: tuning
+      format: format, crop: stored, orientation: format.orientation.followed(by: turn), grid: grid,
+      placement: shown.placement, view: view, tuning: tuning
     ).planned(as: picture)
   }
 
@@ -135,7 +142,7 @@ package struct RenderPlanner: Sendable {
   ) -> PlannedView {
     let size = composition.size
     return ViewLayout(
-      format: Frame.Format(composed: size), crop: Rectangle(all: size), orientation: .upright,
+      format: Frame.Format(composed: size), crop: Rectangle(all: size), orientation: .upright, grid: nil,
       placement: Placement(of: size, width: nil, height: nil, mode: .stretch),
       view: ViewConfiguration(name: name), tuning: tuning
     ).planned(as: picture, composition)
@@ -160,6 +167,8 @@ private struct ViewLayout {
   let format: Frame.Format
   let crop: Rectangle
   let orientation: Orientation
+  /// The positions of a warped view.
+  let grid: WarpGrid?
   let placement: Placement
   let view: ViewConfiguration
   let tuning: RenderTuning
@@ -191,9 +200,11 @@ private struct ViewLayout {
     let conversion = conversion(to: output, range)
     let size = subsampling.planeSize(of: placement.target)
     // R'G'B' is converted per pixel and then averaged; Y'CbCr planes are filtered on their own grids.
-    let grid = isFilteredAsRGB ? Subsampling.none : subsampling
+    let step = isFilteredAsRGB ? Subsampling.none : subsampling
     let behind = view.background.codes
-    let inputs = signals(for: output, conversion).map { input($0, grid) }
+    let signals = signals(for: output, conversion)
+    let finest = signals.map { min(self.subsampling(of: $0).x, self.subsampling(of: $0).y) }.min() ?? 1
+    let inputs = signals.map { input($0, step, finest: finest) }
     return PlanePass(
       output: output, size: size, inputs: inputs,
       positionsPerSample: isFilteredAsRGB ? subsampling : .none,
@@ -227,11 +238,16 @@ private struct ViewLayout {
     return signals.isEmpty ? [.luma] : signals
   }
 
-  private func input(_ signal: Signal, _ grid: Subsampling) -> SignalInput {
-    let subsampling =
-      if signal == .chroma, case .ycbcr(_, let cb, _) = format.pixelFormat.model { cb.subsampling } else {
-        Subsampling.none
-      }
+  private func subsampling(of signal: Signal) -> Subsampling {
+    if signal == .chroma, case .ycbcr(_, let cb, _) = format.pixelFormat.model {
+      cb.subsampling
+    } else {
+      .none
+    }
+  }
+
+  private func input(_ signal: Signal, _ step: Subsampling, finest: Int) -> SignalInput {
+    let subsampling = subsampling(of: signal)
     let storedX = CropSpan(
       start: crop.x, length: crop.width, isReversed: orientation.flipsX, subsampling: subsampling.x,
       siting: format.color.siting, eighths: format.eighths)
@@ -239,15 +255,31 @@ private struct ViewLayout {
       start: crop.y, length: crop.height, isReversed: orientation.flipsY, subsampling: subsampling.y,
       siting: .centred, eighths: format.eighths)
     let placed = placement.placed
+    if let grid {
+      let kernel: Kernel =
+        switch view.filter {
+        case .nearest: .nearest
+        case .bicubic: .bicubic
+        default: .bilinear
+        }
+      return SignalInput(
+        signal: signal,
+        positions: .warp(
+          WarpSampling(
+            grid: grid, step: step, placed: placed, columns: storedX, rows: storedY, kernel: kernel,
+            supersamples: view.filter != .nearest && view.filter != .bilinear, finest: finest)))
+    }
     let horizontal = SamplingMap(
       output: PlacedSpan(
-        target: placement.target.width, start: placed.x, length: placed.width, step: grid.x),
+        target: placement.target.width, start: placed.x, length: placed.width, step: step.x),
       source: orientation.swapsAxes ? storedY : storedX, window: placement.windowX, filter: view.filter)
     let vertical = SamplingMap(
       output: PlacedSpan(
-        target: placement.target.height, start: placed.y, length: placed.height, step: grid.y),
+        target: placement.target.height, start: placed.y, length: placed.height, step: step.y),
       source: orientation.swapsAxes ? storedX : storedY, window: placement.windowY, filter: view.filter)
     return SignalInput(
-      signal: signal, horizontal: horizontal, vertical: vertical, swapsAxes: orientation.swapsAxes)
+      signal: signal,
+      positions: .axes(
+        AxisMaps(horizontal: horizontal, vertical: vertical, swapsAxes: orientation.swapsAxes)))
   }
 }

@@ -9,46 +9,57 @@ extension ViewConfiguration {
   ///     0.5).
   ///   - size: the upright source's size, in whose pixels the crop is given.
   /// - Returns: the point in source pixels; nil if `point` lies outside the picture or in a bar beside it.
-  /// - Throws: `ParameterError` if the crop is not inside the source.
+  /// - Throws: `ParameterError` if the crop is not inside the source, or the source has no lens for it.
   public func sourcePoint(of point: SIMD2<Double>, in size: Size) throws(ParameterError) -> SIMD2<Double>? {
-    let (map, placement) = try map(in: size)
-    return placement.placed.contains(point) ? map(point) : nil
+    let (map, warp, placement) = try map(in: size)
+    guard placement.placed.contains(point) else { return nil }
+    guard let warp else { return map(point) }
+    let part = try visiblePart(of: size)
+    guard let position = warp.map.position(of: map(point)), part.contains(position, slack: 1e-6) else {
+      return nil
+    }
+    return position
   }
 
   /// Returns the point of a view's picture that shows a point of the upright source; nil if it is not
   /// visible. The inverse of `sourcePoint`.
   ///
-  /// - Throws: `ParameterError` if the crop is not inside the source.
+  /// - Throws: `ParameterError` if the crop is not inside the source, or the source has no lens for it.
   public func picturePoint(of point: SIMD2<Double>, in size: Size) throws(ParameterError) -> SIMD2<Double>? {
-    let (map, placement) = try map(in: size)
-    // Tolerates rounding at the edge, which belongs to both sides.
-    guard let seen = map.inverse?(point), placement.placed.contains(seen, slack: 1e-6) else { return nil }
+    try picturePoints(of: [point], in: size)[0]
+  }
+
+  /// Returns what `picturePoint` returns for each point, in order. The view is prepared once for all of them.
+  ///
+  /// - Throws: `ParameterError` if the crop is not inside the source, or the source has no lens for it.
+  package func picturePoints(
+    of points: [SIMD2<Double>], in size: Size
+  ) throws(ParameterError) -> [SIMD2<Double>?] {
+    let (map, warp, placement) = try map(in: size)
+    let (inverse, part) = (map.inverse, try visiblePart(of: size))
+    var seen: [SIMD2<Double>?] = []
+    for point in points {
+      var flat: SIMD2<Double>? = point
+      if let warp { flat = part.contains(point, slack: 1e-6) ? warp.map.point(at: point) : nil }
+      // Tolerates rounding at the edge, which belongs to both sides.
+      if let inverse, let flat, placement.placed.contains(inverse(flat), slack: 1e-6) {
+        seen.append(inverse(flat))
+      } else {
+        seen.append(nil)
+      }
+    }
     return seen
   }
 
-  /// Returns the map from the picture to the source, and the placement of the visible part in the picture.
-  func map(in size: Size) throws(ParameterError) -> (AffineTransform, Placement) {
-    let crop = try visiblePart(of: size)
-    let turn = Orientation(rotation)
-    let orientation = turn.followed(by: Orientation(mirroring))
-    let placement = Placement(of: turn.seen(crop.size), width: width, height: height, mode: contentMode)
-    let placed = placement.placed
-    func axis(_ window: SourceWindow, _ start: Int, _ length: Int) -> (scale: Double, offset: Double) {
-      let scale = Double(window.length) / Double(window.denominator) / Double(length)
-      return (scale, Double(window.start) / Double(window.denominator) - Double(start) * scale)
-    }
-    let across = axis(placement.windowX, placed.x, placed.width)
-    let down = axis(placement.windowY, placed.y, placed.height)
-    // First to the crop as seen, then to the crop as it lies in the source.
-    let seen = AffineTransform.scale(x: across.scale, y: down.scale)
-      .followed(by: .translation(x: across.offset, y: down.offset))
-    let stored =
-      orientation.swapsAxes ? AffineTransform(a: 0, b: 1, c: 1, d: 0, tx: 0, ty: 0) : .identity
-    let flipped = AffineTransform(
-      a: orientation.flipsX ? -1 : 1, b: 0, c: 0, d: orientation.flipsY ? -1 : 1,
-      tx: Double(crop.x + (orientation.flipsX ? crop.width : 0)),
-      ty: Double(crop.y + (orientation.flipsY ? crop.height : 0)))
-    return (seen.followed(by: stored).followed(by: flipped), placement)
+  /// Returns the map from the picture to the source, or to the flattened picture of a warp, which then leads to the
+  /// source; the warp; and the placement of the visible part in the picture.
+  func map(in size: Size) throws(ParameterError) -> (AffineTransform, Warp?, Placement) {
+    let shown = try shown(in: size)
+    let turn = Orientation(rotation).followed(by: Orientation(mirroring))
+    let crop = shown.warp.map { Rectangle(all: $0.size) } ?? shown.crop
+    let map = shown.placement.map(turn, of: crop.size)
+      .followed(by: .translation(x: Double(crop.x), y: Double(crop.y)))
+    return (map, shown.warp, shown.placement)
   }
 }
 

@@ -3,8 +3,8 @@
 extension ViewConfiguration {
   /// The keys that `set` accepts, in the order in which they are applied.
   package static let keys = [
-    "crop", "rotate", "mirror", "size", "width", "height", "mode", "background", "filter", "linear",
-    "label", "time",
+    "crop", "lens", "projection", "yaw", "pitch", "roll", "hfov", "corners", "rotate", "mirror", "size",
+    "width", "height", "mode", "background", "filter", "linear", "label", "time",
   ]
 
   /// The keys that each alias sets, for detecting keys that are given twice.
@@ -52,7 +52,14 @@ extension ViewConfiguration {
   package mutating func set(_ key: String, to value: String) throws(ParameterError) {
     switch key {
     case "crop": crop = try ParameterParser.rectangle(key, value)
-    case "rotate": rotation = try ViewConfiguration.rotation(value)
+    case "lens": lens = try Lens(parsing: value)
+    case "projection": projected.shape = try ParameterParser.choice(key, value)
+    case "yaw": projected.yaw = try ParameterParser.number(key, value, in: Projection.turns)
+    case "pitch": projected.pitch = try ParameterParser.number(key, value, in: Projection.turns)
+    case "roll": projected.roll = try ParameterParser.number(key, value, in: Projection.turns)
+    case "hfov": projected.hfov = try ParameterParser.number(key, value, in: Projection.fields)
+    case "corners": corners = try Corners(parsing: value)
+    case "rotate": (rotation, angle) = try ViewConfiguration.rotation(value)
     case "mirror": mirroring = try ParameterParser.choice(key, value)
     case "size": (width, height) = try ViewConfiguration.size(value)
     case "width", "w": width = try ParameterParser.side("width", value)
@@ -84,14 +91,27 @@ extension ViewConfiguration {
     ParameterError("view", "unknown key '\(key)' (known: \(keys.joined(separator: ", ")))")
   }
 
-  private static func rotation(_ value: String) throws(ParameterError) -> Rotation {
-    guard let degrees = Int(value), degrees % 90 == 0, (-270...360).contains(degrees),
-      let rotation = Rotation(rawValue: (degrees % 360 + 360) % 360)
-    else {
+  /// The projection to change; without one, a flat picture of what is straight ahead.
+  private var projected: Projection {
+    get { projection ?? Projection() }
+    set { projection = newValue }
+  }
+
+  /// Returns the nearest quarter turn, and the degrees from -45 to 45 beyond it.
+  private static func rotation(
+    _ value: String
+  ) throws(ParameterError) -> (rotation: Rotation, angle: Double) {
+    guard let given = Double(value), (-360.0...360).contains(given) else {
       throw ParameterError(
-        "rotate", "'\(value)' is not a rotation: use 0, 90, 180, 270 or -90 (degrees clockwise)")
+        "rotate",
+        "'\(value)' is not a rotation: use 0, 90, 180, 270, -90 or another number from -360 to 360"
+          + " (degrees clockwise)")
     }
-    return rotation
+    let degrees = given > 180 ? given - 360 : given <= -180 ? given + 360 : given
+    // In the middle between two, the one closer to 0: 45 and -45 keep the picture's shape.
+    let quarters = degrees < 0 ? (degrees / 90 + 0.5).rounded(.down) : (degrees / 90 - 0.5).rounded(.up)
+    let rotation = Rotation(rawValue: (Int(quarters) + 4) % 4 * 90) ?? .none
+    return (rotation, degrees - quarters * 90)
   }
 
   /// Parses `WxH`, `Wx` or `xH`.

@@ -31,8 +31,8 @@ public enum Filter: String, Sendable, Hashable, CaseIterable {
 
 /// One view of a source.
 ///
-/// The steps are applied in this order: make the source upright, crop, rotate, mirror, scale, place, draw
-/// labels.
+/// The steps are applied in this order: make the source upright, crop, flatten (lens, corners or `angle`), rotate,
+/// mirror, scale, place, draw labels.
 public struct ViewConfiguration: Sendable, Hashable {
   /// The filling of the bars beside a fitted picture.
   public enum Surround: Sendable, Hashable {
@@ -69,6 +69,16 @@ public struct ViewConfiguration: Sendable, Hashable {
   public var light: Filter.Light
   /// Labels over the picture, lowest first. Times are those of the frame's capture. Default: none.
   public var labels: [Label]
+  /// The lens that `projection` needs; nil is the camera's, if it has one.
+  public var lens: Lens?
+  /// The direction and shape of the picture, drawn as another camera in the lens's place would see it. Nil shows
+  /// the picture as the lens projects it.
+  public var projection: Projection?
+  /// The degrees from -45 to 45 by which the crop is rotated clockwise about its centre, beyond `rotation`. The
+  /// modes `fill` and `stretch` show the largest part of the crop's shape inside it, `fit` and `inside` all of it.
+  public var angle: Double
+  /// The points of the source that become the picture's corners; nil is those of the crop.
+  public var corners: Corners?
 
   /// Creates a view. The defaults show the whole source at its own size; with a `width` and a `height` of another
   /// shape, two sides are cut unless `contentMode` is `.fit`.
@@ -76,7 +86,8 @@ public struct ViewConfiguration: Sendable, Hashable {
     name: String = "main", crop: Rectangle? = nil, rotation: Rotation = .none, mirroring: Mirroring = .none,
     width: Int? = nil, height: Int? = nil, contentMode: ContentMode = .fill, background: RGBColor = .black,
     surround: Surround = .background, filter: Filter = .auto, light: Filter.Light = .encoded,
-    labels: [Label] = []
+    labels: [Label] = [], lens: Lens? = nil, projection: Projection? = nil, angle: Double = 0,
+    corners: Corners? = nil
   ) {
     self.name = name
     self.crop = crop
@@ -90,17 +101,21 @@ public struct ViewConfiguration: Sendable, Hashable {
     self.filter = filter
     self.light = light
     self.labels = labels
+    self.lens = lens
+    self.projection = projection
+    self.angle = angle
+    self.corners = corners
   }
 }
 
 extension ViewConfiguration {
-  /// Whether it is cropped.
-  package var isCropped: Bool { crop != nil }
+  /// Whether it shows certain positions of the source, given at its reference size: it is cropped or warped.
+  package var isCropped: Bool { crop != nil || isWarped }
 
   /// Whether it shows an upright source unchanged: all of it, at its own size.
   package var isWhole: Bool {
     // Mitchell's filter blurs at 1:1 too.
-    crop == nil && rotation == .none && mirroring == .none && width == nil && height == nil
+    crop == nil && !isWarped && rotation == .none && mirroring == .none && width == nil && height == nil
       && filter != .mitchell && labels.isEmpty
   }
 
@@ -118,9 +133,19 @@ extension ViewConfiguration {
 
   /// Returns the view for a source whose upright size changed from `reference` to `size`. The crop was given
   /// at `reference`; its edges are rounded inwards to whole pixels, so it shows only pixels wholly inside the
-  /// old crop, but always at least one. Sizes have positive sides.
+  /// old crop, but always at least one. Corners are rounded likewise, as far as their shape allows. A lens in pixels
+  /// gets `reference` as its size. Sizes have positive sides.
   package func rescaled(from reference: Size, to size: Size) -> ViewConfiguration {
-    guard let crop, size != reference else { return self }
+    guard size != reference else { return self }
+    var view = self
+    view.crop = rescaledCrop(from: reference, to: size)
+    view.corners = corners?.rescaled(from: reference, to: size)
+    if let lens, lens.size == nil, lens.hasPixels { view.lens?.size = reference }
+    return view
+  }
+
+  private func rescaledCrop(from reference: Size, to size: Size) -> Rectangle? {
+    guard let crop else { return nil }
     func span(_ start: Int, _ length: Int, _ old: Int, _ new: Int) -> (start: Int, length: Int) {
       let (first, end) = ((start * new + old - 1) / old, (start + length) * new / old)
       // At least a pixel, within the picture.
@@ -129,8 +154,6 @@ extension ViewConfiguration {
     }
     let (x, width) = span(crop.x, crop.width, reference.width, size.width)
     let (y, height) = span(crop.y, crop.height, reference.height, size.height)
-    var view = self
-    view.crop = Rectangle(x: x, y: y, width: width, height: height)
-    return view
+    return Rectangle(x: x, y: y, width: width, height: height)
   }
 }

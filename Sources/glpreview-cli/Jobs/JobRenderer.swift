@@ -160,6 +160,7 @@ struct JobRenderer: Sendable {
       pipeline.sourceOptions.maximumPixels, permissions.maximumPixels)
     pipeline.sourceOptions.masks = try input.masks()
     pipeline.sourceOptions.referenceSize = try input.referenceSize()
+    pipeline.sourceOptions.lens = try input.sourceLens()
     pipeline.sourceOptions.live.givesUpAfter = .zero
     pipeline.sourceOptions.redirects = permissions.readable.isOpen ? .sameHost : .none
     pipeline.decodesFast = input.decode != .exact

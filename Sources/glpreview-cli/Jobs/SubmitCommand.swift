@@ -112,6 +112,7 @@ struct SubmitCommand: AsyncParsableCommand {
     let words = jobOptions.words
     let views = try jobOptions.viewOptions.views()
     _ = try (jobOptions.inputOptions.masks(), jobOptions.inputOptions.referenceSize())
+    _ = try jobOptions.inputOptions.sourceLens()
     _ = try jobOptions.inputOptions.sourceOptions(for: "")
     var ids: Set<String> = []
     var written: [String: String] = [:]

@@ -1,4 +1,4 @@
-// The options for reading a source: raw formats, colours, decoding, masks, limits.
+// The options for reading a source: raw formats, colours, decoding, masks, the lens, limits.
 import ArgumentParser
 import GLPreview
 
@@ -50,6 +50,12 @@ struct InputOptions: ParsableArguments {
   var reference: [String] = []
 
   @Option(
+    help: ArgumentHelp(
+      "The lens of the source, for views with a projection: 'fisheye fov 190', or a calibration of OpenCV or lensfun, such as 'pinhole matrix FX,FY,CX,CY size WxH distortion K1,K2,P1,P2,K3' or 'ptlens A,B,C fov 70'. In a scene: NAME=LENS, repeatable.",
+      valueName: "LENS"))
+  var lens: [String] = []
+
+  @Option(
     help: ArgumentHelp("Reject sources and pictures with more than N million pixels.", valueName: "N"))
   var maxMegapixels = Self.usualMegapixels
 
@@ -64,7 +70,7 @@ struct InputOptions: ParsableArguments {
       ("max-megapixels", maxMegapixels == Self.usualMegapixels ? nil : "\(maxMegapixels)"),
     ]
     return single.compactMap { name, value in value.map { "--\(name)=\($0)" } }
-      + mask.map { "--mask=\($0)" } + reference.map { "--reference=\($0)" }
+      + mask.map { "--mask=\($0)" } + reference.map { "--reference=\($0)" } + lens.map { "--lens=\($0)" }
   }
 
   func maximumPixels() throws -> Int {
@@ -94,5 +100,11 @@ struct InputOptions: ParsableArguments {
   func referenceSize() throws -> Size? {
     guard reference.count < 2 else { throw UsageError("--reference is given twice") }
     return try reference.first.map { try ParameterParser.size("--reference", $0) }
+  }
+
+  /// Returns the lens of a single source.
+  func sourceLens() throws -> Lens? {
+    guard lens.count < 2 else { throw UsageError("--lens is given twice") }
+    return try lens.first.map { try Lens(parsing: $0) }
   }
 }

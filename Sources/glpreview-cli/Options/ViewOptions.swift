@@ -15,8 +15,43 @@ struct ViewOptions: ParsableArguments {
   var crop: String?
 
   @Option(
+    help: ArgumentHelp(
+      "Look through the lens (--lens) with another camera: flat, cylinder or equirectangular (default: flat with --yaw, --pitch, --roll or --hfov; otherwise the picture as the lens projects it).",
+      valueName: "projection"))
+  var projection: String?
+
+  @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Rotate clockwise, in degrees: 0, 90, 180 or 270 (default: 0).", valueName: "degrees"))
+    help: ArgumentHelp("Look to the right, in degrees (default: 0).", valueName: "degrees"))
+  var yaw: String?
+
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("Look up, in degrees (default: 0).", valueName: "degrees"))
+  var pitch: String?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Roll that camera clockwise, in degrees (default: 0).", valueName: "degrees"))
+  var roll: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The horizontal field of view, in degrees (default: the lens's for flat pictures of a lens that is not a fisheye; otherwise 90 if flat, 180 if not).",
+      valueName: "degrees"))
+  var hfov: String?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Straighten what lies between four points, in pixels of the upright source: 'X,Y X,Y X,Y X,Y', which become top left, top right, bottom right and bottom left.",
+      valueName: "points"))
+  var corners: String?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Rotate clockwise by any number of degrees: 90, -90, 180, 1.5. Beyond quarter turns, mode fill shows the largest part inside, fit all of it (default: 0).",
+      valueName: "degrees"))
   var rotate: String?
 
   @Option(
@@ -70,9 +105,10 @@ struct ViewOptions: ParsableArguments {
   /// The keys given as single options, with their values.
   private var single: [(key: String, value: String)] {
     [
-      ("crop", crop), ("rotate", rotate), ("mirror", mirror), ("size", size), ("width", width),
-      ("height", height), ("mode", mode), ("background", background), ("filter", filter), ("linear", linear),
-      ("label", label), ("time", time),
+      ("crop", crop), ("projection", projection), ("yaw", yaw), ("pitch", pitch), ("roll", roll),
+      ("hfov", hfov), ("corners", corners), ("rotate", rotate), ("mirror", mirror), ("size", size),
+      ("width", width), ("height", height), ("mode", mode), ("background", background), ("filter", filter),
+      ("linear", linear), ("label", label), ("time", time),
     ].compactMap { key, value in value.map { (key, $0) } }
   }
 

@@ -21,13 +21,13 @@ struct RenderCommand: AsyncParsableCommand {
       Cameras, servers, commands and pipes are live sources: if rendering is slow, frames are skipped, except with \
       --lossless.
 
-      Steps are applied in this order: EXIF orientation, crop, rotate, mirror, scale, place.
+      Steps are applied in this order: EXIF orientation, crop, projection or corners, rotate, mirror, scale, place.
 
       With --scene, several SOURCEs form one picture. NAME=SOURCE gives a source the name that --tile, --speaking, --off, \
-      --avatar and --mask refer to; by default it is named after its file, or video0, smpte, ... A scene runs in real time. \
-      It gives one picture, or more with --frames, --interval, --duration or a video as output. A lost source is replaced \
-      by a fallback picture. It is an error if all sources are lost, or if a file is missing or damaged and one picture \
-      is rendered.
+      --avatar, --mask and --lens refer to; by default it is named after its file, or video0, smpte, ... A scene runs in \
+      real time. It gives one picture, or more with --frames, --interval, --duration or a video as output. A lost source \
+      is replaced by a fallback picture. It is an error if all sources are lost, or if a file is missing or damaged and \
+      one picture is rendered.
 
       Without --scene, several SOURCEs are picture files, each of which is rendered by itself, a few at a time. One that \
       can't be rendered is reported, and the others go on.
@@ -152,6 +152,10 @@ extension RenderCommand {
     var sourceOptions = try inputOptions.sourceOptions(for: source)
     sourceOptions.masks = try inputOptions.masks()
     sourceOptions.referenceSize = try inputOptions.referenceSize()
+    sourceOptions.lens = try inputOptions.sourceLens()
+    guard sourceOptions.lens == nil || views.contains(where: { $0.projection != nil }) else {
+      throw UsageError("--lens needs --projection, --yaw, --pitch, --roll or --hfov, as keys of a --view too")
+    }
     sourceOptions.certificate = try LiveInputOptions.trust(in: liveOptions.certificate)
     if !isBatch { try liveOptions.apply(to: &sourceOptions, schedule) }
     return RenderJob(
@@ -215,12 +219,14 @@ extension RenderCommand {
     let references = try NamedSource.values(inputOptions.reference, "--reference", of: sources) {
       try ParameterParser.size("--reference", $0)
     }
+    let lenses = try NamedSource.values(inputOptions.lens, "--lens", of: sources) { try Lens(parsing: $0) }
     let certificates = try sceneCertificates(sources)
     return SceneJob(
       sources: sources.map { source in
         var options = sourceOptions
         options.masks = masks[source.name] ?? []
         options.referenceSize = references[source.name]
+        options.lens = lenses[source.name]
         options.certificate = certificates[source.name]
         var session = SessionSource(source.text, name: source.name, options: options)
         session.opensWithin = .seconds(liveOptions.timeout)

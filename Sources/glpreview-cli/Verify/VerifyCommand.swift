@@ -56,10 +56,17 @@ struct VerifyCommand: AsyncParsableCommand {
 }
 
 extension VerifyCommand {
+  /// Random cases, of which every fourth is warped.
+  private var additional: [ConformanceCase] {
+    let warped = random / 4
+    return ConformanceSuite.mixed(count: random - warped, seed: seed)
+      + ConformanceSuite.warped(count: warped, seed: seed)
+  }
+
   private func tally(of renderer: some DeviceRenderer) async throws -> GroupTally {
     let run = ConformanceRun(renderer, tuning: renderer.tuning)
     var groups = GroupTally()
-    for conformanceCase in ConformanceSuite.cases + ConformanceSuite.mixed(count: random, seed: seed) {
+    for conformanceCase in ConformanceSuite.cases + additional {
       let result = try await run.result(of: conformanceCase)
       groups.add(result)
       guard !result.isWithinBound else { continue }

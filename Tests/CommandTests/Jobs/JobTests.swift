@@ -64,7 +64,7 @@ struct JobTests {
       "--view", "a:size=8x,crop=4x4+0+0", "--view", "b:size=4x", "--quality", "70", "--subsampling", "444",
       "--max-bytes", "9000", "--format", "png", "--mask", "1x1+0+0", "--reference", "8x8", "--decode",
       "exact", "--exif",
-      "--max-megapixels", "2.5", "--matrix", "bt709",
+      "--max-megapixels", "2.5", "--matrix", "bt709", "--lens", "fisheye fov 190",
     ]
     let words = try JobOptions.parsed(given).words
 
@@ -73,9 +73,11 @@ struct JobTests {
     #expect(again.words == words)
     #expect(again.encodingOptions.quality == 70 && again.encodingOptions.exif)
     #expect(again.inputOptions.mask == ["1x1+0+0"])
+    #expect(again.inputOptions.lens == ["fisheye fov 190"])
     #expect(try again.viewOptions.views().map(\.name) == ["a", "b"])
-    let single = try JobOptions.parsed(["--rotate", "-90", "--linear=true", "--label=-x -"]).words
-    #expect(single == ["--rotate=-90", "--linear=true", "--label=-x -"])
+    let single = try JobOptions.parsed(["--rotate", "-90", "--linear=true", "--label=-x -", "--yaw", "-20.5"])
+      .words
+    #expect(single == ["--yaw=-20.5", "--rotate=-90", "--linear=true", "--label=-x -"])
     #expect(try JobOptions.parsed(single).words == single)
   }
 

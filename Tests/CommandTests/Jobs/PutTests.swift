@@ -133,15 +133,23 @@ extension WorkTests {
       arguments: ["", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n12"])
     func hangs(answer: String) async throws {
       try await writePicture("a.jpg")
+      let received = Objects()
       let http = try HTTPTestServer { peer in
-        _ = peer.request()
+        guard let request = peer.request() else { return }
+        let bytes = peer.body(of: request)
+        received.puts.withLock { $0.append((request.target, request.fields["content-type"], bytes)) }
         peer.send(answer)
         peer.waitForEnd()
       }
       try await withWorker(http, "--timeout", "5") { submit in
         let (result, jobs) = try await submit(["a.jpg", "--to", http.url("/{name}.jpg"), "--attempts", "1"])
         #expect(result.status == 65)
-        #expect(jobs.first?.reason?.contains("did not accept it within 5") == true, "\(jobs)")
+        #expect(jobs.map(\.deliveries) == [1])
+        #expect(jobs.first?.reason?.contains("did not accept it within 5.0 s") == true, "\(jobs)")
+        // The server had all of the picture, and was asked once.
+        let puts = received.puts.withLock { $0 }
+        #expect(puts.map(\.target) == ["/a.jpg"] && puts.first?.bytes.starts(with: [0xFF, 0xD8]) == true)
+        #expect(puts.first?.bytes.suffix(2) == [0xFF, 0xD9])
         // The connection is given up.
         await until { http.openCount == 0 }
       }

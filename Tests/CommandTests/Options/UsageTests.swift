@@ -17,7 +17,7 @@ struct UsageTests {
       (["--crop", "99999999999999999999x1+0+0"], "crop"),
       (["--size", "0x0"], "size"), (["--size", "10"], "size"), (["--size", "x"], "size"),
       (["--size", "65536x1"], "65535"), (["--size", "65535x1"], "size"), (["--size", "60000x60000"], "size"),
-      (["--width", "0"], "width"), (["--height", "ten"], "height"), (["--rotate", "45"], "270"),
+      (["--width", "0"], "width"), (["--height", "ten"], "height"), (["--rotate", "400"], "360"),
       (["--mirror", "diagonal"], "vertical"), (["--mode", "zoom"], "stretch"),
       (["--background", "red"], "#RRGGBB"),
       (["--filter", "cubic"], "mitchell"), (["--linear=perhaps"], "linear"),

@@ -48,6 +48,11 @@ struct ShaderCacheTests {
     for damage in [{ _ in Data() }, { $0.prefix(60) }, { Data($0.reversed()) }] as [(Data) -> Data] {
       for program in programs { try damage(Data(contentsOf: program)).write(to: program) }
       #expect(try await render(variables) == first)
+      // The damage was noticed, and whole programs replace it.
+      for program in programs {
+        let bytes = try Data(contentsOf: program)
+        #expect(bytes.count > 60 && bytes.starts(with: "GLPVPROG".utf8), "\(program.lastPathComponent)")
+      }
     }
 
     #expect(try await render(["GLPREVIEW_SHADER_CACHE": "off"]) == first)

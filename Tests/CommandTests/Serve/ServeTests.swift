@@ -128,6 +128,9 @@ struct ServeTests {
       lines(result).first
         == "configuration OK: 1 camera, 0 scenes; listening on 0.0.0.0:80 with 1 token and 0 users")
     #expect(!result.errors.contains("hush"))
+    let mistake = try await check(environment: ["GLPREVIEW_REQUIRE_HARDWARE": "perhaps"])
+    #expect(
+      mistake.status == 64 && mistake.errors.contains("GLPREVIEW_REQUIRE_HARDWARE"), "\(mistake.errors)")
   }
 
   @Test("`--help` lists options, safer ways to pass secrets, and exit statuses")

@@ -47,7 +47,7 @@ enum GoldenSuite {
   }
 
   static let cases: [GoldenCase] = [
-    formats, filters, modes, turns, crops, colors, light, outputs, compositions, masks,
+    formats, filters, modes, turns, crops, colors, light, outputs, compositions, masks, warps,
   ]
   .flatMap(\.self)
 
@@ -113,6 +113,40 @@ enum GoldenSuite {
       }
     }
   }
+
+  private static let warps: [GoldenCase] = {
+    let lenses: [(String, Lens)] =
+      Lens.Curve.allCases.map { ($0.rawValue, Lens(.curve($0), fov: 170)) } + [
+        ("fisheye", Lens(.fisheye(distortion: [-0.02, 0.01, -0.003, 0.0005]), fov: 185)),
+        (
+          "pinhole",
+          Lens(
+            .pinhole(distortion: [-0.28, 0.09, 0.001, -0.0007, -0.012]),
+            matrix: Lens.Matrix(fx: 37, fy: 37.5, cx: 23, cy: 17), size: size)
+        ),
+        ("ptlens", Lens(.ptlens(a: 0.01, b: -0.02, c: 0.005), fov: 70)),
+      ]
+    let models = lenses.map { name, lens in
+      golden(
+        "lens-\(name)",
+        ViewConfiguration(
+          width: 40, height: 30, background: orange, lens: lens,
+          projection: Projection(yaw: 15, pitch: 10, roll: 5, hfov: 80)), of: card(.nv12))
+    }
+    let shapes = Projection.Shape.allCases.map { shape in
+      golden(
+        "projection-\(shape.rawValue)",
+        ViewConfiguration(
+          width: 60, height: 30, background: orange, lens: Lens(.curve(.equidistant)),
+          projection: Projection(shape, hfov: 150)))
+    }
+    let corners = Corners(topLeft: [8, 3], topRight: [40, 7], bottomRight: [45, 33], bottomLeft: [2, 28])
+    return models + shapes + [
+      golden("corners", ViewConfiguration(width: 40, height: 30, background: orange, corners: corners)),
+      golden("angle-fill", ViewConfiguration(background: orange, angle: 12.5), of: card(.i420, .jfif)),
+      golden("angle-fit", ViewConfiguration(contentMode: .fit, background: orange, angle: 12.5)),
+    ]
+  }()
 
   private static let light: [GoldenCase] = [PixelFormat.rgb24, .nv12, .rgba].map {
     golden(

@@ -12,12 +12,19 @@ extension FuzzTarget {
       "main:", ",", "64x48", "64x", "x48", "16x16+8+8", "0,0,8,8", "90", "-90", "fill", "fit", "stretch",
       "inside", "#102030", "blur", "nearest", "bilinear", "area", "bicubic", "mitchell", "lanczos", "auto",
       "horizontal", "vertical",
-      "both", "true", "65535", "999999999", "9223372036854775807",
+      "both", "true", "fisheye ", "pinhole ", "ptlens ", " curve equisolid", " fov 190",
+      " matrix 40,41,32,24",
+      " distortion 0.1,-0.2", " size 64x48", "flat", "cylinder", "equirectangular", "12.5", "1e308", "nan",
+      "1,1 60,4 58,40 3,44",
+      "65535", "999999999", "9223372036854775807",
     ],
     seeds: {
       [
         "main", "a:size=32x,filter=lanczos", "b:crop=16x16+8+8,rotate=90,mirror=horizontal,width=5,height=7",
         "c:crop=1,2,3,4,mode=fit,background=#102030,linear=true", "d:size=20x20,mode=inside,background=blur",
+        "e:lens=fisheye fov 190,yaw=20,pitch=-100,roll=7,hfov=150,size=20x9",
+        "f:lens=pinhole matrix 40,41,32,24 size 64x48 distortion -0.28,0.09,0.001,-0.0007,projection=cylinder",
+        "g:corners=1,1 60,4 58,40 3,44,filter=bicubic", "h:rotate=12.5,mode=fit",
       ].inputs
     },
     body: .atOnce { (input) throws(FuzzFault) in
@@ -28,6 +35,9 @@ extension FuzzTarget {
       }
       let planner = RenderPlanner(maximumPixels: 1 << 14)
       for source in sizes {
+        if let point = try? view.sourcePoint(of: [1, 1], in: source) {
+          try must(point.x.isFinite && point.y.isFinite, "the point \(point) of a source")
+        }
         let grown = view.rescaled(from: source, to: Size(width: source.width * 3, height: source.height * 2))
         try must((grown.crop?.width ?? 1) > 0 && (grown.crop?.height ?? 1) > 0, "an empty crop")
         guard view.crop?.isInside(source) ?? true,

@@ -19,7 +19,8 @@
       #expect(!passes { $0.updateEvery = .milliseconds(100) })
       for (key, word) in [
         ("crop", "8x8+0+0"), ("rotate", "90"), ("mirror", "horizontal"), ("width", "24"),
-        ("filter", "mitchell"),
+        ("filter", "mitchell"), ("yaw", "10"), ("projection", "cylinder"), ("rotate", "1.5"),
+        ("corners", "0,0 9,0 9,9 0,9"),
         ("label", "x"),
       ] {
         #expect(try !passes { try $0.view?.set(key, to: word) }, "\(key)")
@@ -66,6 +67,10 @@
         preview.mirroring = .horizontal
       })
       #expect(turned == "the view changes the picture: rotate, mirror")
+      let warped = try reason(view: { $0.update { $0.projection = Projection(yaw: 10) } })
+      #expect(warped == "the view changes the picture: projection")
+      let level = try reason(view: { $0.update { $0.angle = 1.5 } })
+      #expect(level == "the view changes the picture: rotate")
       #expect(try reason(source: { $0.warmup = .frames(1) }) == "the camera has a warmup")
       let pattern = try PreviewSession([SessionSource("pattern:counter")]).addPreview()
       #expect(

@@ -52,7 +52,7 @@ struct ShaderVariantTests {
 
   @Test("every include of a shader is resolved, and tapsAt is included once")
   func includes() {
-    for source in [ShaderSource.rows, .columns, .passes, .sample, .light] {
+    for source in [ShaderSource.rows, .columns, .passes, .sample, .warp, .light] {
       let text = source.withIncludes.text
       #expect(!text.contains("#include"), "\(source.fileName) includes a file that is not there")
       #expect(text.components(separatedBy: "vec4 tapsAt(").count == 2)
@@ -106,7 +106,7 @@ struct ShaderFileTests {
 
   @Test("embedded shader sources equal the files in Resources/shaders")
   func embedded() throws {
-    for source in [ShaderSource.fullscreen, .rows, .columns, .passes, .sample, .light, .turn] {
+    for source in [ShaderSource.fullscreen, .rows, .columns, .passes, .sample, .warp, .light, .turn] {
       let text = try String(
         contentsOf: ShaderFileTests.folder.appending(path: source.fileName), encoding: .utf8)
       #expect(source.text == text, "\(source.fileName)")

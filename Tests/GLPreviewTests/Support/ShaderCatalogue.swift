@@ -1,4 +1,4 @@
-// Every program that the tests compile: all that draw in two passes or compose, and a selection of the others.
+// Every program that the tests compile: all that draw in two passes, compose or warp, and a selection of the others.
 import Shaders
 
 extension ProgramKey {
@@ -9,7 +9,7 @@ extension ProgramKey {
       PassVariant.turn(pixels: true, byTurns: true), WordVariant.turn,
       PassVariant.turn(pixels: false, in: .images), PassVariant.turn(pixels: true, in: .images),
       PassVariant.turn(pixels: false, in: .buffer), PassVariant.turn(pixels: true, in: .buffer),
-    ] + PassVariant.computing + JPEGStep.programs
+    ] + PassVariant.computing + PassVariant.warps + JPEGStep.programs
 }
 
 extension PassVariant {
@@ -50,6 +50,26 @@ extension PassVariant {
       [ProgramKey.Stage.images, .buffer].map { light.bothPasses(Store(.textures), light: kind, in: $0) }
     }
     return drawn + blended + lights
+  }()
+
+  /// Every program that draws warped views.
+  static let warps: [ProgramKey] = {
+    let opaque = [
+      PassVariant(.luma, to: .plane), PassVariant(.luma, to: .twoPlanes), PassVariant(.luma, to: .pixels),
+      PassVariant(.chroma(isApart: true), to: .twoPlanes), PassVariant(.both(isApart: true), to: .plane),
+      PassVariant(.both(isApart: true), to: .twoPlanes), PassVariant(.both(isApart: true), to: .pixels),
+      PassVariant(.rgb(step: 3), to: .pixels), PassVariant(.rgb(step: 4), to: .pixels),
+    ]
+    let stores = [
+      Store(.textures), Store(.buffer), Store(.textures, hasBufferTables: true), Store(.imported),
+      Store(.external),
+    ]
+    let blended = [Place.textures, .buffer].flatMap { place in
+      [false, true].map { isWide in
+        PassVariant(.rgb(step: 4), to: .pixels).warp(Store(place, isWide: isWide, hasAlpha: true))
+      }
+    }
+    return stores.flatMap { store in opaque.map { $0.warp(store) } } + blended
   }()
 
   /// Every program that draws in two passes, or picks samples.

@@ -171,7 +171,7 @@ struct DrawingPlanTests {
         switch step.work {
         case .rows(let sums): if case .drawn(let plane) = sums.source { reads = [plane.result] }
         case .columns(_, let sums): reads = sums.flatMap(\.self)
-        case .samples: break
+        case .samples, .warp: break
         case .boxes(_, _, let unconverted, let otherwise):
           if !hasPrograms { carryOut(otherwise) }
           if let unconverted { if hasPrograms { drawn.insert(unconverted) } else { reads = [unconverted] } }

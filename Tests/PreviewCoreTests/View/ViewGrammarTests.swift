@@ -53,7 +53,7 @@ func sizeForms() throws {
 }
 
 @Test(
-  "a rotation is a multiple of 90 degrees clockwise, from -270 to 360",
+  "a rotation by quarter turns is a multiple of 90 degrees clockwise",
   arguments: [
     ("0", Rotation.none), ("90", .clockwise90), ("180", .half), ("270", .clockwise270),
     ("-90", .clockwise270),
@@ -94,7 +94,9 @@ func listedKeys() {
     "crop": "1x1+0+0", "rotate": "0", "mirror": "none", "size": "1x1", "width": "1", "height": "1",
     "mode": "fit",
     "background": "000000", "filter": "area", "linear": "1",
-    "label": "a", "time": "utc",
+    "label": "a", "time": "utc", "lens": "fisheye", "projection": "flat", "yaw": "1", "pitch": "1",
+    "roll": "1",
+    "hfov": "90", "corners": "0,0 9,0 9,9 0,9",
   ]
 
   for key in ViewConfiguration.keys {
@@ -124,8 +126,9 @@ func listedKeys() {
     ("crop=99999999999999999999x1+0+0", "crop"), ("crop=1x1+9223372036854775807+0", "crop"),
     ("crop=-1,0,1,1", "crop"),
     // ParameterParser.
-    ("rotate=45", "rotate"), ("rotate=", "rotate"), ("rotate=90°", "rotate"), ("rotate=450", "rotate"),
-    ("rotate=-360", "rotate"), ("rotate=９０", "rotate"), ("rotate=99999999999999999999", "rotate"),
+    ("rotate=", "rotate"), ("rotate=90°", "rotate"), ("rotate=450", "rotate"),
+    ("rotate=-361", "rotate"), ("rotate=nan", "rotate"), ("rotate=９０", "rotate"),
+    ("rotate=99999999999999999999", "rotate"),
     ("mirror=left", "mirror"), ("mirror=Both", "mirror"), ("mode=cover", "mode"), ("mode=", "mode"),
     ("filter=cubic", "filter"), ("linear=maybe", "linear"), ("linear=", "linear"),
     ("background=red", "background"), ("background=Blur", "background"), ("background=#12345", "background"),

@@ -23,6 +23,9 @@ public struct SourceOptions: Sendable, Hashable {
   /// reference size. Where two overlap, the later one applies to the result of the earlier one. On frames of
   /// another size with the same aspect ratio, masks are scaled in proportion and rounded outwards.
   public var masks: [PrivacyMask] = []
+  /// The lens. Views with a `projection` use it, unless they have one of their own. Its pixels are those of its `size`,
+  /// or without one those of the reference size. Default: none.
+  public var lens: Lens?
   /// The upright size whose pixels masks and crops refer to. Nil means a camera's configured or else largest
   /// size, or, for a source with only one size, the size of its first frame. A camera with masks always uses
   /// this size, because many sensors show a different part of the scene in their smaller modes.
