@@ -3,9 +3,12 @@
 Events are dictionaries with `t` (seconds) and `what`:
 
     cameras moving=[...] fixed={camera: node} widths={camera: pixels}
+            schedules={camera: seconds} epoch: the time of day, in seconds since 1970, when `t` was 0
     start, end (how, status), leave, pause, continue, cut, join, died     node, key: a node's name, and its process
     taken (camera, epoch), released, yielded (camera), displaced           as the process's log says
-    fault (kind, number, parts=[...], excused=[nodes]), healed, settled, unsettled (reason)       one fault at a time
+    picture (node, camera, name, moment, at, sum)          came to the store; `moment` is since 1970, `at` the same as `t` counts
+    moment-missed, moment-failed (camera, reason), moments-resumed         of a schedule, as the process's log says
+    fault (kind, number, parts=[...], excused=[nodes], step), healed, settled, unsettled (reason)       one fault at a time
     probe (node, camera, status, width, state, began)                      a snapshot, asked for at a node
     listing (node, cameras={camera: node})                                 which node a node says that a camera is at
     frames (node, camera, missed, pause), stream-ended     a stream of a local camera, watched at its node
@@ -17,6 +20,7 @@ import collections
 from dataclasses import dataclass, field
 
 from holdings import Holdings
+from moments import Moments
 
 # How long a movable camera may be without an owner after one fault.
 TAKEOVER = 10.0
@@ -46,8 +50,10 @@ class Fault:
     ended: float = float("inf")
     # Nodes that can't reach all others until it is healed.
     excused: tuple = ()
-    # How many nodes or servers it hit at once.
+    # How many nodes or servers it hit at once, and which; the seconds by which it set a clock.
     parts: int = 1
+    names: tuple = ()
+    step: int = 0
     # Lengths of times without an owner, for cameras that had one; cameras that two held, with how long.
     gaps: list = field(default_factory=list)
     doubles: collections.Counter = field(default_factory=collections.Counter)
@@ -82,6 +88,9 @@ class Checker:
         self._check_fixed(events, holdings)
         self._check_probes(events, holdings)
         self._check_rest(events, last)
+        if schedules := first.get("schedules"):
+            Moments(schedules, first["epoch"], self.faults, holdings, self.patience, self.counts, self._violation).check(
+                events, min(last, events[-1]["t"]))
         return self
 
     def _violation(self, what, detail, at):
@@ -99,7 +108,8 @@ class Checker:
             if event["what"] == "fault":
                 self.faults[-1].ended = event["t"]
                 self.faults.append(Fault(event["kind"], event["number"], event["t"], excused=tuple(event.get("excused", ())),
-                                         parts=len(event.get("parts", [0]))))
+                                         parts=len(event.get("parts", [0])), names=tuple(event.get("parts", ())),
+                                         step=event.get("step", 0)))
             elif event["what"] == "healed":
                 self.faults[-1].healed = event["t"]
             elif event["what"] == "unsettled":

@@ -8,6 +8,7 @@ from faults import Faults
 from journal import Journal
 from network import Network
 from node import Cameras, Clock, Node
+from pictures import PictureStore
 from plan import Action
 from probes import Prober, Watcher
 from store import Store
@@ -31,9 +32,11 @@ class Cluster:
         names = [f"n{number}" for number in range(1, options.nodes + 1)]
         self.cameras = Cameras(names, options.cameras or 2 * options.nodes)
         self.store = Store(self.network, self.folder, options.servers)
+        self.pictures = PictureStore(self.network, self.journal)
         self.nodes = [Node(command, self.network, self.folder, number, self.cameras, self.store.servers, self.journal, self.clock,
                            options.slots) for number in range(1, options.nodes + 1)]
-        self.journal.add("cameras", moving=self.cameras.moving, fixed=self.cameras.fixed, widths=self.cameras.widths)
+        self.journal.add("cameras", moving=self.cameras.moving, fixed=self.cameras.fixed, widths=self.cameras.widths,
+                         schedules=self.cameras.schedules, epoch=round(time.time() - self.journal.seconds(), 3))
         self.probers, self.rng = [], random.Random(options.seed)
 
     def say(self, words):

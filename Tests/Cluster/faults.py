@@ -98,7 +98,7 @@ class Faults:
 
     def _clock(self, action, number, rng):
         node = self._holder(rng)
-        self._begin(action, number, [node])
+        self._begin(action, number, [node], step=action.words["step"])
         node.step_clock(action.words["step"])
         self._last(action)
         node.step_clock(0)

@@ -7,11 +7,15 @@ SKEW = 0.3
 
 
 class Holdings:
-    """`gaps` are (camera, from, to) with no owner that others reach; `doubles` are (camera, from, to, how many)."""
+    """`gaps` are (camera, from, to) with no owner that others reach; `doubles` are (camera, from, to, how many).
+
+    By camera and process, `held` are the times [from, to] when it had the camera; `reached` are those when others reached it.
+    """
 
     def __init__(self, moving):
         self.moving, self.ever = moving, set()
         self.gaps, self.doubles = [], []
+        self.held, self.reached = collections.defaultdict(list), collections.defaultdict(list)
         # Processes that run, stand still, are cut off; what they hold.
         self._running, self._still, self._cut = set(), set(), set()
         self._held = collections.defaultdict(set)
@@ -72,6 +76,8 @@ class Holdings:
     def _look(self, now):
         for camera in self.moving:
             holding = self._held[camera] - self._still
+            self._follow_holders(self.held, camera, self._held[camera], now)
+            self._follow_holders(self.reached, camera, holding - self._cut, now)
             if camera in self.ever and not holding - self._cut:
                 self._alone.setdefault(camera, now)
             elif camera in self._alone:
@@ -85,6 +91,15 @@ class Holdings:
                 del self._shared[camera]
             if len(holding) > 1 and camera not in self._shared:
                 self._shared[camera] = (now, len(holding))
+
+    def _follow_holders(self, times, camera, keys, now):
+        for key in self._names:
+            spans = times[camera, key]
+            is_open = bool(spans) and spans[-1][1] == FOREVER
+            if key in keys and not is_open:
+                spans.append([now, FOREVER])
+            elif key not in keys and is_open:
+                spans[-1][1] = now
 
     # Nodes
 

@@ -14,14 +14,20 @@ SOAK = os.path.join(os.path.dirname(HERE), "Soak")
 sys.path.append(SOAK)
 import crash  # noqa: E402
 
+from pictures import PictureStore, seconds  # noqa: E402
+
 TOKEN = "cluster-nodes-and-clients"
 HTTP = 8080
 # Widths of pictures, by which cameras are told apart.
 WIDTH, STEP, HEIGHT = 160, 16, 120
+# How many of the cameras that move have a schedule, and the seconds from one of its moments to the next.
+SCHEDULED, EVERY = 4, 2
 # What is read of a log: the message's beginning, and what it is called in the journal.
 LINES = {"camera taken": "taken", "camera released": "released", "camera yielded": "yielded",
          "another process has this node's name": "displaced", "lease store lost": "store-lost",
-         "lease store reached": "store-reached", "node lost": "node-lost", "node joined": "node-joined"}
+         "lease store reached": "store-reached", "node lost": "node-lost", "node joined": "node-joined",
+         "scheduled snapshot missed": "moment-missed", "scheduled snapshot failed": "moment-failed",
+         "scheduled snapshots resumed": "moments-resumed"}
 
 
 class Cameras:
@@ -32,12 +38,18 @@ class Cameras:
         self.fixed = {f"fixed-{node}": node for node in nodes}
         names = self.moving + list(self.fixed)
         self.widths = {name: WIDTH + STEP * number for number, name in enumerate(names)}
+        self.schedules = {name: EVERY for name in self.moving[:SCHEDULED]}
         self.fps = fps
 
     @property
     def configuration(self):
         return {name: {"source": f"pattern:counter,size={width}x{HEIGHT},fps={self.fps}", "node": self.fixed.get(name, "any")}
-                for name, width in self.widths.items()}
+                | self._scheduled(name) for name, width in self.widths.items()}
+
+    def _scheduled(self, name):
+        """Kept open, so that its frames are numbered through."""
+        every = self.schedules.get(name)
+        return {"keep-warm": True, "schedules": {"moments": {"every": f"{every}s", "name": "sequence"}}} if every else {}
 
 
 class Clock:
@@ -86,6 +98,8 @@ class Node:
                 "nats": {"servers": [server.url for server in self.servers], "token": "cluster-store",
                          "replicas": 3 if len(self.servers) > 1 else 1}},
             "cameras": self.cameras.configuration,
+            # All pictures of a node that is cut off for a while can wait.
+            "snapshots": {"stores": {"pictures": {"put": PictureStore.url, "attempts": 20, "capacity": 1000}}},
             "limits": {"requests-per-second": 100000, "connections-per-client": 2000},
         }
         with open(os.path.join(self.folder, "node.yaml"), "w", encoding="utf-8") as file:
@@ -198,6 +212,8 @@ class Node:
             fields = {name: metadata[name] for name in ("camera", "to", "reason") if name in metadata}
             if "epoch" in metadata:
                 fields["epoch"] = int(metadata["epoch"])
+            if what.startswith("moment-"):
+                fields |= {"moment": seconds(metadata["moment"]), "count": int(metadata.get("count", 1))}
             if what in ("node-lost", "node-joined"):
                 fields["other"] = metadata.get("node")
             self.journal.add(what, node=self.name, key=key, **fields)
