@@ -187,7 +187,7 @@ private final class ServiceRound: Sendable {
   private let sensor: PrivacySensor
   private let hasMasks: Bool
   private let saysReference: Bool
-  private let numbers: Mutex<SeededNumbers>
+  private let numbers: Mutex<SeededGenerator>
   private let record = Mutex(Record())
 
   struct Record: Sendable {
@@ -197,7 +197,7 @@ private final class ServiceRound: Sendable {
   }
 
   init(seed: UInt64) {
-    var numbers = SeededNumbers(seed: seed)
+    var numbers = SeededGenerator(seed: seed)
     sensor = PrivacySensor(
       hasSizes: Int.random(in: 0..<3, using: &numbers) > 0, givesJPEGs: Bool.random(using: &numbers))
     hasMasks = Bool.random(using: &numbers)

@@ -2,6 +2,7 @@
 import Foundation
 import PreviewCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GLPreview
@@ -39,7 +40,7 @@ private final class SessionRound: Sendable {
   private let session: PreviewSession
   private let sensor: PrivacySensor
   private let options: SourceOptions
-  private let numbers: Mutex<SeededNumbers>
+  private let numbers: Mutex<SeededGenerator>
   private let record = Mutex(Record())
 
   struct Record: Sendable {
@@ -54,7 +55,7 @@ private final class SessionRound: Sendable {
   }
 
   init(seed: UInt64) throws {
-    var numbers = SeededNumbers(seed: seed)
+    var numbers = SeededGenerator(seed: seed)
     sensor = PrivacySensor(
       hasSizes: Int.random(in: 0..<3, using: &numbers) > 0, givesJPEGs: Bool.random(using: &numbers))
     var options = SourceOptions()

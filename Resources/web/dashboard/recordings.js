@@ -22,7 +22,10 @@ export class Recordings {
   /** The player of a recording; null if none is played. */
   #player = null;
   #played = null;
-  /** The newest first, with their times as `from` and `to`, in milliseconds since 1970. */
+  /**
+   * The newest first, with their times as `from` and `to`, in milliseconds since 1970. One that is not `isPlayable`
+   * has only pictures for this client.
+   */
   #recordings = [];
   /** The times to jump to, the oldest first, and how long before them playing starts. */
   #stops = [];
@@ -70,7 +73,7 @@ export class Recordings {
     this.#recordings = recordings.map((recording) => {
       const from = Date.parse(recording.start);
       const to = recording.recording ? Math.max(from, now) : from + (recording.duration ?? 0) * 1000;
-      return { ...recording, from, to };
+      return { ...recording, from, to, isPlayable: canControl || recording.file !== "control" };
     });
     this.motion.show(tile, canControl, timeline.motion);
     const away = (peers ?? []).filter((peer) => peer.state !== "up").map((peer) => peer.name);
@@ -113,9 +116,9 @@ export class Recordings {
     if (!this.#playAt(time, BEFORE_MOTION) && event.picture) open(event.picture.slice(1), "_blank", "noopener");
   }
 
-  /** Plays the recording of a time, from `before` that time on. Returns whether there is one. */
+  /** Plays the recording of a time, from `before` that time on. Returns whether there is one that can be played. */
   #playAt(time, before) {
-    const found = this.#recordings.find(({ from, to }) => from <= time && time <= to);
+    const found = this.#recordings.find(({ from, to, isPlayable }) => isPlayable && from <= time && time <= to);
     if (found) this.#play(found, Math.max(0, time - before - found.from) / 1000);
     return found !== undefined;
   }
@@ -124,13 +127,17 @@ export class Recordings {
   #playFrom(time) {
     const found = this.timeline.recordingAt(time) ?? this.#recordings.findLast(({ from }) => from > time);
     if (!found) return this.stop();
+    if (!found.isPlayable) return this.#choose(Math.max(time, found.from));
     this.#play(found, found.from <= time && time <= found.to ? (time - found.from) / 1000 : 0);
   }
 
   /** Returns to the live picture. */
-  stop() {
+  stop() { this.#choose(null); }
+
+  /** Ends playing, and chooses a time on the timeline; null for the live picture. */
+  #choose(time) {
     this.#close();
-    this.timeline.choose(null);
+    this.timeline.choose(time);
     this.timeline.played = null;
   }
 
@@ -193,6 +200,12 @@ export class Recordings {
       button.append(
         Object.assign(document.createElement("b"), { textContent: timeOfDay(recording.start) }),
         `${dayOf(recording.start)} ${length}`);
+      if (!recording.isPlayable) {
+        button.addEventListener("click", () => this.#choose(recording.from));
+        button.append(" · pictures only");
+        link.remove();
+        return item;
+      }
       button.addEventListener("click", () => this.#play(recording));
       link.href = recording.url.replace(/^\//, "");
       link.download = recording.url.split("/").slice(-2).join("-");

@@ -79,7 +79,10 @@ export class Timeline {
 
   get isEmpty() { return this.#recordings.length + this.#events.length === 0; }
 
-  /** Shows a camera. `recordings`, the newest first, also have their times as `from` and `to`. */
+  /**
+   * Shows a camera. `recordings`, the newest first, also have their times as `from` and `to`, and say whether this
+   * client can play them as `isPlayable`.
+   */
   show(camera, recordings, { motion, states }, now) {
     const from = Math.min(now - SHORTEST, ...recordings.map((recording) => recording.from));
     [this.#from, this.#to, this.#recordings] = [from, now, recordings];
@@ -178,7 +181,9 @@ export class Timeline {
       const span = `${stateName(state)} from ${timeOfDay(from / 1000)} to ${timeOfDay(to / 1000)}`;
       return reason ? `${span}: ${reason}` : span;
     }
-    return this.recordingAt(time) ? "" : "No recording";
+    const recording = this.recordingAt(time);
+    if (!recording) return "No recording";
+    return recording.isPlayable ? "" : "Pictures only: the video needs the role control";
   }
 
   /** How long the narrowest mark is. */

@@ -143,7 +143,8 @@ final class MotionPictures: Sendable {
       quality: Self.quality, maxBytes: Self.largestBytes, fitting: Self.largest)
     var framed = picture
     if let box = event.best?.box, let size = moment.size,
-      let place = try view.served.view.rectangle(showing: box, of: size, in: picture.picture.size)
+      let place = try moment.withLens(view.served.view).rectangle(
+        showing: box, of: size, in: picture.picture.size)
     {
       framed = picture.framed(place)
     }
@@ -182,10 +183,11 @@ extension ViewConfiguration {
     var (low, high) = (SIMD2<Double>(repeating: .infinity), SIMD2<Double>(repeating: -.infinity))
     // A part of the box may be outside the view, or may not be visible in it, so points all over the box are
     // mapped.
-    for place in 0..<Self.steps * Self.steps {
+    let points = (0..<Self.steps * Self.steps).map { place -> SIMD2<Double> in
       let step = SIMD2(Double(place % Self.steps), Double(place / Self.steps)) / Double(Self.steps - 1)
-      let point = (SIMD2(part[0], part[1]) + step * SIMD2(part[2], part[3])) * size
-      guard let seen = try picturePoint(of: point, in: source) else { continue }
+      return (SIMD2(part[0], part[1]) + step * SIMD2(part[2], part[3])) * size
+    }
+    for case let seen? in try picturePoints(of: points, in: source) {
       low = pointwiseMin(low, seen * scale)
       high = pointwiseMax(high, seen * scale)
     }

@@ -20,7 +20,8 @@ package struct RecordingFeature: ServiceFeature {
     }
     rights = RecordingRights(
       registry: core.registry, assignment: core.assignment,
-      others: PeerRecordings(catalogue: core.peers, forwarder: forwarder), folder: recorders?.folder)
+      others: PeerRecordings(catalogue: core.peers, forwarder: forwarder), metrics: core.metrics,
+      folder: recorders?.folder)
     moments = recorders.map {
       RecordedMoments(
         $0.folder, within: core.registry.budget, maximumPixels: core.configuration.limits.pixels)

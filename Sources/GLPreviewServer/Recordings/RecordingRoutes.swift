@@ -166,9 +166,14 @@ struct RecordingRoutes: Sendable {
     try query.finish(known: Self.query)
     let found =
       await recorders?.folder.read(of: camera, from: from, to: to, limit: limit) {
-        rights.isShown($0, to: context.role)
+        rights.mayShowPictures(of: $0, to: context.role)
       } ?? []
-    var list = List(recordings: found.map(\.answer))
+    var list = List(
+      recordings: found.map { recording in
+        var answer = recording.answer
+        if !rights.isShown(recording, to: .read) { answer.file = Role.control.rawValue }
+        return answer
+      })
     guard others.areMeant(by: request) else { return try Response(json: list) }
     let name = others.ownName
     for index in list.recordings.indices { list.recordings[index].node = name }
@@ -212,16 +217,16 @@ struct RecordingRoutes: Sendable {
     _ recording: Recording, in folder: RecordingFolder, _ request: Request, _ context: ServiceContext
   ) async throws -> Response {
     if !rights.isShown(recording, to: .read) { try context.require(.control) }
-    guard let descriptor = await folder.open(recording) else {
+    guard let file = await folder.open(recording) else {
       throw Problem.notFound("the recording has been removed")
     }
-    let file = DiskFile(descriptor)
     let answer = FileAnswer(
       "the recording", byteCount: recording.bytes,
       entityTag: "\"\(recording.bytes)-\(recording.isOpen ? "open" : "whole")\"",
       headers: [.contentType: "video/mp4"],
-      // Its view may be switched off or locked meanwhile.
-      while: { [rights] in rights.isShown(recording, to: context.role) }, read: { await file.read($0, $1) })
+      // Its view may be switched off or locked meanwhile, and the client's role lowered.
+      while: { [rights] in rights.isShown(recording, to: .read) || context.holds(.control) },
+      read: { await file.read($0, $1) })
     return try answer.response(to: request, context, by: readers, within: registry.budget)
   }
 }

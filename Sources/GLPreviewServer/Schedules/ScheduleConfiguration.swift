@@ -1,8 +1,8 @@
-// The schedules of a camera, and the keys below its `schedules`; the place and the time zone of the service.
+// The schedules of a camera or scene, and the keys below its `schedules`; the place and the time zone of the service.
 internal import Glibc
 internal import MQTT
 
-/// When snapshots of a camera are taken by themselves, and where they go.
+/// When snapshots of a camera or scene are taken by themselves, and where they go.
 package struct ScheduleConfiguration: Sendable, Hashable {
   /// The names under which pictures are stored.
   package enum Naming: String, Sendable, Hashable, CaseIterable {
@@ -13,7 +13,7 @@ package struct ScheduleConfiguration: Sendable, Hashable {
     case both
   }
 
-  /// The picture of a camera that delivers no frames.
+  /// The picture of a camera that delivers no frames, or of a scene with only such cameras.
   package enum Offline: String, Sendable, Hashable, CaseIterable {
     /// None: the moment counts as failed.
     case skip
@@ -35,7 +35,13 @@ package struct ScheduleConfiguration: Sendable, Hashable {
 extension ScheduleConfiguration {
   /// The key `schedules` of a camera.
   package static let cameraKey = ConfigurationKey<CameraConfiguration>(
-    "schedules", .named, keys, \.schedules, new: { name, _ in ScheduleConfiguration(name: name) })
+    "schedules", .named, times + [views] + storing, \.schedules,
+    new: { name, _ in ScheduleConfiguration(name: name) })
+
+  /// The key `schedules` of a scene, which has one view.
+  package static let sceneKey = ConfigurationKey<SceneConfiguration>(
+    "schedules", .named, times + storing, \.schedules,
+    new: { name, _ in ScheduleConfiguration(name: name) })
 
   /// The keys `place` and `time-zone` of the service.
   package static let serviceKeys: [ConfigurationKey<ServerConfiguration>] = [
@@ -48,7 +54,7 @@ extension ScheduleConfiguration {
     ).atStart,
   ]
 
-  private static let keys: [ConfigurationKey<ScheduleConfiguration>] = [
+  private static let times: [ConfigurationKey<ScheduleConfiguration>] = [
     .init(
       "every", period, \.times.every, "none",
       "how often a snapshot is taken: `1s` to `1h`, or a time that divides a day ([schedules.md](schedules.md))"
@@ -60,7 +66,12 @@ extension ScheduleConfiguration {
       "between", listOf: window, \.times.windows, "the whole day",
       "two times of day, between which `every` holds, both inclusive; also as a list, `[06:00, sunset]`"),
     .init("days", listOf: .choice, \.times.dayList, "all", "the days of the week"),
-    .init("views", listOf: .viewName, \.views, "all", "the views, as they are served"),
+  ]
+
+  private static let views = ConfigurationKey<ScheduleConfiguration>(
+    "views", listOf: .viewName, \.views, "all", "the views, as they are served")
+
+  private static let storing: [ConfigurationKey<ScheduleConfiguration>] = [
     .init(
       "name", .choice, \.naming, "`sequence`",
       "`sequence` stores each picture under the time of its moment, `latest` all under one name"),
@@ -141,6 +152,13 @@ extension CameraConfiguration {
   }
 }
 
+extension SceneConfiguration {
+  package var schedules: [ScheduleConfiguration] {
+    get { sections[SceneSection.self] }
+    set { sections[SceneSection.self] = newValue }
+  }
+}
+
 extension ServerConfiguration {
   /// Where the service is, for sunrise and sunset.
   package var place: Place? {
@@ -161,6 +179,11 @@ extension ServerConfiguration {
   }
 }
 
+extension [String] {
+  /// The destinations among these that get pictures of scenes: all but MQTT.
+  var ofScenes: [String] { filter { $0 != "mqtt" } }
+}
+
 private enum PlaceSection: ConfigurationSection {
   typealias Target = ServerConfiguration
   static let usual: Place? = nil
@@ -179,7 +202,7 @@ private enum CameraSection: ConfigurationSection {
   {
     let views = camera.views.map(\.view.name)
     return camera.schedules.flatMap { schedule in
-      schedule.problems(views: views, service).map { key, reason in
+      schedule.problems(.camera(views: views), service).map { key, reason in
         let path = ["cameras", camera.name, "schedules", schedule.name]
         return ConfigurationProblem(path: path + (key.isEmpty ? [] : [key]), reason)
       }
@@ -187,9 +210,29 @@ private enum CameraSection: ConfigurationSection {
   }
 }
 
+private enum SceneSection: ConfigurationSection {
+  static let usual: [ScheduleConfiguration] = []
+
+  static func problems(of scene: SceneConfiguration, in service: ServerConfiguration)
+    -> [ConfigurationProblem]
+  {
+    scene.schedules.flatMap { schedule in
+      schedule.problems(.scene, service).map { key, reason in
+        let path = ["scenes", scene.name, "schedules", schedule.name]
+        return ConfigurationProblem(path: path + (key.isEmpty ? [] : [key]), reason)
+      }
+    }
+  }
+}
+
 extension ScheduleConfiguration {
+  fileprivate enum Subject {
+    case camera(views: [String])
+    case scene
+  }
+
   /// The keys at fault, with reasons.
-  fileprivate func problems(views known: [String], _ service: ServerConfiguration) -> [(String, String)] {
+  fileprivate func problems(_ subject: Subject, _ service: ServerConfiguration) -> [(String, String)] {
     var problems: [(String, String)] = []
     if (try? ViewConfiguration.check(name: name)) == nil {
       problems.append(
@@ -203,16 +246,24 @@ extension ScheduleConfiguration {
       guard let sun = used.first(where: \.needsPlace) else { continue }
       problems.append((key, "'\(sun)' needs place, the latitude and longitude"))
     }
-    for view in views where !known.contains(view) {
-      problems.append(("views", "no view '\(view)' (known: \(known.joined(separator: ", ")))"))
+    let possible: [String]
+    let keys: String
+    switch subject {
+    case .camera(let known):
+      for view in views where !known.contains(view) {
+        problems.append(("views", "no view '\(view)' (known: \(known.joined(separator: ", ")))"))
+      }
+      possible = service.scheduleDestinations
+      keys = "snapshots.folder, snapshots.webhook, snapshots.stores or mqtt"
+    case .scene:
+      possible = service.scheduleDestinations.ofScenes
+      keys = "snapshots.folder, snapshots.webhook or snapshots.stores"
     }
-    let possible = service.scheduleDestinations
-    if possible.isEmpty {
-      problems.append(
-        ("", "has no destination: set snapshots.folder, snapshots.webhook, snapshots.stores or mqtt"))
-    }
+    if possible.isEmpty { problems.append(("", "has no destination: set \(keys)")) }
     for word in destinations where !possible.isEmpty && !possible.contains(word) {
-      problems.append(("to", "'\(word)' is not configured (there are: \(possible.joined(separator: ", ")))"))
+      let isOfCameras = service.scheduleDestinations.contains(word)
+      let reason = isOfCameras ? "gets no pictures of scenes" : "is not configured"
+      problems.append(("to", "'\(word)' \(reason) (there are: \(possible.joined(separator: ", ")))"))
     }
     return problems
   }

@@ -19,7 +19,27 @@ package struct ScheduleFeature: ServiceFeature {
   package func apply(_ new: ValidatedConfiguration, replacing old: ServedState) { scheduler.apply(new) }
 
   package func members(of camera: ServedCamera) -> [String: JSONValue] {
-    schedules(of: camera) { schedule in
+    let names = camera.views.map(\.name)
+    return members(camera.configuration.schedules, of: camera.configuration.name, names)
+  }
+
+  package func lastingMembers(of camera: ServedCamera) -> [String: JSONValue] {
+    Self.list(camera.configuration.schedules, camera.views.map(\.name)) { _ in [:] }
+  }
+
+  package func members(of scene: ServedScene) -> [String: JSONValue] {
+    members(scene.configuration.schedules, of: scene.configuration.name, [scene.view.name])
+  }
+
+  package func lastingMembers(of scene: ServedScene) -> [String: JSONValue] {
+    Self.list(scene.configuration.schedules, [scene.view.name]) { _ in [:] }
+  }
+
+  /// Describes the schedules of a camera or scene with all their state. `views` are its views.
+  private func members(
+    _ schedules: [ScheduleConfiguration], of camera: String, _ views: [String]
+  ) -> [String: JSONValue] {
+    Self.list(schedules, views) { schedule in
       let (next, record) = scheduler.status(of: schedule, of: camera)
       var members: [String: JSONValue] = [:]
       for result in [ServiceMetrics.ScheduleResult.taken, .missed, .failed] {
@@ -37,17 +57,13 @@ package struct ScheduleFeature: ServiceFeature {
     }
   }
 
-  package func lastingMembers(of camera: ServedCamera) -> [String: JSONValue] {
-    schedules(of: camera) { _ in [:] }
-  }
-
-  private func schedules(
-    of camera: ServedCamera, and more: (_ schedule: String) -> [String: JSONValue]
+  private static func list(
+    _ schedules: [ScheduleConfiguration], _ all: [String],
+    and more: (_ schedule: String) -> [String: JSONValue]
   ) -> [String: JSONValue] {
-    let schedules = camera.configuration.schedules
     guard !schedules.isEmpty else { return [:] }
     let values = schedules.map { schedule -> JSONValue in
-      let views = schedule.views.isEmpty ? camera.views.map(\.name) : schedule.views
+      let views = schedule.views.isEmpty ? all : schedule.views
       let members: [String: JSONValue] = [
         "name": .string(schedule.name), "views": .array(views.map(JSONValue.string)),
       ]
@@ -101,5 +117,12 @@ package struct ScheduleFeature: ServiceFeature {
               + [.optional("problem", .text, "why the last picture was not accepted")])),
         "where schedules send pictures; only for the role `control`")
     ]
+  }
+}
+
+extension Scheduler {
+  /// ISO 8601 with whole seconds.
+  static func text(of moment: Int) -> String {
+    WallTime(sinceEpoch: .seconds(moment)).description.dropLast(5) + "Z"
   }
 }

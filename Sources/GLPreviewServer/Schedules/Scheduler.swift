@@ -1,13 +1,13 @@
 // Takes the snapshots of schedules at their moments, and sends them to their destinations.
 internal import Logging
 internal import ServiceLifecycle
-internal import Synchronization
 
-/// Runs the schedules of the cameras that this node serves. In a cluster, each moment is taken by the node that
-/// owns the camera then.
+/// Runs the schedules of the cameras and scenes that this node serves. In a cluster, each moment is taken by the node
+/// that owns the camera then, or serves all cameras of the scene.
 final class Scheduler: Service, CustomStringConvertible {
-  /// A schedule of a camera, also of one that replaces another one of the same name.
+  /// A schedule of a camera or scene, also of one that replaces another one of the same name.
   struct Key: Hashable, Sendable {
+    /// The name of the camera or scene.
     let camera, schedule: String
   }
 
@@ -20,19 +20,28 @@ final class Scheduler: Service, CustomStringConvertible {
     var reported: String?
   }
 
+  /// A moment that is being taken.
+  private struct Progress {
+    let moment: Int
+    /// Whether its frame has been captured in time.
+    var hasFrame = false
+    /// The moment that came before that, and waits for this one to end.
+    var successor: Int?
+  }
+
   private struct State {
     var place: Place?
     /// The moments that come next, as `run` found them last.
     var next: [Key: Int] = [:]
     var records: [Key: Record] = [:]
-    var inProgress: Set<Key> = []
+    var inProgress: [Key: Progress] = [:]
   }
 
-  /// The moments of the served cameras. Only `run` has them: when the clock is set ahead, passing over thousands of
+  /// The moments of what is served. Only `run` has them: when the clock is set ahead, passing over thousands of
   /// moments takes time, which no request may wait for.
   private struct Timetable {
     var agenda: Agenda<Key>
-    /// The changes of the served cameras that the agenda follows, and their schedules.
+    /// The changes of the served state that the agenda follows, and their schedules.
     var changes: Int?
     var schedules: [Key: Schedule] = [:]
   }
@@ -42,12 +51,14 @@ final class Scheduler: Service, CustomStringConvertible {
   private let destinations: [String]
   private let clock: LocalClock
   private let now: @Sendable () -> WallTime
-  private let state: Mutex<State>
+  private let state: Watched<State>
   /// Limits the snapshots that are taken at a time; others wait. Most of them wait for the camera's next frame.
   private let gate = AdmissionLimit(capacity: 64, subject: "scheduled snapshots being taken")
 
   /// How often the clock and the cameras are looked at.
   private static let longestWait = Duration.seconds(1)
+  /// How long after the next moment a frame that was captured before it may be delivered.
+  private static let grace = Duration.milliseconds(250)
 
   /// `now` is the wall clock; `storeTimes` are the timeouts of stores.
   init(
@@ -61,7 +72,7 @@ final class Scheduler: Service, CustomStringConvertible {
       PictureStore(
         $0, within: core.registry.budget, metrics: core.metrics, logger: core.logger, times: storeTimes)
     }
-    state = Mutex(State(place: configuration.place))
+    state = Watched(State(place: configuration.place))
   }
 
   /// Continues with the place of a new configuration.
@@ -70,17 +81,21 @@ final class Scheduler: Service, CustomStringConvertible {
   // MARK: State
 
   /// Returns the moment that comes next, in seconds since 1970, and what has happened so far.
-  func status(of schedule: String, of camera: ServedCamera) -> (next: Int?, record: Record) {
-    let key = Key(camera: camera.configuration.name, schedule: schedule)
+  func status(of schedule: String, of camera: String) -> (next: Int?, record: Record) {
+    let key = Key(camera: camera, schedule: schedule)
     return state.withLock { ($0.next[key], $0.records[key] ?? Record()) }
   }
 
   /// The number of moments that are being taken.
   var inProgressCount: Int { state.withLock { $0.inProgress.count } }
 
-  /// Returns a schedule as it is configured now; nil if this node does not serve its camera.
+  /// Returns a schedule as it is configured now; nil if this node does not serve its camera or scene.
   private func configuration(_ key: Key) -> ScheduleConfiguration? {
-    core.registry.served[camera: key.camera]?.configuration.schedules.first { $0.name == key.schedule }
+    let served = core.registry.served
+    let schedules =
+      served[camera: key.camera]?.configuration.schedules
+      ?? served[scene: key.camera]?.configuration.schedules
+    return schedules?.first { $0.name == key.schedule }
   }
 
   // MARK: Moments
@@ -114,16 +129,16 @@ final class Scheduler: Service, CustomStringConvertible {
     return (due, min(max(wait, .milliseconds(1)), Self.longestWait))
   }
 
-  /// Reads the schedules of the cameras that are served now.
+  /// Reads the schedules of the cameras and scenes that are served now.
   private func follow(_ timetable: inout Timetable) {
     let served = core.registry.served
     guard timetable.changes != served.changes else { return }
     timetable.changes = served.changes
     var schedules: [Key: Schedule] = [:]
-    for camera in served.cameras {
-      for schedule in camera.configuration.schedules {
-        schedules[Key(camera: camera.configuration.name, schedule: schedule.name)] = schedule.times
-      }
+    let cameras = served.cameras.map { ($0.configuration.name, $0.configuration.schedules) }
+    let scenes = served.scenes.map { ($0.configuration.name, $0.configuration.schedules) }
+    for (name, all) in cameras + scenes {
+      for schedule in all { schedules[Key(camera: name, schedule: schedule.name)] = schedule.times }
     }
     timetable.schedules = schedules
     let keys = Set(schedules.keys)
@@ -137,31 +152,39 @@ final class Scheduler: Service, CustomStringConvertible {
 
   /// Takes a snapshot for a moment.
   private func take(_ key: Key, _ moment: Int) async {
-    guard state.withLock({ $0.inProgress.insert(key).inserted }) else {
-      return report(key, moment, .missed, Self.isBusy)
-    }
-    defer { state.withLock { _ = $0.inProgress.remove(key) } }
-    guard let permit = try? await gate.enter(within: Agenda<Key>.patience) else {
+    guard let isFree = await begin(key, moment) else { return }
+    guard isFree else { return report(key, moment, .missed, Self.isBusy) }
+    defer { state.update { $0.inProgress[key] = nil } }
+    let window = window(of: key, moment)
+    let patience = max(Agenda<Key>.patience - lateness(of: moment), .zero)
+    // A free place is taken even if the window has ended meanwhile: then the reason is another one.
+    var entered = try? gate.enter()
+    if entered == nil { entered = try? await window.run { [gate] in try await gate.enter(within: patience) } }
+    guard let permit = entered else {
       if !isOver { report(key, moment, .missed, "too many others are being taken") }
       return
     }
     defer { withExtendedLifetime(permit) {} }
     guard let schedule = configuration(key) else { return }
-    guard !known(schedule).isEmpty else { return report(key, moment, .missed, Self.waitsForRestart) }
+    guard !known(schedule, of: key).isEmpty else { return report(key, moment, .missed, Self.waitsForRestart) }
     var request = SnapshotRequest(
       fallback: schedule.offline == .skip ? .error : .placeholder, timeout: core.registry.timeouts.snapshot)
     // A picture from before the moment would be one of another moment.
     request.mode = .next
     do {
-      let result = try await core.snapshots.takeScheduled(of: key.camera, request) { camera in
-        Self.views(of: camera, for: key)
-      }
+      let isScene = core.registry.served[scene: key.camera] != nil
+      let result =
+        try await isScene
+        ? core.snapshots.takeScheduled(ofScene: key.camera, request, within: window)
+        : core.snapshots.takeScheduled(of: key.camera, request, within: window) { camera in
+          Self.views(of: camera, for: key)
+        }
       guard let (taken, rights) = result else {
         return report(key, moment, .missed, "its views are switched off")
       }
       // A reload meanwhile may have changed the destinations and the names.
       guard let schedule = configuration(key) else { return }
-      let destinations = known(schedule)
+      let destinations = known(schedule, of: key)
       guard !destinations.isEmpty else { return report(key, moment, .missed, Self.waitsForRestart) }
       try await send(taken, rights, to: destinations, schedule.naming, moment)
       report(key, moment, .taken)
@@ -172,15 +195,77 @@ final class Scheduler: Service, CustomStringConvertible {
     }
   }
 
+  /// Begins a moment. If the one before still waits for a frame, it ends first: only a frame that was captured before
+  /// this moment, and is being delivered, can be its picture.
+  ///
+  /// - Returns: false if the picture of another moment is still being taken; nil if the service ends.
+  private func begin(_ key: Key, _ moment: Int) async -> Bool? {
+    state.update { state in
+      guard let other = state.inProgress[key], !other.hasFrame, other.moment < moment else { return }
+      state.inProgress[key]?.successor = moment
+    }
+    return try? await state.first { state -> Bool? in
+      guard let other = state.inProgress[key] else {
+        state.inProgress[key] = Progress(moment: moment)
+        return true
+      }
+      return other.successor == moment ? nil : false
+    }
+  }
+
+  /// Returns the time within which the frame of a moment must be captured: before the next moment, and not too late.
+  private func window(of key: Key, _ moment: Int) -> CaptureWindow {
+    let patience = Agenda<Key>.patience
+    return CaptureWindow(
+      length: period(after: moment, of: key).map { min($0, patience) } ?? patience,
+      end: { [state] in
+        _ = try await state.first { state -> Bool? in
+          guard let progress = state.inProgress[key] else { return true }
+          return progress.successor == nil ? nil : true
+        }
+        try await pause(Self.grace)
+      },
+      admits: { [self] captured in
+        guard isInTime(captured, for: moment, of: key) else { return false }
+        _ = state.withLock { $0.inProgress[key]?.hasFrame = true }
+        return true
+      },
+      reopens: { [self] in
+        let isOpen = state.withLock { state -> Bool in
+          state.inProgress[key]?.hasFrame = false
+          return state.inProgress[key].map { $0.successor == nil } ?? false
+        }
+        return isOpen && isInTime(CaptureClock.now, for: moment, of: key)
+      })
+  }
+
+  /// Whether a time of capture is before the next moment, and at most `Agenda.patience` after this one.
+  private func isInTime(_ captured: CaptureInstant, for moment: Int, of key: Key) -> Bool {
+    let late = lateness(of: moment) - (CaptureClock.now - captured)
+    return late <= Agenda<Key>.patience && period(after: moment, of: key).map { late < $0 } ?? true
+  }
+
+  /// The time from a moment to the next one.
+  private func period(after moment: Int, of key: Key) -> Duration? {
+    let place = state.withLock { $0.place }
+    let next = configuration(key)?.times.next(after: moment, at: place, by: clock)
+    return next.map { .seconds($0 - moment) }
+  }
+
+  /// The time that has passed since a moment.
+  private func lateness(of moment: Int) -> Duration { now().sinceEpoch - .seconds(moment) }
+
   private static let isBusy = "the picture before it is still being taken"
   private static let waitsForRestart = "its destinations wait for a restart"
 
   private var isOver: Bool { Task.isCancelled || Task.isShuttingDownGracefully }
 
   /// Returns the destinations of a schedule, without those that a reload names and that begin at the next start.
-  private func known(_ schedule: ScheduleConfiguration) -> [String] {
-    let wanted = schedule.destinations.isEmpty ? destinations : schedule.destinations
-    return wanted.filter(destinations.contains)
+  private func known(_ schedule: ScheduleConfiguration, of key: Key) -> [String] {
+    let isScene = core.registry.served[scene: key.camera] != nil
+    let possible = isScene ? destinations.ofScenes : destinations
+    let wanted = schedule.destinations.isEmpty ? possible : schedule.destinations
+    return wanted.filter(possible.contains)
   }
 
   /// Returns the views that a schedule of a camera takes now.
@@ -259,10 +344,5 @@ final class Scheduler: Service, CustomStringConvertible {
     }
     event["what"] = .string(reason == nil ? "resumed" : result.rawValue)
     core.events.publish("schedule", event)
-  }
-
-  /// ISO 8601 with whole seconds.
-  static func text(of moment: Int) -> String {
-    WallTime(sinceEpoch: .seconds(moment)).description.dropLast(5) + "Z"
   }
 }

@@ -10,6 +10,7 @@ extension ConfigurationSchema {
   package static let all = ConfigurationSchema(
     ConfigurationKeys.access + [WebRTCConfiguration.key, RTSPConfiguration.key]
       + ConfigurationKeys.nodes + [MQTTConfiguration.key]
-      + ConfigurationKeys.pictures([RecordingConfiguration.cameraKey, ScheduleConfiguration.cameraKey])
+      + ConfigurationKeys.pictures(
+        [RecordingConfiguration.cameraKey, ScheduleConfiguration.cameraKey], [ScheduleConfiguration.sceneKey])
       + [RecordingConfiguration.serviceKey] + ScheduleConfiguration.serviceKeys)
 }

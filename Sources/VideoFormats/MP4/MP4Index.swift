@@ -5,7 +5,7 @@
 ///
 /// ```swift
 /// var index = MP4Index()
-/// index.extend(to: size) { offset, count in RecordedBytes.read(descriptor, offset, count) }
+/// index.extend(to: size) { offset, count in DiskFile.read(descriptor, offset, count) }
 /// let path = index.picture(at: 90_000).flatMap { index.path(to: $0) }
 /// ```
 package struct MP4Index: Sendable {

@@ -85,6 +85,23 @@ struct ClusterStateTests {
     #expect(cluster[camera: "door"]?.node == "b" && cluster[camera: "door"]?.outage == nil)
   }
 
+  @Test("of two peers that answer, the one with the later epoch serves a camera, without a conflict")
+  func laterEpoch() {
+    var cluster = Self.cluster("http://a", "http://b")
+    _ = cluster.heard(.success(Self.leased("a", 2)), from: "http://a", local: [])
+    var news = cluster.heard(.success(Self.leased("b", 1)), from: "http://b", local: [])
+    #expect(cluster[camera: "door"]?.node == "a", "an earlier epoch takes nothing")
+    news += cluster.heard(.success(Self.leased("b", 3)), from: "http://b", local: [])
+    #expect(cluster[camera: "door"]?.node == "b")
+    // The order in which they answer does not matter.
+    news += cluster.heard(.success(Self.leased("a", 2)), from: "http://a", local: [])
+    #expect(cluster[camera: "door"]?.node == "b")
+    news += cluster.heard(.success(Self.leased("a", 4)), from: "http://a", local: [])
+    #expect(cluster[camera: "door"]?.node == "a")
+    #expect(news == [.connected(node: "b", url: "http://b", cameras: 1)])
+    #expect(cluster.cameras(besides: []).count == 1)
+  }
+
   @Test("a peer with a later epoch takes over a lost peer's camera without a conflict")
   func epochs() {
     var cluster = Self.cluster("http://a", "http://b")
@@ -93,6 +110,9 @@ struct ClusterStateTests {
     let news = cluster.heard(.success(Self.leased("b", 2)), from: "http://b", local: [])
     #expect(cluster[camera: "door"]?.node == "b" && cluster[camera: "door"]?.outage == nil)
     #expect(news.count == 1 && cluster.cameras(besides: []).count == 1)
+    // The lost peer is back with its old lease, which takes nothing.
+    _ = cluster.heard(.success(Self.leased("a", 1)), from: "http://a", local: [])
+    #expect(cluster[camera: "door"]?.node == "b")
     // A camera without a lease stays where it was first.
     _ = cluster.heard(.success(Self.leased("a", nil)), from: "http://a", local: [])
     #expect(cluster[camera: "door"]?.node == "a")

@@ -220,6 +220,11 @@ struct PeerVideoTests {
       try await edge.inside.apply(configuration)
       for try await _ in other {}
       #expect(try await edge.nodes().cameras.map(\.node) == ["edge"])
+      // The peer's camera is no longer read either.
+      await until {
+        edge.inside.peerStreams.removeUnwatched(at: CaptureClock.now + allTheTimeThereIs)
+        return Self.clients(owner) == 0
+      }
     }
   }
 

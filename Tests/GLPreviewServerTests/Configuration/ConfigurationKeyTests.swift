@@ -35,11 +35,12 @@ struct ConfigurationKeyTests {
       ],
       "cameras": [
         "door": [
-          "source": "https://camera/", "node": "barn", "replay": "1h", "views": ["main": view],
+          "source": "https://camera/", "node": "barn", "replay": "1h", "lens": "fisheye",
+          "views": ["main": view],
           "motion": ["zones": "a=0,0,1,1"], "schedules": ["dusk": ["at": "sunset", "every": "9s"]],
         ]
       ],
-      "scenes": ["all": view],
+      "scenes": ["all": ["schedules": ["dusk": ["at": "sunset", "every": "9s"]]]],
       "recordings": ["path": "\(folder.path)/kept"],
       "mqtt": [
         "server": "mqtts://h", "user": "b", "password": "c", "certificate": "\(folder.path)/file",
@@ -154,7 +155,10 @@ struct ConfigurationKeyTests {
     "s3": ("https://h/d", ["https://a:b@h/b", "https://h/?a"]), "put": ("https://h/d", ["ftp://h"]),
     "region": ("a-1", ["a b"]), "access-key": ("c", ["a/b"]), "secret-key": ("d", [""]),
     "layout": ("grid:gap=8", ["grid:gap=x"]), "tiles": ("door:mode=fit", ["door:mode=x"]),
-    "crop": ("1x1+0+0", ["1x1"]), "rotate": ("90", ["1"]), "mirror": ("horizontal", ["x"]),
+    "lens": ("fisheye fov 190", ["fish", "fisheye fov 0"]), "projection": ("cylinder", ["round"]),
+    "yaw": ("-20.5", ["361", "x"]), "pitch": ("20", ["nan"]), "roll": ("5", ["x"]), "hfov": ("60", ["0"]),
+    "corners": ("0,0 9,0 9,9 0,9", ["0,0 9,0", "0,0 9,9 9,0 0,9"]),
+    "crop": ("1x1+0+0", ["1x1"]), "rotate": ("1.5", ["361", "x"]), "mirror": ("horizontal", ["x"]),
     "size": ("8x8", ["8"]), "width": ("8", ["0"]), "height": ("8", ["0"]), "mode": ("fit", ["x"]),
     "background": ("#203040", ["red"]), "filter": ("lanczos", ["x"]), "linear": ("true", ["x"]),
     "label": ("door", [String(repeating: "x", count: 201)]), "time": ("utc", ["x", "%Q"]),

@@ -224,7 +224,7 @@ struct ConfigurationMistakeTests {
         a:
           source: x
           views:
-            face: {rotate: 1, mode: zoom}
+            face: {rotate: x, mode: zoom}
       scenes: {s: {tiles: [b]}}
       """)
     let places = problems.map { $0.split(separator: ": ", maxSplits: 1)[0] }

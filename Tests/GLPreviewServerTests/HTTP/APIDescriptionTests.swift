@@ -171,6 +171,7 @@ struct APIDescriptionTests {
       ("crop", "1,2,3", false),
       ("size", "80x", true), ("size", "x45", true), ("size", "80x45", true), ("size", "x", false),
       ("size", "80", false),
+      ("corners", "0,0 9,0 9,9 -1,9", true), ("corners", "1,2 3,4", false),
       ("background", "#00FFaa", true), ("background", "blur", true), ("background", "red", false),
     ])
   func patterns(_ name: String, _ text: String, isTaken: Bool) throws {

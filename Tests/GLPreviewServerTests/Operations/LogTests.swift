@@ -117,11 +117,16 @@ struct LogTests {
       ])
   }
 
-  @Test("a log throttle with capacity 10 admits 1,000 different messages")
+  @Test("a log throttle with capacity 10 admits 1,000 different messages, and forgets earlier ones")
   func manyMessages() {
     let clock = TestClock()
     let throttle = LogThrottle(burst: 2, linesPerSecond: 1, capacity: 10, now: { clock.now })
-    #expect((0..<1000).allSatisfy { throttle.admits(.error, "\($0)").isWritten })
+    #expect((0..<3).map { _ in throttle.admits(.error, "first").isWritten } == [true, true, false])
+    let answers = (0..<1000).map { throttle.admits(.error, "\($0)") }
+    #expect(answers.allSatisfy { $0.isWritten && $0.suppressed == 0 })
+    // The clock has not moved, so the message is written only because it was forgotten, and its count reported.
+    #expect(throttle.admits(.error, "first").isWritten)
+    #expect(answers.flatMap { $0.rest } == [LogThrottle.Rest(level: .error, message: "first", count: 1)])
   }
 
   @Test("log lines contain no credentials or tokens of URLs")

@@ -93,17 +93,30 @@ struct RTSPTests {
     }
   }
 
-  @Test("a client that sends a picture loss indication gets a keyframe")
+  /// The time of a packet's picture, in ticks of 1/90000 s.
+  private static func time(of packet: [UInt8]) -> UInt32 {
+    packet[4..<8].reduce(0) { $0 << 8 | UInt32($1) }
+  }
+
+  @Test("a client that sends a picture loss indication gets a keyframe before the next regular one")
   func keys() async throws {
-    try await Self.withServer { _, port in
+    var view = ServedView()
+    view.video.keyframeInterval = .seconds(60)
+    let configuration = Self.configuration("pattern:counter,size=320x180,fps=20", [view])
+    try await Self.withServer(configuration) { _, port in
       let peer = try await RTSPPeer(to: port)
       let session = try await Self.setUp(peer, port)
       #expect(try await peer.ask("PLAY", Self.url(port), [session]).status == 200)
       var packet = try await peer.packet(channel: 0)
+      let first = Self.time(of: packet)
       while packet[1] & 0x80 == 0 { packet = try await peer.packet(channel: 0) }
       // Picture loss indication.
       try await peer.send([0x81, 206, 0, 2, 0, 0, 0, 1] + packet[8..<12], channel: 1)
-      while packet[12] & 31 != 7 { packet = try await peer.packet(channel: 0) }
+      while Self.time(of: packet) == first || packet[12] & 31 != 7 {
+        packet = try await peer.packet(channel: 0)
+      }
+      // By the pictures' own clock, so that it does not matter how long they took.
+      #expect(Self.time(of: packet) &- first < 60 * 90_000)
       try await peer.close()
     }
   }

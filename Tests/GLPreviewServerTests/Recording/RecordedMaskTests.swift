@@ -1,4 +1,4 @@
-// Masks in pictures of recordings that were made without them, and who may have the files.
+// Masks in pictures of recordings that were made without them, and the roles that may have the files.
 import FoundationEssentials
 import NIOHTTP1
 import PreviewCore
@@ -25,15 +25,16 @@ struct RecordedMaskTests {
 
   private struct List: Decodable { let recordings: [Recording.Answer] }
 
-  /// The statuses of a recording's file for the roles `read` and `control`, and whether both have it listed.
+  /// The statuses of a recording's file for the roles `read` and `control`, and how it is listed for them.
   private static func seen(_ path: String, _ service: RunningService) async throws -> String {
-    var words: [String] = []
+    var all: [String] = []
     for role in [RecordedCounter.reader, RecordedCounter.controller] {
       let list = try await service.get("/api/recordings?limit=1000", role).json(List.self)
-      let isListed = list.recordings.contains { $0.url == path }
-      words.append("\(try await service.get(path, role).status)\(isListed ? "" : " not listed")")
+      let listed = list.recordings.first { $0.url == path }
+      let words = listed.map { $0.file.map { " \($0)" } ?? "" } ?? " not listed"
+      all.append("\(try await service.get(path, role).status)\(words)")
     }
-    return words.joined(separator: ", ")
+    return all.joined(separator: ", ")
   }
 
   /// The newest recorded picture, after a check that both roles see the same.
@@ -63,7 +64,7 @@ struct RecordedMaskTests {
       let hidden = (0..<90).flatMap { y in (0..<60).map { ($0, y) } }
       #expect(hidden.allSatisfy { masked.hasColor(Self.red, $0, $1) })
       #expect(masked.differences(from: plain) { x, _ in x >= 90 } == 0)
-      for path in paths { #expect(try await Self.seen(path, service) == "403 not listed, 200") }
+      for path in paths { #expect(try await Self.seen(path, service) == "403 control, 200 control") }
       // The picture that a client has is not the one of now.
       let tag = try #require(before.headers["ETag"].first)
       let again = try await service.get(Self.png, RecordedCounter.reader + [("If-None-Match", tag)])
@@ -104,7 +105,7 @@ struct RecordedMaskTests {
           await until { service.recordings.count == count }
           let file = try #require(service.recordings.first)
           let seen = try await Self.seen(file.path, service)
-          #expect(seen == (isWhole ? "200, 200" : "403 not listed, 200"))
+          #expect(seen == (isWhole ? "200, 200" : "403 control, 200 control"))
           return try await Self.newest(service).bytes
         }
         pictures.append(picture)
@@ -188,7 +189,26 @@ struct RecordedMaskTests {
       #expect(try await service.get(Self.png, RecordedCounter.reader).status == 403)
       let whole = try await service.get(Self.png, RecordedCounter.controller)
       #expect(whole.status == 200 && whole.bytes == before.bytes)
-      #expect(try await Self.seen(path, service) == "403 not listed, 200")
+      #expect(try await Self.seen(path, service) == "403 not listed, 200 control")
+    }
+  }
+
+  @Test("before the camera's first picture, its size is that of its recordings")
+  func unopened() async throws {
+    let recorded = try await RecordedCounter.shared.value
+    let mask = try PrivacyMask(parsing: "60x90+0+0:fill=#ff0000")
+    try await withEarlierRecordings(
+      recorded.contents,
+      { configuration in
+        Self.secured(&configuration)
+        configuration.cameras[0].options.masks = [mask]
+        configuration.cameras[0].options.referenceSize = nil
+      }
+    ) { service, _ in
+      let paths = service.recordings.map(\.path)
+      // The list reads the files.
+      for path in paths { _ = try await Self.seen(path, service) }
+      for path in paths { #expect(try await Self.seen(path, service) == "403 control, 200 control") }
     }
   }
 

@@ -136,6 +136,9 @@ struct RecordedMomentTests {
       #expect(try await missing("?view=none").nearest == nil)
       let unknown = try await service.get("/recordings/none.jpg")
       #expect(unknown.status == 404 && unknown.text.contains("not-recorded"))
+      // Names of cameras that are not configured are not kept.
+      let count = #"glpreview_recorded_requests_total{camera="",kind="picture",result="missing"} 1"#
+      #expect(try await service.get("/metrics").text.contains(count))
 
       // Shortly after its end, and by the time that the answers name, a recording still has its last picture.
       let late = WallTime(sinceEpoch: ends[0].sinceEpoch + .milliseconds(500))
@@ -297,8 +300,9 @@ struct RecordedMomentTests {
       let moments = RecordedMoments(
         folder, within: service.inside.registry.budget, maximumPixels: 1_000_000)
       func frames(_ time: WallTime, _ count: Int) async throws -> Set<FrameIdentity> {
-        let moment = try await moments.find(
+        let found = try await moments.find(
           time, of: "camera", view: nil, preferring: "main", nearKey: false)
+        let moment = try #require(found)
         return try await withThrowingTaskGroup(of: FrameIdentity.self) { group in
           for _ in 0..<count { group.addTask { try await moments.picture(of: moment).frame.identity } }
           var frames: Set<FrameIdentity> = []

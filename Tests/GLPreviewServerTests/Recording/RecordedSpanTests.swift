@@ -67,14 +67,14 @@ struct RecordedSpanTests {
         #expect(try await folder.span(spanTime(from), spanTime(to)) == nil, "\(from)")
       }
       #expect(try await folder.span(spanTime(4.9), spanTime(5.05))?.start == spanTime(5))
-      let nearest = folder.spans.nearest(of: "camera", view: nil, from: spanTime(2), to: spanTime(4))
-      #expect(nearest == [spanTime(1), spanTime(5)])
+      let nearest = folder.folder.nearest(of: "camera", view: nil, from: spanTime(2), to: spanTime(4))
+      #expect(nearest.all == [spanTime(1), spanTime(5)])
     }
   }
 
   /// Recordings of random lengths, intervals and formats of one size, some with gaps between them.
   private static func random(seed: UInt64) -> [NumberedRecording] {
-    var random = SeededNumbers(seed: seed)
+    var random = SeededGenerator(seed: seed)
     var (second, number): (Double, Int) = (0, 0)
     return (0..<6).map { _ in
       var (pictures, ticks): ([NumberedRecording.Picture], Int) = ([], 0)

@@ -1,5 +1,6 @@
 // Notes of recordings: how they are read, whatever is in a file, and what follows from them for clients.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview
@@ -42,10 +43,11 @@ struct RecordingNoteTests {
         locked: Recording.LockedView(ViewConfiguration(name: "main", width: 99)),
         masks: try Self.masks(
           "40x30+5+6", "1,2,3,4:pixelate=20", "0,0 10,-5 7,300 -2,9:blur=12", "9x9+0+0:fill=#12AbfF")))
-    var random = SeededNumbers(seed: 7)
+    var random = SeededGenerator(seed: 7)
     for note in notes {
       var note = note
       note.geometry = try view.map { try Self.geometry($0) }
+      if view == nil { note.reference = Size(width: 91, height: 64) }
       for _ in 0..<50 {
         let time = Int.random(in: 0...4_000_000_000_000_000, using: &random)
         let start = WallTime(sinceEpoch: .microseconds(time))
@@ -53,6 +55,19 @@ struct RecordingNoteTests {
         #expect(read.note == note && read.start == start)
       }
     }
+  }
+
+  @Test("a locked view without a warp is known as in earlier versions, and a warped one is another view")
+  func lockedViews() throws {
+    let plain = ViewConfiguration(name: "main", width: 99)
+    let text = Recording.LockedView.description(of: plain)
+    #expect(text.hasSuffix("labels: [])"), "\(text)")
+
+    var names = [Recording.LockedView(plain)]
+    for words in ["yaw=1", "yaw=2", "rotate=1.5", "corners=0,0 9,0 9,9 0,9", "lens=fisheye,yaw=1"] {
+      names.append(Recording.LockedView(try ViewConfiguration(parsing: "main:width=99,\(words)")))
+    }
+    #expect(Set(names).count == names.count)
   }
 
   @Test("masks that do not fit into a note become unknown, and the rest of it stays")
@@ -144,7 +159,7 @@ struct RecordingNoteTests {
     note.geometry = try Self.geometry("main:crop=333x77+13+1,width=91,rotate=90")
     note.locked = Recording.LockedView(text: "ab")
     let bytes = note.bytes(start: Self.start)
-    var random = SeededNumbers(seed: 3)
+    var random = SeededGenerator(seed: 3)
     for _ in 0..<3000 {
       var changed = bytes
       for _ in 0..<Int.random(in: 1...3, using: &random) {
@@ -161,6 +176,38 @@ struct RecordingNoteTests {
   }
 
   // MARK: Consequences
+
+  @Test("a recording of a warped view is hidden once its camera has another size, because masks moved in it")
+  func warped() throws {
+    let masks = try Self.masks("40x30+5+6")
+    let warped = RecordingNote(reference: Self.reference, masks: masks)
+    let half = Size(width: 320, height: 180)
+    let read = try #require(RecordingNote.read(warped.bytes(start: Self.start)))
+    for note in [warped, read.note] {
+      #expect(note.knownReference == Self.reference)
+      #expect(note.showing(under: masks, reference: Self.reference) == .whole)
+      #expect(note.showing(under: masks, reference: half) == .hidden)
+      #expect(note.showing(under: masks, reference: nil) == .hidden)
+      #expect(note.showing(under: [], reference: half) == .whole)
+    }
+    let unknown = RecordingNote(reference: Self.reference)
+    #expect(unknown.showing(under: masks, reference: Self.reference) == .hidden)
+  }
+
+  @Test("a recording of a locked projection is shown only under its lens, and others under every lens")
+  func lenses() throws {
+    let (lens, other) = (Lens(.fisheye(), fov: 190), Lens(.fisheye(), fov: 180))
+    let name = StampedFileName(camera: "a", view: "main", time: Self.start, .recording)
+    for (words, isOfCamera) in [("yaw=20", true), ("yaw=20,lens=fisheye", false), ("crop=9x9+0+0", false)] {
+      var served = ServedView(try ViewConfiguration(parsing: "main:\(words)"))
+      served.isLocked = true
+      let locked = Recording.LockedView(served.view.withLens(lens))
+      let recording = Recording(beginning: name, "a", "main", RecordingNote(locked: locked))
+      #expect(recording.isShown(by: served, through: lens), "\(words)")
+      #expect(recording.isShown(by: served, through: other) != isOfCamera, "\(words)")
+      #expect(recording.isShown(by: served, through: nil) != isOfCamera, "\(words)")
+    }
+  }
 
   @Test("masks of now that were burned in leave a recording whole, and others are drawn into its pictures")
   func showing() throws {

@@ -1,4 +1,4 @@
-// What is recorded: every picture of the span, each once, in files that begin with key pictures.
+// The pictures that are recorded: every one of the span, each once, in files that begin with key pictures.
 import PreviewCore
 import Testing
 

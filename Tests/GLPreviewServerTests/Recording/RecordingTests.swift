@@ -47,7 +47,7 @@ struct RecordingTests {
     try await service.get("/api/recordings\(query)").json(List.self).recordings
   }
 
-  /// What the folder has, without asking by HTTP again and again.
+  /// The recordings in the folder, without asking by HTTP again and again.
   private static func known(_ service: RunningService) -> [Recording] {
     service.inside.recorders?.folder.recordings(of: nil, from: nil, to: nil, limit: 1000) ?? []
   }
@@ -96,7 +96,7 @@ struct RecordingTests {
         for path in ["camera/x.mp4", "..%2f..%2fetc/passwd", "camera/2026-01-01T00-00-00.000Z-main.mp4"] {
           #expect(try await service.get("/recordings/\(path)").status == 404, "\(path)")
         }
-        // What is read of it has its place in the service's memory.
+        // The bytes that are read of it count in the service's memory.
         let budget = service.inside.registry.budget
         budget.overhead = budget.capacity
         let refused = try await service.get(file.url)
@@ -194,7 +194,7 @@ struct RecordingTests {
           #expect(index == 0 ? left == count : left < count)
         }
       }
-      // What has no picture went, what is not ours stayed.
+      // A file without a picture is removed, and one of another program stays.
       #expect(
         !FileManager.default.fileExists(
           atPath: folder.appending(path: "camera/2026-01-09T00-00-00.000Z-main.mp4").path))

@@ -1,5 +1,6 @@
 // The layout of storyboards: parts of time, and places on sheets.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview
@@ -25,7 +26,7 @@ struct StoryboardLayoutTests {
 
   @Test("the parts near a recording are all that it overlaps, and few others")
   func near() {
-    var numbers = SeededNumbers(seed: 7)
+    var numbers = SeededGenerator(seed: 7)
     for _ in 0..<1000 {
       let from = Int.random(in: 0...1_000_000, using: &numbers)
       let board = Storyboard(

@@ -48,7 +48,7 @@ struct CameraRouteTests {
       #expect(picture.headers["X-View-Size"] == ["90x160"])
 
       for body in [
-        #"{"rotate": 45}"#, #"{"fps": 0}"#, #"{"quality": 101}"#, #"{"name": "other"}"#, "{}", "", "[1]",
+        #"{"rotate": 450}"#, #"{"fps": 0}"#, #"{"quality": 101}"#, #"{"name": "other"}"#, "{}", "", "[1]",
         "nonsense",
         #"{"rotate": null}"#, #"{"crop": "999x999+0+0"}"#, #"{"enabled": "maybe"}"#,
         #"{"decode": "slow"}"#, #"{"decode": null}"#,

@@ -63,6 +63,17 @@ struct WebSocketTests {
       }
       await peer.waits { keys().count > 2 }
       #expect(keys().first == 0)
+      // The time of a fragment's picture, in ticks of 1/90000 s.
+      func time(_ index: Int) throws -> Int {
+        let fragment = peer.frames.filter { $0.opcode == 2 }[index].payload
+        // Version 1 has 64 bits, after the version and the flags.
+        let start = try #require(fragment.firstRange(of: Array("tfdt".utf8))).upperBound + 4
+        return fragment[start..<start + 8].reduce(0) { $0 << 8 | Int($1) }
+      }
+      // By the pictures' own clock, so that it does not matter how long they took.
+      let found = keys()
+      let distance = try time(found[2]) - time(found[0])
+      #expect(distance < 60 * 90_000, "the view's own keyframes are this far apart")
     }
   }
 

@@ -1,4 +1,5 @@
 // Moments that are due: in time, late, and after the clock was set. The clock is a number here.
+import TestSupport
 import Testing
 
 @testable import Schedules

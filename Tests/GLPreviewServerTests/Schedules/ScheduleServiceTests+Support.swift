@@ -176,7 +176,7 @@ extension ScheduleServiceTests {
     var reason: String? { status?.record.last?.reason }
 
     private var status: (next: Int?, record: Scheduler.Record)? {
-      parts.registry.served[camera: "door"].map { scheduler.status(of: "second", of: $0) }
+      parts.registry.served[camera: "door"].map { scheduler.status(of: "second", of: $0.configuration.name) }
     }
   }
 

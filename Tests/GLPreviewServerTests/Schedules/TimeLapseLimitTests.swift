@@ -109,12 +109,12 @@ struct TimeLapseLimitTests {
     #expect(DiskSpace(total: total, free: free).isShort == isShort)
   }
 
-  @Test("the room of a file system is known for a folder in it")
-  func folder() async throws {
+  @Test("the room of a file system is known for a file in it", arguments: ["", "missing"])
+  func file(place: String) async throws {
     try await withTemporaryFolder { folder in
-      let space = try #require(DiskSpace(at: folder.path))
+      let file = try DiskFile(unnamedIn: folder.appending(path: place).path)
+      let space = try #require(await DiskSpace(of: file))
       #expect(space.total > 0 && space.free <= space.total)
-      #expect(DiskSpace(at: folder.appending(path: "missing").path) == nil)
     }
   }
 }

@@ -1,5 +1,4 @@
-// What fuzzing is done with: numbers that are the same in each run, queries and JSON that are nearly right, and how a
-// service is asked so that every answer is seen as it came.
+// Material of fuzzing: queries and JSON that are nearly right, and requests whose answers are seen as they came.
 import AsyncHTTPClient
 import FoundationEssentials
 import GLPreview
@@ -8,27 +7,6 @@ import Synchronization
 import TestSupport
 
 @testable import ServiceCore
-
-/// SplitMix64: a seed gives the same numbers everywhere.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var bits = state
-    bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-    return bits ^ (bits >> 31)
-  }
-
-  mutating func oneOf<Element>(_ elements: [Element]) -> Element {
-    elements[Int.random(in: 0..<elements.count, using: &self)]
-  }
-
-  mutating func happens(_ chance: Double) -> Bool { Double.random(in: 0..<1, using: &self) < chance }
-}
 
 /// Requests that are nearly right.
 struct RequestFuzzer {

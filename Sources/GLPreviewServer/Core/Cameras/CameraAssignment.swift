@@ -54,6 +54,11 @@ package final class CameraAssignment: Sendable {
     state.withLock { $0.configuration.cameras.first { $0.name == name } }
   }
 
+  /// The configuration of a scene, whether this node serves it or not; nil if there is none.
+  func scene(_ name: String) -> SceneConfiguration? {
+    state.withLock { $0.configuration.scenes.first { $0.name == name } }
+  }
+
   private func alone(
     _ change: (inout State) -> Void, then apply: (ServerConfiguration) async throws -> Void
   ) async throws {

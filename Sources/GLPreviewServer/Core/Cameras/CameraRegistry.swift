@@ -69,6 +69,10 @@ package final class CameraRegistry: Sendable {
 
   /// Rejects a view that can't be drawn from a frame that is already available, or is too large.
   func check(_ view: ViewConfiguration, at moment: CapturedFrame) throws(ParameterError) {
+    let lensed = moment.withLens(view)
+    try lensed.checkSettings()
+    // Without a frame, the size that a warp refers to is unknown.
+    let view = moment.size == nil ? view.unwarped : lensed
     if let reference = moment.size { _ = try view.visiblePart(of: reference) }
     // An uncropped view has the frame's size; a crop is in pixels of the reference size.
     let size = (view.isCropped ? nil : moment.frameSize) ?? moment.size ?? Size(width: 640, height: 360)

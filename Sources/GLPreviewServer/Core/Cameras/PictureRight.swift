@@ -8,18 +8,20 @@ package struct PictureRight: Sendable {
   package let view: String
   /// The configuration of the view; nil if it changed while the picture was drawn.
   private let drawn: ViewConfiguration?
-  /// Nil for a picture of a camera.
-  fileprivate let scene: SceneConfiguration?
+  /// The tiles of the scene and their places; nil for a picture of a camera.
+  fileprivate let scene: Scene?
   /// The masks of the camera, or of each camera of the scene, by the names of the cameras.
   private let masks: [String: Masks]
 
-  /// The masks of a camera, and the size in whose pixels they and crops are given.
+  /// The masks of a camera, the size in whose pixels they and crops are given, and the lens of its views.
   private struct Masks: Sendable {
     let masks: [PrivacyMask]
     let reference: Size?
+    let lens: Lens?
 
     init(_ camera: CameraConfiguration) {
       (masks, reference) = (camera.options.masks, camera.options.referenceSize)
+      lens = camera.options.lens
     }
   }
 
@@ -29,7 +31,7 @@ package struct PictureRight: Sendable {
     (camera, view) = (target.camera, target.name)
     let now = try? served.view(target.name, of: target.camera)
     drawn = now?.served.view == target.served.view ? target.served.view : nil
-    scene = served[scene: target.camera]
+    scene = served[scene: target.camera]?.configuration.scene
     var masks: [String: Masks] = [:]
     for name in Self.cameras(of: target.camera, in: scene) {
       masks[name] = served[camera: name].map { Masks($0.configuration) }
@@ -40,9 +42,16 @@ package struct PictureRight: Sendable {
   /// The names of the cameras that the picture shows.
   var cameras: [String] { Self.cameras(of: camera, in: scene) }
 
-  private static func cameras(of name: String, in scene: SceneConfiguration?) -> [String] {
-    scene.map { Array($0.scene.sourceNames) } ?? [name]
+  private static func cameras(of name: String, in scene: Scene?) -> [String] {
+    scene.map { Array($0.sourceNames) } ?? [name]
   }
+
+  /// Whether the picture may be shown while no node serves its scene, which is configured as `scene`. Its cameras are
+  /// looked at separately.
+  func allows(_ scene: SceneConfiguration) -> Bool { view == scene.served.view.name && shows(scene) }
+
+  /// Whether the tiles are those of the configured scene.
+  func shows(_ scene: SceneConfiguration?) -> Bool { self.scene == scene?.scene }
 
   /// Whether the picture may be shown while no node serves its camera, which is configured as `camera`.
   func allows(_ camera: CameraConfiguration) -> Bool {
@@ -56,13 +65,16 @@ package struct PictureRight: Sendable {
   }
 
   /// Whether a camera has the masks with which the picture was drawn. If there are masks, or its view is locked with a
-  /// crop now, the reference size must be the same too.
+  /// crop now, or its tile of the scene has a crop, the reference size and the lens must be the same too.
   func allows(masksOf camera: CameraConfiguration, in now: ServedView? = nil) -> Bool {
     guard let drawn = masks[camera.name] else { return false }
     let current = Masks(camera)
-    let isCropped = now.map { $0.isLocked && $0.view.isCropped } ?? false
+    let isCropped =
+      now.map { $0.isLocked && $0.view.isCropped } ?? false
+      || scene?.tiles.contains { $0.source == camera.name && $0.view.isCropped } ?? false
     let hidesParts = isCropped || !current.masks.isEmpty
-    return current.masks == drawn.masks && (!hidesParts || current.reference == drawn.reference)
+    let isSamePart = current.reference == drawn.reference && current.lens == drawn.lens
+    return current.masks == drawn.masks && (!hidesParts || isSamePart)
   }
 }
 
@@ -71,14 +83,10 @@ extension ServedState {
   package func allows(_ right: PictureRight) -> Bool? {
     guard let views = try? views(of: right.camera) else { return nil }
     guard let now = views.first(where: { $0.name == right.view })?.served, right.allows(now),
-      self[scene: right.camera] == right.scene
+      right.shows(self[scene: right.camera]?.configuration)
     else { return false }
     return right.cameras.allSatisfy { name in
       self[camera: name].map { right.allows(masksOf: $0.configuration, in: now) } ?? false
     }
-  }
-
-  fileprivate subscript(scene name: String) -> SceneConfiguration? {
-    scenes.first { $0.configuration.name == name }?.configuration
   }
 }

@@ -149,12 +149,12 @@ struct PreparedState: Sendable {
     return old.views.first { $0.name == view }
   }
 
-  /// Returns the existing scene if its cameras are unchanged.
+  /// Returns the existing scene, with its new configuration, if it and its cameras show the same.
   private func keptScene(_ scene: SceneConfiguration, in state: ServedState) -> ServedScene? {
-    guard let old = state.scenes.first(where: { $0.configuration == scene }),
+    guard let old = state[scene: scene.name], old.configuration.isSamePicture(as: scene),
       scene.scene.sourceNames.allSatisfy({ sources[$0] == state[camera: $0]?.source })
     else { return nil }
-    return old
+    return ServedScene(configuration: scene, view: old.view)
   }
 }
 
@@ -178,6 +178,15 @@ extension SceneConfiguration {
     served.quality = quality
     served.video = video
     return served
+  }
+}
+
+extension SceneConfiguration {
+  /// Whether the preview of the other configuration also fits this one. Sections of features change no picture.
+  fileprivate func isSamePicture(as other: SceneConfiguration) -> Bool {
+    var same = other
+    same.sections = sections
+    return self == same
   }
 }
 
@@ -206,10 +215,11 @@ extension CameraConfiguration {
     return self == same
   }
 
-  /// Returns whether the sources of both configurations deliver identical frames, apart from masks.
+  /// Returns whether the sources of both configurations deliver identical frames, apart from masks. A lens changes
+  /// views only.
   fileprivate func givesSamePictures(as other: CameraConfiguration) -> Bool {
     var options = options
-    options.masks = other.options.masks
+    (options.masks, options.lens) = (other.options.masks, other.options.lens)
     return source == other.source && options == other.options
   }
 }

@@ -28,7 +28,7 @@ package struct ServedCamera: Sendable {
 /// Several cameras in one picture.
 package struct ServedScene: Sendable {
   package let configuration: SceneConfiguration
-  let view: ServedPreview
+  package let view: ServedPreview
 }
 
 /// A view or scene under the name that URLs use.
@@ -76,6 +76,8 @@ extension ViewPreview {
 extension ServedState {
   package subscript(camera name: String) -> ServedCamera? { cameras.first { $0.configuration.name == name } }
 
+  package subscript(scene name: String) -> ServedScene? { scenes.first { $0.configuration.name == name } }
+
   /// The names of all cameras and scenes.
   package var names: Set<String> { Set(cameras.map(\.configuration.name) + scenes.map(\.configuration.name)) }
 
@@ -84,10 +86,15 @@ extension ServedState {
   /// - Throws: `Problem` 404.
   func views(of name: String) throws(Problem) -> [ServedPreview] {
     if let camera = self[camera: name] { return camera.views }
-    if let scene = scenes.first(where: { $0.configuration.name == name }) { return [scene.view] }
+    if let scene = self[scene: name] { return [scene.view] }
+    throw unknown(name)
+  }
+
+  /// 404 for a name of neither a camera nor a scene.
+  func unknown(_ name: String) -> Problem {
     let names = (cameras.map(\.configuration.name) + scenes.map(\.configuration.name))
       .joined(separator: ", ")
-    throw .notFound("no camera '\(name)' (known: \(names))")
+    return .notFound("no camera '\(name)' (known: \(names))")
   }
 
   /// Returns a view of a camera or scene. A nil name means the first one.

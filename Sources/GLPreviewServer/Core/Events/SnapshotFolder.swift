@@ -110,7 +110,8 @@ final class SnapshotFolder: Service {
       waiting.count += 1
       // Under the lock: snapshots are written in the order in which they are admitted.
       write(snapshot, while: mayShow) { picture in
-        let name = StampedFileName(camera: snapshot.camera, view: picture.name, time: snapshot.time)
+        let time = snapshot.time.besidesMoments
+        let name = StampedFileName(camera: snapshot.camera, view: picture.name, time: time)
         return [.stamped(name, .new)]
       }
       return true
@@ -277,5 +278,15 @@ final class SnapshotFolder: Service {
         return false
       }
     }
+  }
+}
+
+extension WallTime {
+  /// The time in the name of a file that is named by its capture. Names with whole seconds are those of schedules'
+  /// moments, so the first millisecond of a second counts as the second one.
+  fileprivate var besidesMoments: WallTime {
+    let fraction = sinceEpoch.components.attoseconds
+    guard (0..<1_000_000_000_000_000).contains(fraction) else { return self }
+    return WallTime(sinceEpoch: sinceEpoch + .milliseconds(1))
   }
 }

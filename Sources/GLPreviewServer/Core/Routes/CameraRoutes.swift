@@ -90,7 +90,7 @@ struct CameraRoutes: Sendable {
   private func cameras(for role: Role?, isLasting: Bool = false) -> [[String: JSONValue]] {
     let served = core.registry.served
     return served.cameras.map { json(of: $0, role, isLasting: isLasting) }
-      + served.scenes.map { json(ofScene: $0.view, role) }
+      + served.scenes.map { json(of: $0, role, isLasting: isLasting) }
   }
 
   private static func lasting(_ all: [String: JSONValue]) -> [String: JSONValue] {
@@ -108,7 +108,8 @@ struct CameraRoutes: Sendable {
   private func camera(_ name: String, _ role: Role?) throws(Problem) -> [String: JSONValue] {
     let served = core.registry.served
     if let camera = served[camera: name] { return json(of: camera, role) }
-    return json(ofScene: try served.view(nil, of: name), role)
+    if let scene = served[scene: name] { return json(of: scene, role) }
+    throw served.unknown(name)
   }
 
   private func json(of camera: ServedCamera, _ role: Role?, isLasting: Bool = false) -> [String: JSONValue] {
@@ -140,6 +141,7 @@ struct CameraRoutes: Sendable {
       format["not_imported"] = mode.copyingReason.map(JSONValue.string)
       members["format"] = .object(format)
     }
+    members["lens"] = configuration.options.lens.map { JSONValue.string("\($0)") }
     // The upright size, in whose pixels crops are given; known after the first frame.
     let size = core.registry.session[camera.source]?.size
     members["width"] = (size?.width).map(JSONValue.integer)
@@ -159,14 +161,19 @@ struct CameraRoutes: Sendable {
     ]
   }
 
-  private func json(ofScene scene: ServedPreview, _ role: Role?) -> [String: JSONValue] {
-    [
-      "name": .string(scene.camera), "kind": "scene", "state": .string(SourceState.live.rawValue),
+  private func json(of scene: ServedScene, _ role: Role?, isLasting: Bool = false) -> [String: JSONValue] {
+    let view = scene.view
+    var members: [String: JSONValue] = [
+      "name": .string(view.camera), "kind": "scene", "state": .string(SourceState.live.rawValue),
       "since": .string(WallTime.now.description),
-      "fps": Self.hundredths(core.streams.use(of: scene.camera, scene.name).framesPerSecond),
+      "fps": Self.hundredths(core.streams.use(of: view.camera, view.name).framesPerSecond),
       "required": false,
-      "views": .array([.object(json(ofView: scene, role))]),
+      "views": .array([.object(json(ofView: view, role))]),
     ]
+    for feature in features {
+      members.merge(isLasting ? feature.lastingMembers(of: scene) : feature.members(of: scene)) { $1 }
+    }
+    return members
   }
 
   private func json(ofView entry: ServedPreview, _ role: Role?) -> [String: JSONValue] {
@@ -180,7 +187,7 @@ struct CameraRoutes: Sendable {
     ]
     for feature in features { urls.merge(feature.paths(of: entry).mapValues(JSONValue.string)) { $1 } }
     var members: [String: JSONValue] = [
-      "name": .string(view.name), "rotate": .integer(view.rotation.rawValue),
+      "name": .string(view.name), "rotate": Self.number(view.degrees),
       "mirror": .string(view.mirroring.rawValue), "mode": .string(view.contentMode.rawValue),
       "background": .string(background), "filter": .string(view.filter.rawValue),
       "fps": Self.hundredths(use.framesPerSecond), "enabled": .bool(served.isEnabled),
@@ -200,6 +207,7 @@ struct CameraRoutes: Sendable {
     members["width"] = view.width.map(JSONValue.integer)
     members["height"] = view.height.map(JSONValue.integer)
     members["crop"] = view.crop.map { JSONValue.string("\($0)") }
+    members.merge(view.warpMembers) { $1 }
     members["label"] = view.labelText.map(JSONValue.string)
     members["time"] = view.timeText.map(JSONValue.string)
     members["fps_limit"] = served.framesPerSecond.map(Self.number)
@@ -237,10 +245,7 @@ struct CameraRoutes: Sendable {
     return hundredths.isFinite ? Self.number(hundredths / 100) : 0
   }
 
-  /// Returns a JSON number; whole numbers have no fraction.
-  private static func number(_ number: Double) -> JSONValue {
-    Int(exactly: number).map(JSONValue.integer) ?? .number(number)
-  }
+  private static func number(_ number: Double) -> JSONValue { ViewConfiguration.number(number) }
 
   // MARK: Changes
 

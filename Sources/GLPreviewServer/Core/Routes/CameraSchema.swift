@@ -65,6 +65,7 @@ struct CameraSchema {
       ]), "the format that the camera sends"),
     .optional("width", .integer, "the width of its upright picture, in whose pixels crops are given"),
     .optional("height", .integer),
+    .optional("lens", .text, "its lens, for views with a projection"),
     .optional(
       "replay",
       .object(
@@ -75,7 +76,7 @@ struct CameraSchema {
   ]
 
   private static let view: [JSONMember] = [
-    .init("name", .text), .init("rotate", .integer), .init("mirror", .choice(Mirroring.self)),
+    .init("name", .text), .init("rotate", .number), .init("mirror", .choice(Mirroring.self)),
     .init("mode", .choice(ContentMode.self)), .init("background", .text),
     .init("filter", .choice(Filter.self)),
     .optional(
@@ -86,7 +87,10 @@ struct CameraSchema {
       "decode", .choice(StreamDecoding.self), "how the camera's JPEGs are decoded for its streams"),
     .optional("clients", .integer, "the number of its viewers"), .optional("width", .integer),
     .optional("height", .integer),
-    .optional("crop", .text), .optional("label", .text), .optional("time", .text),
+    .optional("crop", .text), .optional("lens", .text, "its lens, if not the camera's"),
+    .optional("projection", .choice(Projection.Shape.self)), .optional("yaw", .number),
+    .optional("pitch", .number), .optional("roll", .number), .optional("hfov", .number),
+    .optional("corners", .text), .optional("label", .text), .optional("time", .text),
     .optional("fps_limit", .number),
     .optional(
       "video",
@@ -119,5 +123,7 @@ struct CameraSchema {
       .optional("decode", .choice(StreamDecoding.self), "how the camera's JPEGs are decoded for its streams"),
     ], isClosed: true)
 
-  private static let nullable: Set = ["crop", "size", "width", "height"]
+  private static let nullable: Set = [
+    "crop", "lens", "projection", "hfov", "corners", "size", "width", "height",
+  ]
 }

@@ -103,8 +103,8 @@ struct SnapshotRoutes: Sendable {
     let view = query.served.view
     headers[named: "X-View-Size"] = "\(answer.size)"
     let whole = subject.sourceSize.map { Rectangle(x: 0, y: 0, width: $0.width, height: $0.height) }
-    if let crop = view.crop ?? whole { headers[named: "X-View-Crop"] = "\(crop)" }
-    headers[named: "X-View-Rotate"] = "\(view.rotation.rawValue)"
+    if let crop = view.crop ?? (view.isWarped ? nil : whole) { headers[named: "X-View-Crop"] = "\(crop)" }
+    headers[named: "X-View-Rotate"] = view.degrees.shortText
     headers[named: "X-View-Mirror"] = view.mirroring.rawValue
     if let quality = answer.quality { headers[named: "X-View-Quality"] = "\(quality)" }
     headers[named: "X-UStreamer-Online"] = subject.state == .live ? "true" : "false"

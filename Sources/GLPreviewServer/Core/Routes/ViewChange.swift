@@ -47,6 +47,10 @@ struct ViewChange {
       }
       served.decode = decode
     case ("crop", .null): served.view.crop = nil
+    case ("lens", .null): served.view.lens = nil
+    case ("projection", .null): served.view.projection = nil
+    case ("hfov", .null): served.view.projection?.hfov = nil
+    case ("corners", .null): served.view.corners = nil
     case ("width", .null): served.view.width = nil
     case ("height", .null): served.view.height = nil
     case ("size", .null): (served.view.width, served.view.height) = (nil, nil)

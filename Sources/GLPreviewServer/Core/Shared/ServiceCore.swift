@@ -80,16 +80,28 @@ package struct ServiceCore: Sendable {
   }
 }
 
+extension ServiceCore {
+  /// Whether the configuration has a camera or scene of this name, whichever node serves it.
+  package func isConfigured(_ name: String) -> Bool {
+    registry.served.names.contains(name) || assignment.camera(name) != nil || assignment.scene(name) != nil
+  }
+}
+
 extension PeerCatalogue {
   /// Whether a picture may be shown whose camera this node does not serve: its masks are unchanged in the configuration
   /// of this node, if that has the camera, and the node that serves the camera shows the view to all who may see the
-  /// camera. If there is no such node, because the camera moves, the configuration decides alone.
+  /// camera. If there is no such node, because the camera moves, the configuration decides alone. A picture of a scene
+  /// needs the same tiles and the masks of all its cameras.
   fileprivate func allows(_ right: PictureRight, as assignment: CameraAssignment) -> Bool {
     let masked = right.cameras.compactMap { assignment.camera($0) }
     guard masked.allSatisfy({ right.allows(masksOf: $0) }) else { return false }
+    let scene = assignment.scene(right.camera)
     guard let route = cluster[camera: right.camera] else {
+      if let scene { return right.allows(scene) && masked.count == right.cameras.count }
       return assignment.camera(right.camera).map { right.allows($0) } ?? false
     }
+    // Also false for a picture of a scene that the configuration no longer has.
+    guard right.shows(scene) else { return false }
     return route.camera.views.contains { $0.name == right.view && $0.isEnabled && !$0.isLocked }
   }
 }

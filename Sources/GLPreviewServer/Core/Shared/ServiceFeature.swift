@@ -32,6 +32,9 @@ package protocol ServiceFeature: Sendable {
   func members(of camera: ServedCamera) -> [String: JSONValue]
   /// The members for other nodes, which poll only now and then: without values that change by themselves.
   func lastingMembers(of camera: ServedCamera) -> [String: JSONValue]
+  /// The members that the feature adds to a scene.
+  func members(of scene: ServedScene) -> [String: JSONValue]
+  func lastingMembers(of scene: ServedScene) -> [String: JSONValue]
   /// The paths that the feature adds to `urls` of a view.
   func paths(of view: ServedPreview) -> [String: String]
   /// The schemas of these members, the names of these paths, and the schemas of the members that `extend`
@@ -63,6 +66,8 @@ extension ServiceFeature {
   package func apply(_ new: ValidatedConfiguration, replacing old: ServedState) {}
   package func members(of camera: ServedCamera) -> [String: JSONValue] { [:] }
   package func lastingMembers(of camera: ServedCamera) -> [String: JSONValue] { [:] }
+  package func members(of scene: ServedScene) -> [String: JSONValue] { [:] }
+  package func lastingMembers(of scene: ServedScene) -> [String: JSONValue] { [:] }
   package func paths(of view: ServedPreview) -> [String: String] { [:] }
   package var cameraMembers: [JSONMember] { [] }
   package var pathNames: [String] { [] }

@@ -4,7 +4,7 @@ internal import HTTPTypes
 /// The entry point for snapshots. Views are checked again when their pictures are ready, because the
 /// configuration may have changed meanwhile.
 package struct Snapshots: Sendable {
-  private let registry: CameraRegistry
+  let registry: CameraRegistry
   let provider: SnapshotProvider
   private let events: ServiceEvents
   private let metrics: ServiceMetrics
@@ -29,7 +29,7 @@ package struct Snapshots: Sendable {
     }
   }
 
-  private func count(_ state: SourceState) {
+  func count(_ state: SourceState) {
     metrics.count(.snapshot(state == .live ? .taken : .placeholder))
   }
 
@@ -135,7 +135,7 @@ package struct Snapshots: Sendable {
   ///
   /// - Throws: a `Problem` if one of the views may no longer be shown as it was when it was looked up.
   @discardableResult
-  private func check(_ views: [ServedPreview]) throws(Problem) -> [PictureRight] {
+  func check(_ views: [ServedPreview]) throws(Problem) -> [PictureRight] {
     let served = registry.served
     for view in views { try served.check(ViewRight(view, .drawn(view.served.view))) }
     return views.map { PictureRight($0, in: served) }
@@ -168,41 +168,17 @@ package struct Snapshots: Sendable {
     }
   }
 
-  /// Takes a snapshot of a camera for a schedule, and counts it. If a reload replaces the camera meanwhile, the
-  /// snapshot is taken of the new one, within the same timeout.
-  ///
-  /// - Parameters:
-  ///   - camera: the camera's name.
-  ///   - wanted: the request; its timeout counts from the call.
-  ///   - choose: returns the views, for the camera as it is served then.
-  /// - Returns: the snapshot, and the right to each of its pictures; nil if there is no such camera, or `choose`
-  ///   returns no view.
-  /// - Throws: a `Problem`, and other errors of the camera and of drawing.
-  package func takeScheduled(
-    of camera: String, _ wanted: SnapshotRequest, _ choose: (ServedCamera) -> [ServedPreview]
-  ) async throws -> (taken: TakenSnapshot, rights: [PictureRight])? {
-    let start = CaptureClock.now
-    let result = try await counting {
-      try await registry.consistently { () -> (taken: TakenSnapshot, rights: [PictureRight])? in
-        let views = registry.served[camera: camera].map(choose) ?? []
-        guard !views.isEmpty else { return nil }
-        var request = wanted
-        request.timeout = max(wanted.timeout - (CaptureClock.now - start), .milliseconds(1))
-        let snapshot = try await take(views, request)
-        let rights = try check(views)
-        return (taken: TakenSnapshot(snapshot: snapshot, views: views), rights: rights)
-      }
-    }
-    if let result { count(result.taken.snapshot.sourceState) }
-    return result
-  }
-
   /// Takes a snapshot of views of one camera.
-  package func take(_ views: [ServedPreview], _ wanted: SnapshotRequest) async throws -> Snapshot {
+  ///
+  /// - Throws: `LateCapture` if no frame is captured within `window`; a `Problem`, and other errors of the camera and
+  ///   of drawing.
+  package func take(
+    _ views: [ServedPreview], _ wanted: SnapshotRequest, within window: CaptureWindow? = nil
+  ) async throws -> Snapshot {
     var request = wanted
     request.isCropped = views.contains(where: \.served.view.isCropped)
     return try await provider.inTurn(request, of: views[0]) { [request] in
-      let moment = try await provider.moment(of: views[0], request)
+      let moment = try await self.moment(of: views[0], request, within: window)
       try check(views)
       let pictures = try await moment.draw(views.map(\.preview))
       try check(views)

@@ -166,7 +166,8 @@ package final class StillPictures: Sendable {
   {
     var view = query.served.view
     let part = try view.visiblePart(of: still.size)
-    if view.isCropped || still.size != still.frame.format.uprightSize { view.crop = part }
+    // Corners exclude a crop.
+    if view.corners == nil, still.size != still.frame.format.uprightSize { view.crop = part }
     _ = try RenderPlanner(maximumPixels: registry.limits.pixels).size(of: view, in: still.size)
     let drawn = try await registry.session.draw(
       still.frame, [view], as: query.format.pictures, at: CaptureClock.instant(at: time),

@@ -74,6 +74,10 @@ extension ConfigurationKeys {
       "the size of the upright source in whose pixels masks and crops are given ([below](#the-reference-size))"
     ),
     .init(
+      "lens", form: "as for `glpreview render --lens`", "none",
+      "the lens, for views with a `projection`, also as `{model: fisheye, fov: 190}` ([lenses.md](lenses.md))",
+      readLens),
+    .init(
       "timeout", .time, "`10s`",
       "the time limit for connecting, for the next frame, and for decoding it"
     ) {
@@ -119,14 +123,59 @@ extension ConfigurationKeys {
 
   private static let rate = ConfigurationFormat<Double>.number(0.001...1000)
 
+  // MARK: Lens
+
+  /// Reads a lens as text, or as a mapping of the words of that text, whose numbers may be lists.
+  @Sendable private static func readLens(
+    _ reading: inout ConfigurationReader, _ above: ConfigurationPlace, _ camera: inout CameraConfiguration
+  ) {
+    var place = above["lens"]
+    if case .members = place.file?.content {
+      var words: [String: String] = [:]
+      reading.read(lensWords, at: place, into: &words)
+      if reading.needs("model", at: place) {
+        do throws(ParameterError) {
+          camera.options.lens = try Lens(parsing: lensText(words))
+        } catch {
+          reading.refuse(place, error.reason)
+        }
+      }
+      place.file = nil
+    }
+    let format = ConfigurationFormat<Lens>("a lens") { try Lens(parsing: $0) }
+    if let lens = reading.value(of: place, format) { camera.options.lens = lens }
+  }
+
+  private static let lensKeys = ["curve", "matrix", "size", "distortion", "fov", "center", "radius"]
+
+  private static let lensWords: [ConfigurationKey<[String: String]>] =
+    (["model"] + lensKeys).map { name in
+      ConfigurationKey<[String: String]>(name, form: "words", "", "a word of the lens") {
+        reading, above, words in
+        let format = ConfigurationFormat<String>("a word") { $0 }
+        if let values = reading.values(of: above[name], format, joinedBy: nil) {
+          words[name] = values.joined(separator: ",")
+        }
+      }
+    }
+
+  private static func lensText(_ words: [String: String]) -> String {
+    var words = words
+    let model = words.removeValue(forKey: "model") ?? ""
+    // The numbers of ptlens follow the model.
+    let first = model == "ptlens" ? [model, words.removeValue(forKey: "distortion") ?? ""] : [model]
+    let others = lensKeys.flatMap { key in words[key].map { [key, $0] } ?? [] }
+    return (first + others).joined(separator: " ")
+  }
+
   // MARK: Views
 
   /// The keys of a view, in the order in which they are set: a width overrides a size from another layer.
   static let view: [ConfigurationKey<ServedView>] =
     ViewConfiguration.keys.map { key in
       let form = "as for `glpreview render --view`"
-      return ConfigurationKey<ServedView>(key, form: form, "", "what the view shows ([render.md](render.md))")
-      {
+      let purpose = "what the view shows ([render.md](render.md), [lenses.md](lenses.md))"
+      return ConfigurationKey<ServedView>(key, form: form, "", purpose) {
         reading, above, served in
         let format = ConfigurationFormat<ViewConfiguration>(form) { [view = served.view] text in
           var view = view

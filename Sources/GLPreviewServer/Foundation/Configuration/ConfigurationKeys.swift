@@ -30,10 +30,10 @@ package enum ConfigurationKeys {
     .init("cluster", cluster, \.cluster, needsKeys: true)
   ]
 
-  /// The keys of cameras, scenes and their snapshots. `features` are further keys of a camera.
-  package static func pictures(_ features: [ConfigurationKey<CameraConfiguration>])
-    -> [ConfigurationKey<ServerConfiguration>]
-  {
+  /// The keys of cameras, scenes and their snapshots. `features` are further keys of a camera, `scenes` of a scene.
+  package static func pictures(
+    _ features: [ConfigurationKey<CameraConfiguration>], _ scenes: [ConfigurationKey<SceneConfiguration>] = []
+  ) -> [ConfigurationKey<ServerConfiguration>] {
     [
       .init("gpu", .gpu, \.gpu, "`auto`", "what renders; `auto` is hardware, otherwise the CPU").atStart,
       .init(
@@ -48,7 +48,7 @@ package enum ConfigurationKeys {
         $2 = $2.asking.decoding
       },
       .init(
-        "scenes", .named, scene, \.scenes,
+        "scenes", .named, scene + scenes, \.scenes,
         new: { name, service in
           var scene = Scene(size: Size(width: 1280, height: 720))
           scene.tiles = service.cameras.map { Tile($0.name) }

@@ -3,7 +3,7 @@
 /// A part of a configuration that only one feature uses. The feature adds a property for it to its `Target`,
 /// and a key to `ConfigurationSchema.all`.
 package protocol ConfigurationSection: SendableMetatype {
-  /// The configuration of the service, or of a camera.
+  /// The configuration of the service, of a camera, or of a scene.
   associatedtype Target
   associatedtype Value: Sendable, Hashable
 

@@ -260,6 +260,8 @@ package struct SceneConfiguration: Sendable, Hashable {
   package var quality = 80
   /// The settings of its H.264 encoding.
   package var video = VideoConfiguration()
+  /// The configuration of features for this scene.
+  package var sections = ConfigurationSections<SceneConfiguration>()
 }
 
 /// Where snapshots are sent, in addition to the client that requested them.

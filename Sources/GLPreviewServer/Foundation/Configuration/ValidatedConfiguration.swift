@@ -89,6 +89,7 @@ extension ServerConfiguration {
       if names.isEmpty { problems.append(ConfigurationProblem(path: path, "has no view")) }
       for name in names { problems += invalid(name, path + ["views", name]) }
       problems += repeated(names, "views", path + ["views"])
+      problems += warpProblems(of: camera, path)
       problems += camera.sections.problems(of: camera, in: self)
       let zones = camera.motion?.zones.map(\.name) ?? []
       problems += repeated(zones, "zones", path + ["motion", "zones"])
@@ -124,6 +125,7 @@ extension ServerConfiguration {
         problems.append(
           ConfigurationProblem(path: path, "is a camera's name: give the scene another name"))
       }
+      problems += scene.sections.problems(of: scene, in: self)
       let missing = scene.scene.tiles.map(\.source).filter { !names.contains($0) }
       guard missing.isEmpty else {
         let known = names.joined(separator: ", ")
@@ -138,8 +140,40 @@ extension ServerConfiguration {
       } catch {
         problems.append(ConfigurationProblem(path: path, error.description))
       }
+      problems += warpProblems(of: scene.scene, path)
     }
     return problems
+  }
+
+  /// Reports views of a camera that can't be warped, whatever its pictures are.
+  private func warpProblems(of camera: CameraConfiguration, _ path: [String]) -> [ConfigurationProblem] {
+    camera.views.map(\.view).compactMap { view -> ConfigurationProblem? in
+      do throws(ParameterError) {
+        try view.withLens(camera.options.lens).checkSettings()
+        return nil
+      } catch {
+        return ConfigurationProblem(path: path + ["views", view.name, error.key], error.reason)
+      }
+    }
+  }
+
+  /// Reports tiles of a scene that can't be warped, whatever the cameras' pictures are.
+  private func warpProblems(of scene: Scene, _ path: [String]) -> [ConfigurationProblem] {
+    // Other problems of a layout are reported elsewhere.
+    guard
+      let rectangles = try? scene.layout.rectangles(
+        for: scene.tiles, in: scene.size, gap: scene.gap, tileAspect: scene.tileAspect)
+    else { return [] }
+    return zip(scene.tiles, rectangles).compactMap { tile, rectangle -> ConfigurationProblem? in
+      var view = tile.view.withLens(cameras.first { $0.name == tile.source }?.options.lens)
+      (view.width, view.height) = (rectangle.width, rectangle.height)
+      do throws(ParameterError) {
+        try view.checkSettings()
+        return nil
+      } catch {
+        return ConfigurationProblem(path: path + ["tiles"], "\(tile.source): \(error)")
+      }
+    }
   }
 
   private func invalid(_ name: String, _ path: [String]) -> [ConfigurationProblem] {

@@ -40,6 +40,25 @@ package final class DiskFile: Sendable {
     await onDiskThread { [self] in Self.read(descriptor, offset, count) }
   }
 
+  /// Does work that reads the file again and again, on one thread that may wait for a disk. `read` reads up to
+  /// `count` bytes from `offset` on, and fewer where it can't.
+  package func withReading<Result: Sendable>(
+    _ work: @escaping @Sendable (_ read: (_ offset: Int, _ count: Int) -> [UInt8]) -> Result
+  ) async -> Result {
+    await onDiskThread { [self] in work { Self.read(descriptor, $0, $1) } }
+  }
+
+  /// Returns the sizes of its file system in bytes: of all of it, and of the part that this process may still
+  /// use; nil if they are not known.
+  package func space() async -> (total: Double, free: Double)? {
+    await onDiskThread { [self] () -> (total: Double, free: Double)? in
+      var status = statvfs()
+      guard unsafe fstatvfs(descriptor, &status) == 0 else { return nil }
+      let unit = Double(status.f_frsize)
+      return (Double(status.f_blocks) * unit, Double(status.f_bavail) * unit)
+    }
+  }
+
   /// Writes all of `bytes` at `offset`.
   ///
   /// - Throws: `DiskError`.
@@ -49,7 +68,7 @@ package final class DiskFile: Sendable {
   }
 
   /// Reads up to `count` bytes of a file on the calling thread.
-  static func read(_ descriptor: CInt, _ offset: Int, _ count: Int) -> [UInt8] {
+  package static func read(_ descriptor: CInt, _ offset: Int, _ count: Int) -> [UInt8] {
     unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
       while filled < count {
         let got = unsafe pread(
@@ -61,8 +80,8 @@ package final class DiskFile: Sendable {
     }
   }
 
-  /// Returns 0, or `errno`.
-  private static func write(_ bytes: [UInt8], at offset: Int, to descriptor: CInt) -> CInt {
+  /// Writes all of `bytes` at `offset` of a file on the calling thread. Returns 0, or `errno`.
+  package static func write(_ bytes: [UInt8], at offset: Int, to descriptor: CInt) -> CInt {
     unsafe bytes.withUnsafeBytes { buffer in
       var done = 0
       while done < buffer.count {

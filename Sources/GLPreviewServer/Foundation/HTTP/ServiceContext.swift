@@ -61,6 +61,9 @@ package struct ServiceContext: RequestContext {
     try grant?.raise(to: needed)
   }
 
+  /// Returns whether the client has a role still. What is being sent ends when that role is taken away, too.
+  package func holds(_ needed: Role) -> Bool { (try? require(needed)) != nil }
+
   /// Returns the remaining time of a request's limit; at least a millisecond, for results that are already
   /// available.
   package func rest(of limit: Duration) -> Duration {

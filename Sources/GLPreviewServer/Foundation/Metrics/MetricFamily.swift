@@ -95,6 +95,8 @@ package struct MetricFamily: Sendable {
     "glpreview_mqtt_commands_total": "Snapshots requested by MQTT.",
     "glpreview_link_requests_total": "Requests by signed links.",
     "glpreview_scheduled_snapshots_total": "Moments of a schedule, by result.",
+    "glpreview_recorded_requests_total": "Requests for recorded pictures that this node answered, by result.",
+    "glpreview_time_lapse_requests_total": "Requests for time-lapses, by result.",
     "glpreview_uploads_total": "Pictures sent to a store, by result.",
     "glpreview_upload_retries_total": "Retried pictures for a store.",
     "glpreview_stage_seconds": "Duration of a stage between camera and client.",

@@ -34,6 +34,13 @@ package final class ServiceMetrics: Sendable {
   /// The result of a moment of a schedule. `missed` means that nothing was tried, `failed` that no picture was taken.
   package enum ScheduleResult: String, Sendable { case taken, missed, failed }
 
+  /// The subject of a request for recorded pictures. `storyboard` is the description of its sheets.
+  package enum RecordedKind: String, Sendable { case picture, storyboard, sheet, span }
+
+  /// The result of a request for pictures. `cached` means status 304, `missing` that there are none of the requested
+  /// time, `refused` any other status from 400 to 499.
+  package enum RequestResult: String, Sendable { case done, cached, missing, refused, failed }
+
   package enum Event: Sendable, Hashable {
     /// An answered request.
     case request(method: String, route: String, status: Int)
@@ -66,6 +73,10 @@ package final class ServiceMetrics: Sendable {
     case uploadRetry(store: String)
     /// A moment of a schedule.
     case scheduled(camera: String, schedule: String, ScheduleResult)
+    /// A request for recorded pictures that this node answered. `camera` is empty if no camera has that name now.
+    case recorded(camera: String, RecordedKind, RequestResult)
+    /// A request for a time-lapse. `camera` is empty if no camera has that name now.
+    case timeLapse(camera: String, RequestResult)
 
     fileprivate var name: String {
       switch self {
@@ -88,6 +99,8 @@ package final class ServiceMetrics: Sendable {
       case .upload: "glpreview_uploads_total"
       case .uploadRetry: "glpreview_upload_retries_total"
       case .scheduled: "glpreview_scheduled_snapshots_total"
+      case .recorded: "glpreview_recorded_requests_total"
+      case .timeLapse: "glpreview_time_lapse_requests_total"
       }
     }
 
@@ -106,6 +119,9 @@ package final class ServiceMetrics: Sendable {
       case .uploadRetry(let store): [("store", store)]
       case .scheduled(let camera, let schedule, let result):
         [("camera", camera), ("schedule", schedule), ("result", result.rawValue)]
+      case .recorded(let camera, let kind, let result):
+        [("camera", camera), ("kind", kind.rawValue), ("result", result.rawValue)]
+      case .timeLapse(let camera, let result): [("camera", camera), ("result", result.rawValue)]
       case .removedFile, .webhookRetry, .recordedBytes, .removedRecording: []
       }
     }

@@ -1,5 +1,4 @@
 // The room in a file system, for files whose size is not known before they are written.
-internal import Glibc
 
 /// The room in a file system, in bytes.
 struct DiskSpace: Sendable, Hashable {
@@ -13,12 +12,10 @@ struct DiskSpace: Sendable, Hashable {
 
   init(total: Double, free: Double) { (self.total, self.free) = (total, free) }
 
-  /// Reads the room in the file system of a file or folder; nil if that is not known. It may wait for a disk.
-  init?(at path: String) {
-    var status = statvfs()
-    guard unsafe statvfs(path, &status) == 0 else { return nil }
-    let unit = Double(status.f_frsize)
-    self.init(total: Double(status.f_blocks) * unit, free: Double(status.f_bavail) * unit)
+  /// Reads the room in the file system of an open file; nil if that is not known.
+  init?(of file: DiskFile) async {
+    guard let space = await file.space() else { return nil }
+    self.init(total: space.total, free: space.free)
   }
 
   /// Whether there is too little room for a large file.

@@ -55,7 +55,8 @@ struct TimeLapse: Sendable {
 struct TimeLapseMaker: Sendable {
   let session: PreviewSession
   let budget: MemoryBudget
-  /// The folder of snapshots, in whose file system the file is written.
+  /// The folder of snapshots. The file is written in its file system, or in that of temporary files if that one
+  /// supports no files without a name.
   let folder: String
   /// The most pixels of a picture.
   let mostPixels: Int
@@ -87,13 +88,14 @@ struct TimeLapseMaker: Sendable {
 
   private static func full(_ state: String) -> Problem {
     Problem(
-      .insufficientStorage, "the disk is \(state): a time-lapse needs room in the folder of snapshots")
+      .insufficientStorage,
+      "the disk is \(state): a time-lapse needs room in the file system of 'snapshots.folder', or of TMPDIR"
+    )
   }
 
-  /// Requires room in the file system of the folder.
-  private func requireRoom() async throws(Problem) {
-    let space = await onDiskThread { [folder] in DiskSpace(at: folder) }
-    if space?.isShort == true { throw Self.full("nearly full") }
+  /// Requires room in the file system in which a file is made.
+  private func requireRoom(for file: DiskFile) async throws(Problem) {
+    if await DiskSpace(of: file)?.isShort == true { throw Self.full("nearly full") }
   }
 
   private func made(_ order: TimeLapseOrder) async throws -> TimeLapse {
@@ -107,7 +109,7 @@ struct TimeLapseMaker: Sendable {
     for picture in order.pictures.pictures {
       try Task.checkCancellation()
       if byteCount >= nextCheck {
-        try await requireRoom()
+        try await requireRoom(for: file)
         nextCheck = byteCount + Self.bytesPerCheck
       }
       guard let frame = try await order.pictures.frame(of: picture, memory: memory) else { continue }

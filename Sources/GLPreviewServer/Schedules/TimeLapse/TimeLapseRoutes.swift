@@ -45,9 +45,20 @@ struct TimeLapseRoutes: Sendable {
   }
 
   private func timeLapse(_ request: Request, _ context: ServiceContext) async throws -> Response {
-    // Files are not drawn with the masks of now.
+    let camera = try context.parameters.require("camera")
+    // Clients choose the names in URLs, and each new one would be kept.
+    let name = core.isConfigured(camera) ? camera : ""
+    return try await core.metrics.counting(
+      { .timeLapse(camera: name, $0) }, status: { (answer: Response) in answer.status.code }
+    ) { try await timeLapse(of: camera, request, context) }
+  }
+
+  private func timeLapse(
+    of camera: String, _ request: Request, _ context: ServiceContext
+  ) async throws -> Response {
+    // The role `read` may not see a time-lapse: stored pictures do not have the masks of now.
     try context.require(.control)
-    let (camera, view) = (try context.parameters.require("camera"), try context.parameters.require("file"))
+    let view = try context.parameters.require("file")
     let query = try TimeLapseQuery(request)
     guard let folder else {
       throw Problem.notFound("no pictures are stored: snapshots.folder is not set")
@@ -83,7 +94,8 @@ struct TimeLapseRoutes: Sendable {
 
   /// The encoder's settings: those of the view if it is served.
   private func video(of camera: String, _ view: String) -> VideoConfiguration {
-    let views = core.registry.served[camera: camera]?.views
-    return views?.first { $0.name == view }?.served.video ?? VideoConfiguration()
+    let served = core.registry.served
+    let views = served[camera: camera]?.views ?? served[scene: camera].map { [$0.view] } ?? []
+    return views.first { $0.name == view }?.served.video ?? VideoConfiguration()
   }
 }

@@ -1,5 +1,6 @@
 // The time-lapses of a service: each is made once for all clients, and the latest are kept for a while.
 internal import HTTPTypes
+internal import ServiceLifecycle
 internal import Synchronization
 
 /// Makes time-lapses, and keeps the latest.
@@ -54,7 +55,7 @@ final class TimeLapses: Sendable {
   var count: Int { kept.withLock { $0.entries.count } }
 
   /// Returns a time-lapse: one that is kept, or a new one. If all requests for it are cancelled, it is made
-  /// for two more minutes, or until another one needs its place.
+  /// for two more minutes, until another one needs its place, or until the service shuts down.
   ///
   /// - Throws: the errors of making it; `Problem` 429 and 503 if others are made for longer than a request
   ///   waits, 503 if clients still read too many bytes of files.
@@ -96,11 +97,13 @@ final class TimeLapses: Sendable {
     return try await gate.enter(within: patience)
   }
 
-  /// Lets a task wait on in place of a cancelled request.
+  /// Lets a task wait on in place of a cancelled request, for two minutes or until the service shuts down.
   private func hold(_ holder: Task<Void, Never>) {
     abandoned.withLock { _ = $0.insert(holder) }
     Task { [weak self, holding] in
-      try? await CaptureClock().sleep(until: CaptureClock.now + holding)
+      try? await cancelWhenGracefulShutdown {
+        try await CaptureClock().sleep(until: CaptureClock.now + holding)
+      }
       holder.cancel()
       self?.forget(holder)
     }

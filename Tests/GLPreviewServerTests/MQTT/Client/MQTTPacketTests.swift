@@ -1,5 +1,6 @@
 // MQTT's bytes, worked out by hand from the standards, and what a server may not do.
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import MQTT

@@ -1,10 +1,11 @@
-// Who may see a recording, and what is hidden in pictures of it.
+// Decides which recordings a client may see, and what is hidden in pictures of them.
 
 /// The rights to see recordings, by how their cameras are served now.
 struct RecordingRights: Sendable {
   let registry: CameraRegistry
   let assignment: CameraAssignment
   let others: PeerRecordings
+  let metrics: ServiceMetrics
   /// Nil if nothing is recorded.
   let folder: RecordingFolder?
 
@@ -14,7 +15,8 @@ struct RecordingRights: Sendable {
     let view = camera?.views.first { $0.name == recording.view }
     let isShown =
       camera == nil
-      ? others.shows(recording.view, of: recording.camera) : recording.isShown(by: view?.served)
+      ? others.shows(recording.view, of: recording.camera)
+      : recording.isShown(by: view?.served, through: camera?.configuration.options.lens)
     guard isShown,
       // The masks of a camera that another node serves now, too.
       let options = (camera?.configuration ?? assignment.camera(recording.camera))?.options
@@ -24,6 +26,11 @@ struct RecordingRights: Sendable {
     let reference =
       view?.preview.reference ?? options.referenceSize ?? folder?.latestReference(of: recording.camera)
     return recording.note.showing(under: options.masks, reference: reference)
+  }
+
+  /// Whether a client may see pictures of a recording. The role `control` may see all.
+  func mayShowPictures(of recording: Recording, to role: Role?) -> Bool {
+    role == .control || showing(recording) != .hidden
   }
 
   /// Whether a client may have the whole file. The role `control` may have all.

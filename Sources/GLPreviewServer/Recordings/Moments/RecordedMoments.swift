@@ -1,6 +1,4 @@
 // Finds and decodes the recorded picture of a time.
-internal import Dispatch
-internal import Glibc
 internal import HTTPTypes
 internal import PreviewCore
 internal import Synchronization
@@ -91,6 +89,8 @@ final class RecordedMoments: Sendable {
   private static let patience = Duration.seconds(60)
   /// A time in a gap this short, such as between two files, has the last picture before it.
   private static let shortestGap = Duration.seconds(1)
+  /// A time after all recordings.
+  static let endOfTime = WallTime(sinceEpoch: .seconds(253_402_300_799))
   /// How much later than requested a picture may be: clocks drift, and times in URLs are rounded.
   private static let drift = Duration.milliseconds(2)
 
@@ -102,43 +102,32 @@ final class RecordedMoments: Sendable {
     frames = SingleFlightCache(capacity: bytes) { $0.frame.storage.count }
   }
 
-  /// The recorded times next to one without a picture.
-  struct Gap: Error {
-    /// The last recording before it, and the first one after it.
-    let before, after: Recording?
-  }
-
   /// Finds the newest picture at or before a time; the newest of all for nil. `view` is the recorded view; nil
   /// stands for `preferred`, or any other if that was not recorded then. With `nearKey`, the nearest keyframe is
   /// found.
   ///
-  /// - Throws: `Gap` if nothing of that time was recorded; `MemoryBudget.Exceeded`.
+  /// - Returns: the picture; nil if nothing of that time was recorded.
+  /// - Throws: `MemoryBudget.Exceeded`.
   func find(
     _ time: WallTime?, of camera: String, view: String?, preferring preferred: String?, nearKey: Bool
-  ) async throws -> RecordedMoment {
+  ) async throws -> RecordedMoment? {
     let isWanted: @Sendable (Recording) -> Bool = { view == nil || $0.view == view }
-    let latest = WallTime(sinceEpoch: .seconds(253_402_300_799))
-    let time = time.map { WallTime(sinceEpoch: $0.sinceEpoch + Self.drift) } ?? latest
+    let time = time.map { WallTime(sinceEpoch: $0.sinceEpoch + Self.drift) } ?? Self.endOfTime
     let from = WallTime(sinceEpoch: time.sinceEpoch - Self.shortestGap)
     // With nothing requested, the newest recording counts, whenever it was.
     let found =
-      time == latest
+      time == Self.endOfTime
       ? await newest(of: camera, isWanted)
       : await folder.read(of: camera, from: from, to: time, limit: 100, where: isWanted)
     let order = found.filter { view != nil || $0.view == preferred } + found
     for recording in order {
       if let moment = try await moment(of: recording, at: time, nearKey: nearKey) { return moment }
     }
-    throw gap(at: time, of: camera, isWanted)
+    return nil
   }
 
   private func newest(of camera: String, _ isWanted: (Recording) -> Bool) async -> [Recording] {
     await folder.read(of: camera, from: nil, to: nil, limit: 10, where: isWanted)
-  }
-
-  private func gap(at time: WallTime, of camera: String, _ isWanted: (Recording) -> Bool) -> Gap {
-    let (before, after) = folder.around(time, of: camera, where: isWanted)
-    return Gap(before: before, after: after)
   }
 
   /// Returns the newest picture of a recording at or before `time`, or the nearest keyframe; nil if it begins
@@ -172,10 +161,12 @@ final class RecordedMoments: Sendable {
     return try await indexes.value(key, { nil }) { [self] in
       let permit = try await gate.enter(within: Self.patience)
       defer { withExtendedLifetime(permit) {} }
-      guard let file = await RecordedFile(recording, in: folder) else { throw Self.removed }
+      guard let file = await folder.open(recording) else { throw Self.removed }
       let earlier = latest.withLock { $0[recording.name] }?.index ?? MP4Index()
       let lease = try budget.reserve(0)
-      let found = await file.index(earlier, to: recording.bytes, holding: lease)
+      let found = await file.index(from: earlier, to: recording.bytes) { count in
+        (try? lease.resize(to: count * MP4Index.bytesPerPicture)) != nil
+      }
       try Task.checkCancellation()
       guard let index = found else { throw MemoryBudget.Exceeded() }
       try lease.resize(to: RecordedIndex.bytes(of: index))
@@ -214,8 +205,8 @@ final class RecordedMoments: Sendable {
     // The bytes of the file, and as samples.
     let lease = try budget.reserve(2 * range.count)
     defer { withExtendedLifetime(lease) {} }
-    guard let file = await RecordedFile(recording, in: folder) else { throw Self.removed }
-    let bytes = await file.bytes(range)
+    guard let file = await folder.open(recording) else { throw Self.removed }
+    let bytes = await file.read(range.lowerBound, range.count)
     let memory = FramePool(budget: budget)
     guard let decoder = BufferedDecoding.makeDecoder(maximumPixels: maximumPixels, memory: memory) else {
       throw Problem(.notImplemented, "this build can't decode video: it was built without FFmpeg")
@@ -235,55 +226,6 @@ final class RecordedMoments: Sendable {
       try await task.value
     } onCancel: {
       task.cancel()
-    }
-  }
-}
-
-private final class Flag: Sendable {
-  let isSet = Atomic(false)
-}
-
-/// An open recording, read on threads that may wait for a disk.
-private final class RecordedFile: Sendable {
-  private let descriptor: CInt
-
-  /// Nil if it has been removed.
-  init?(_ recording: Recording, in folder: RecordingFolder) async {
-    guard let descriptor = await folder.open(recording) else { return nil }
-    self.descriptor = descriptor
-  }
-
-  deinit { close(descriptor) }
-
-  /// Reads on from an earlier index of the file; nil if the task is cancelled, or if there is no memory.
-  func index(_ earlier: MP4Index, to size: Int, holding lease: MemoryLease) async -> MP4Index? {
-    let isCancelled = Flag()
-    return await withTaskCancellationHandler {
-      await read { descriptor in
-        var (index, isStopped) = (earlier, false)
-        index.extend(
-          to: size, read: { RecordedBytes.read(descriptor, $0, $1) },
-          mayGoOn: { count in
-            let hasRoom = (try? lease.resize(to: count * MP4Index.bytesPerPicture)) != nil
-            isStopped = !hasRoom || isCancelled.isSet.load(ordering: .relaxed)
-            return !isStopped
-          })
-        return isStopped ? nil : index
-      }
-    } onCancel: {
-      isCancelled.isSet.store(true, ordering: .relaxed)
-    }
-  }
-
-  func bytes(_ range: Range<Int>) async -> [UInt8] {
-    await read { RecordedBytes.read($0, range.lowerBound, range.count) }
-  }
-
-  private func read<Result: Sendable>(_ work: @escaping @Sendable (CInt) -> Result) async -> Result {
-    await withCheckedContinuation { continuation in
-      DispatchQueue.global(qos: .userInitiated).async { [self] in
-        continuation.resume(returning: work(descriptor))
-      }
     }
   }
 }

@@ -40,6 +40,12 @@ final class RecordingFolder: Service, CustomStringConvertible {
     var lastNumber = 0
   }
 
+  /// A reference size, and the start of the recording that has it.
+  struct KnownReference {
+    let size: Size
+    let start: WallTime
+  }
+
   /// The most bytes that wait for the disk.
   static let mostWaitingBytes = 64 << 20
   private static let period = Duration.seconds(10)
@@ -57,6 +63,9 @@ final class RecordingFolder: Service, CustomStringConvertible {
   // Used only on the queue; the lock makes that visible to the compiler.
   private let state = Mutex(State())
   let catalogue = Mutex(Catalogue())
+  /// The reference size of each camera's newest recording that has one. It has a lock of its own, so that it can
+  /// be read while the catalogue is locked.
+  let references = Mutex<[String: KnownReference]>([:])
 
   /// `write` writes all bytes at the end of a file, and returns 0 or `errno`.
   init(
@@ -87,6 +96,7 @@ final class RecordingFolder: Service, CustomStringConvertible {
       catalogue.recordings[name] = recording
       return (RecordingHandle(number: catalogue.lastNumber), recording)
     }
+    learnReference(of: recording)
     queue.async { [self] in create(handle, recording) }
     return (handle, recording)
   }
@@ -122,14 +132,14 @@ final class RecordingFolder: Service, CustomStringConvertible {
 
   // MARK: Reading
 
-  /// Opens a recording for reading; nil if it no longer exists. The caller closes it.
-  func open(_ recording: Recording) async -> CInt? {
+  /// Opens a recording for reading; nil if it no longer exists.
+  func open(_ recording: Recording) async -> DiskFile? {
     await onQueue { [self] in
-      state.withLock { state -> CInt? in
+      state.withLock { state -> DiskFile? in
         guard let store = state.store.take() else { return nil }
         let descriptor = store.open(recording.name)
         state.store = consume store
-        return descriptor
+        return descriptor.map { DiskFile($0) }
       }
     }
   }
@@ -258,10 +268,11 @@ final class RecordingFolder: Service, CustomStringConvertible {
       let isFailed = catalogue.withLock { $0.failed.contains(handle) }
       // For a file that failed, the length of what was written.
       let known =
-        isFailed ? MP4Recording(size: file.bytes) { RecordedBytes.read(file.descriptor, $0, $1) } : nil
+        isFailed ? MP4Recording(size: file.bytes) { DiskFile.read(file.descriptor, $0, $1) } : nil
       let length = known?.length ?? length
       let finish = MP4Recording.finish(length: length)
-      let isWritten = RecordedBytes.write(finish, at: offset, file.descriptor) && fsync(file.descriptor) == 0
+      let isWritten =
+        DiskFile.write(finish, at: offset, to: file.descriptor) == 0 && fsync(file.descriptor) == 0
       let error = FolderError("\(file.name.camera)/\(file.name.file)")
       store.finished(file.name, bytes: file.bytes, at: CaptureClock.now)
       finished = catalogue.withLock { catalogue in

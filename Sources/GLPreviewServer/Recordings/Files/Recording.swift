@@ -57,6 +57,8 @@ struct Recording: Sendable, Hashable {
     let bytes: Int
     let url: String
     let recording: Bool
+    /// `control` if the file needs that role; nil if the role `read` may have it.
+    var file: String?
     /// The node that has it, if there are several nodes.
     var node: String?
   }
@@ -67,7 +69,11 @@ struct Recording: Sendable, Hashable {
       .init("camera", .text), .init("view", .text), .init("start", .time),
       .optional("duration", .number, "in seconds; missing until it is known"), .init("bytes", .integer),
       .init("url", .path),
-      .init("recording", .boolean, "whether it is still being recorded"), .optional("node", .text),
+      .init("recording", .boolean, "whether it is still being recorded"),
+      .optional(
+        "file", .choice(["control"]),
+        "the role that the file needs; missing if the role `read` may have it, and not only pictures of it"),
+      .optional("node", .text),
     ]))
 
   var answer: Answer {
@@ -78,14 +84,22 @@ struct Recording: Sendable, Hashable {
 }
 
 extension Recording {
-  /// Identifies what a locked view shows, by a short name that only equal views have.
+  /// Identifies what a locked view shows, by a short name that only equal views have. The view of a projection has
+  /// its camera's lens, which changes what it shows.
   struct LockedView: Sendable, Hashable {
     /// The notes of earlier versions.
     private static let prefix = Array("glpreview locked ".utf8)
     /// The name.
     let text: String
 
-    init(_ view: ViewConfiguration) { text = Digest.name(of: Array("\(view)".utf8)) }
+    init(_ view: ViewConfiguration) { text = Digest.name(of: Array(Self.description(of: view).utf8)) }
+
+    /// Returns a text that only equal views have. Views without a lens and a warp have that of earlier versions, so
+    /// that their recordings are still known.
+    static func description(of view: ViewConfiguration) -> String {
+      let (text, later) = ("\(view)", ", lens: nil, projection: nil, angle: 0.0, corners: nil)")
+      return text.hasSuffix(later) ? String(text.dropLast(later.count)) + ")" : text
+    }
 
     init(text: String) { self.text = text }
 
@@ -96,14 +110,14 @@ extension Recording {
     }
   }
 
-  /// Whether every client with the role `read` may see it, now that its view is served as `view`; nil for a
-  /// view that is no longer served.
+  /// Whether every client with the role `read` may see it, now that its view is served as `view`, of a camera with
+  /// this lens; nil for a view that is no longer served.
   ///
   /// Recordings from before a view was switched off, removed, or locked to something else show what is hidden
   /// now.
-  func isShown(by view: ServedView?) -> Bool {
+  func isShown(by view: ServedView?, through lens: Lens?) -> Bool {
     guard let view, view.isEnabled else { return false }
-    return !view.isLocked || note.locked == LockedView(view.view)
+    return !view.isLocked || note.locked == LockedView(view.view.withLens(lens))
   }
 }
 

@@ -1,5 +1,5 @@
-// Recordings of other nodes: merges their lists into one, and forwards requests for files to the node that
-// has them.
+// Recordings of other nodes: merges their lists into one, and forwards requests to the node that has the
+// recordings.
 internal import Cluster
 internal import FoundationEssentials
 internal import Hummingbird
@@ -11,7 +11,7 @@ struct PeerRecordings: Sendable {
   let forwarder: PeerForwarder
   /// The address of the node that has a file. It may be another if the nodes or their states change.
   private let holders = SingleFlightCache<Place, String>(capacity: 1 << 20) { _ in 0 }
-  private let gate = AdmissionLimit(capacity: 16, subject: "searches for recordings")
+  let gate = AdmissionLimit(capacity: 16, subject: "searches for recordings")
 
   private struct Place: Hashable {
     let path: String
@@ -125,27 +125,10 @@ struct PeerRecordings: Sendable {
     }
   }
 
-  /// Returns the answer of a node that has the pictures that a query names; without an answer, the problem if it
-  /// is unknown whether one has them. Only requests of clients are passed.
-  func passQuery(
-    _ request: Request, _ context: ServiceContext
-  ) async throws -> (answer: Response?, problem: Problem?) {
-    guard areMeant(by: request) else { return (nil, nil) }
-    do {
-      return (try await pass(request, context, isOfQuery: true), nil)
-    } catch let problem as Problem where problem.status == .notFound {
-      return (nil, nil)
-    } catch let problem as Problem
-      where [.badGateway, .serviceUnavailable, .gatewayTimeout].contains(problem.status)
-    {
-      return (nil, problem)
-    }
-  }
-
   /// Whether a node has a file; nil if it gives no clear answer.
   private func has(_ path: String, _ context: ServiceContext, _ peer: KnownPeer) async -> Bool? {
     switch try? await forwarder.answer(to: .HEAD, path, context, of: peer, atMost: 0).0 {
-    // What this client may not see, or has to request in another way, exists too.
+    // A recording that this client may not see, or has to request in another way, exists too.
     case .ok, .forbidden, .badRequest, .conflict: true
     case .notFound: false
     default: nil
@@ -200,6 +183,6 @@ extension Recording.Answer {
         camera: String(parts[2]).percentDecoded, file: String(parts[3]).percentDecoded, .recording) != nil
     else { return false }
     return [camera, view].allSatisfy { $0.utf8.count <= 64 } && start.utf8.count <= 32
-      && duration.map { $0.isFinite && $0 >= 0 } ?? true && bytes >= 0
+      && duration.map { $0.isFinite && $0 >= 0 } ?? true && bytes >= 0 && [nil, "control"].contains(file)
   }
 }

@@ -73,51 +73,25 @@ struct RecordedMomentRoutes: Sendable {
     let time: WallTime? = if case .at(let point) = wanted { point.time(before: .now) } else { nil }
     let view = try query.take(Self.views)
     let nearKey = try query.take(Self.nears) != nil
-    // A camera that another node serves has its newest recording there.
-    let isElsewhere = time == nil && rights.registry.served[camera: camera] == nil
-    var unanswered: Problem?
-    if isElsewhere {
-      let others = try await rights.others.passQuery(request, context)
-      if let answer = others.answer { return answer }
-      unanswered = others.problem
-    }
-    do {
-      let moment = try await context.whileClientStays { [query = (camera, view)] in
-        try await found(time, of: query.0, query.1, nearKey: nearKey)
+    let end = time ?? RecordedMoments.endOfTime
+    let pictures = RecordedRequest(camera: camera, view: view, kind: .picture, from: end, to: end)
+    return try await rights.answer(request, context, for: pictures, isNewest: time == nil) { [query] in
+      let moment = try await context.whileClientStays {
+        try await found(time, of: camera, view, nearKey: nearKey)
       }
+      guard let moment else { return nil }
       return try await answer(to: request, moment, query, format, context)
-    } catch let gap as RecordedMoments.Gap {
-      if !isElsewhere {
-        let others = try await rights.others.passQuery(request, context)
-        if let answer = others.answer { return answer }
-        unanswered = others.problem
-      }
-      throw unanswered ?? problem(gap, camera, view, to: context.role)
     }
   }
 
+  /// Returns nil if nothing was recorded then.
   private func found(
     _ time: WallTime?, of camera: String, _ view: String?, nearKey: Bool
-  ) async throws -> RecordedMoment {
-    guard let moments else { throw RecordedMoments.Gap(before: nil, after: nil) }
+  ) async throws -> RecordedMoment? {
     let configuration = rights.registry.served[camera: camera]?.configuration
-    return try await moments.find(
+    return try await moments?.find(
       time, of: camera, view: view,
       preferring: configuration?.record.view ?? configuration?.views.first?.view.name, nearKey: nearKey)
-  }
-
-  /// 404 with the nearest times that the client may know.
-  private func problem(
-    _ gap: RecordedMoments.Gap, _ camera: String, _ view: String?, to role: Role?
-  ) -> Problem {
-    let of = view.map { "view '\($0)' of '\(camera)'" } ?? "'\(camera)'"
-    func known(_ recording: Recording?) -> Recording? {
-      recording.flatMap { role == .control || rights.showing($0) != .hidden ? $0 : nil }
-    }
-    let nearest = [known(gap.before).map { $0.end ?? $0.start }, known(gap.after)?.start].compactMap(\.self)
-    return .noPictures(
-      nearest.isEmpty ? "there is no recording of \(of)" : "nothing of \(of) was recorded then",
-      code: "not-recorded", nearest: nearest)
   }
 
   private func answer(

@@ -1,5 +1,4 @@
 // Finds the recordings of a span, reads where their pictures are, and reads the resulting file.
-internal import Glibc
 internal import Synchronization
 
 /// Prepares the files of recorded spans. Equal requests share a file, and the newest are kept.
@@ -89,7 +88,7 @@ final class RecordedSpans: Sendable {
     for recording in recordings {
       try Task.checkCancellation()
       // A recording that has been removed meanwhile is left out.
-      guard let file = await RecordedSpanFile(recording, in: folder) else { continue }
+      guard let file = await folder.open(recording) else { continue }
       let held = builder.memory
       let known = await file.index(to: recording.bytes) { [weak lease] count in
         (try? lease?.resize(to: held + count * MP4Index.bytesPerPicture)) != nil
@@ -107,30 +106,6 @@ final class RecordedSpans: Sendable {
 
   /// Returns a reader for one answer.
   func reader(of span: RecordedSpan) -> RecordedSpanReader { RecordedSpanReader(span, in: folder) }
-
-  /// The most recordings that are passed over in the search for the nearest ones.
-  private static let mostHidden = 100
-
-  /// Returns the recorded times next to a span without a picture, in order: of recordings for which `isShown`
-  /// is true. None if too many others are nearer.
-  func nearest(
-    of camera: String, view: String?, from: WallTime, to: WallTime,
-    where isShown: (Recording) -> Bool = { _ in true }
-  ) -> [WallTime] {
-    var hidden: Set<StampedFileName> = []
-    while hidden.count < Self.mostHidden {
-      let isWanted = { [hidden] (recording: Recording) in
-        (view == nil || recording.view == view) && !hidden.contains(recording.name)
-      }
-      let before = folder.around(from, of: camera, where: isWanted).before
-      let after = folder.around(to, of: camera, where: isWanted).after
-      // Asked without the lock of the folder.
-      let new = [before, after].compactMap(\.self).filter { !isShown($0) }
-      if new.isEmpty { return [before.map { $0.end ?? $0.start }, after?.start].compactMap(\.self) }
-      hidden.formUnion(new.map(\.name))
-    }
-    return []
-  }
 }
 
 /// Reads the file of a span for one answer. One recording is open at a time.
@@ -142,7 +117,7 @@ final class RecordedSpanReader: Sendable {
   /// The part that was read last.
   private struct Current: Sendable {
     let part: Int
-    let file: RecordedSpanFile
+    let file: DiskFile
   }
 
   fileprivate init(_ span: RecordedSpan, in folder: RecordingFolder) {
@@ -161,64 +136,12 @@ final class RecordedSpanReader: Sendable {
     return await file.read(ranges)
   }
 
-  private func file(of part: Int) async -> RecordedSpanFile? {
+  private func file(of part: Int) async -> DiskFile? {
     if let known = current.withLock({ $0 }), known.part == part { return known.file }
     // The one before is closed first.
     current.withLock { $0 = nil }
-    guard let file = await RecordedSpanFile(span.parts[part].recording, in: folder) else { return nil }
+    guard let file = await folder.open(span.parts[part].recording) else { return nil }
     current.withLock { $0 = Current(part: part, file: file) }
     return file
-  }
-}
-
-/// An open recording, read on threads that may wait for a disk.
-private final class RecordedSpanFile: Sendable {
-  private let descriptor: CInt
-
-  /// Nil if it has been removed.
-  init?(_ recording: Recording, in folder: RecordingFolder) async {
-    guard let descriptor = await folder.open(recording) else { return nil }
-    self.descriptor = descriptor
-  }
-
-  deinit { close(descriptor) }
-
-  /// Reads where the pictures are.
-  ///
-  /// - Parameters:
-  ///   - size: the number of bytes of the file to read up to.
-  ///   - mayGoOn: asked again and again, as by `MP4Index.extend`.
-  /// - Returns: the index; nil if `mayGoOn` has returned false, or the task was cancelled.
-  func index(to size: Int, mayGoOn: @escaping @Sendable (_ pictureCount: Int) -> Bool) async -> MP4Index? {
-    let isCancelled = Watched(false)
-    return await withTaskCancellationHandler {
-      await onDiskThread { [self] () -> MP4Index? in
-        var index = MP4Index()
-        var isStopped = false
-        index.extend(
-          to: size, read: { RecordedBytes.read(descriptor, $0, $1) },
-          mayGoOn: { count in
-            isStopped = isCancelled.value || !mayGoOn(count)
-            return !isStopped
-          })
-        return isStopped ? nil : index
-      }
-    } onCancel: {
-      isCancelled.withLock { $0 = true }
-    }
-  }
-
-  /// Reads ranges of the file one after another; fewer bytes where it can't be read.
-  func read(_ ranges: [Range<Int>]) async -> [UInt8] {
-    await onDiskThread { [self] in
-      var bytes: [UInt8] = []
-      bytes.reserveCapacity(ranges.reduce(0) { $0 + $1.count })
-      for range in ranges {
-        let part = RecordedBytes.read(descriptor, range.lowerBound, range.count)
-        bytes += part
-        guard part.count == range.count else { break }
-      }
-      return bytes
-    }
   }
 }

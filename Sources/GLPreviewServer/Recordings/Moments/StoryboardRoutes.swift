@@ -57,7 +57,7 @@ struct StoryboardRoutes: Sendable {
   private func cues(_ request: Request, _ context: ServiceContext) async throws -> Response {
     let camera = try context.parameters.require("folder").percentDecoded
     let query = try StoryboardQuery(request, for: .cues, at: .now)
-    return try await answer(request, context, query, of: camera) { tiles in
+    return try await answer(request, context, query, of: camera, as: .storyboard) { tiles in
       guard let found = try await prepared(query, context, { try await tiles.cues() }) else { return nil }
       // The role may have been lowered meanwhile.
       if found.showHidden { try context.require(.control) }
@@ -77,7 +77,7 @@ struct StoryboardRoutes: Sendable {
   private func sheet(_ request: Request, _ context: ServiceContext) async throws -> Response {
     let camera = try context.parameters.require("folder").percentDecoded
     let query = try StoryboardQuery(request, for: .sheet, at: .now)
-    return try await answer(request, context, query, of: camera) { tiles in
+    return try await answer(request, context, query, of: camera, as: .sheet) { tiles in
       guard let sheet = try await prepared(query, context, { try await tiles.sheet() }),
         let first = sheet.tiles.compactMap(\.self).first
       else { return nil }
@@ -142,63 +142,21 @@ struct StoryboardRoutes: Sendable {
   /// - Throws: `Problem`: 404 if no node has a recording of the span; the errors of `here`.
   private func answer(
     _ request: Request, _ context: ServiceContext, _ query: StoryboardQuery, of camera: String,
-    here: (StoryboardTiles) async throws -> Response?
+    as kind: ServiceMetrics.RecordedKind, here: (StoryboardTiles) async throws -> Response?
   ) async throws -> Response {
-    let others = rights.others
-    // A camera that another node serves has its newest recordings there.
-    let isElsewhere = rights.registry.served[camera: camera] == nil
-    var unanswered: Problem?
-    if isElsewhere {
-      let passed = try await others.passQuery(request, context)
-      if let answer = passed.answer { return answer }
-      unanswered = passed.problem
-    }
-    if let moments {
+    let storyboard = query.storyboard
+    let wanted = RecordedRequest(
+      camera: camera, view: query.view, kind: kind, from: storyboard.start,
+      to: storyboard.start(of: storyboard.count))
+    return try await rights.answer(request, context, for: wanted) {
+      guard let moments else { return nil }
       let tiles = StoryboardTiles(
         rights: rights, moments: moments, camera: camera, query: query, seesAll: context.role == .control)
       // Another node asks whether it is here.
       if request.method == .head, request.isFromPeer, try await tiles.areRecorded() {
         return Response(status: .ok)
       }
-      if let answer = try await here(tiles) { return answer }
+      return try await here(tiles)
     }
-    if !isElsewhere {
-      let passed = try await others.passQuery(request, context)
-      if let answer = passed.answer { return answer }
-      unanswered = passed.problem
-    }
-    throw unanswered ?? notRecorded(query, camera, to: context.role)
-  }
-
-  /// 404 with the nearest times that the client may know.
-  private func notRecorded(_ query: StoryboardQuery, _ camera: String, to role: Role?) -> Problem {
-    let of = query.view.map { "view '\($0)' of '\(camera)'" } ?? "'\(camera)'"
-    let nearest = nearest(query, camera, to: role)
-    return .noPictures(
-      nearest.isEmpty ? "there is no recording of \(of)" : "nothing of \(of) was recorded then",
-      code: "not-recorded", nearest: nearest)
-  }
-
-  /// The most hidden recordings that are skipped on the way to the nearest one that is not.
-  private static let mostSkipped = 100
-
-  /// Returns the nearest recorded times of which a client may see something; none if too many recordings are
-  /// hidden.
-  private func nearest(_ query: StoryboardQuery, _ camera: String, to role: Role?) -> [WallTime] {
-    guard let folder = moments?.folder else { return [] }
-    var hidden: Set<StampedFileName> = []
-    while hidden.count < Self.mostSkipped {
-      let near = folder.around(query.storyboard.start, of: camera) {
-        (query.view == nil || $0.view == query.view) && !hidden.contains($0.name)
-      }
-      // Not while the folder is locked, which the rights read, too.
-      let found = [near.before, near.after].compactMap(\.self)
-      let skipped = role == .control ? [] : found.filter { rights.showing($0) == .hidden }
-      if skipped.isEmpty {
-        return [near.before.map { $0.end ?? $0.start }, near.after?.start].compactMap(\.self)
-      }
-      hidden.formUnion(skipped.map(\.name))
-    }
-    return []
   }
 }

@@ -60,28 +60,17 @@ struct RecordedSpanRoutes: Sendable {
   ///   range outside the file, 429 and 503 if too many are requested.
   func file(camera: String, _ request: Request, _ context: ServiceContext) async throws -> Response {
     let wanted = try Self.span(of: request)
-    // Another node that serves the camera has its newest recordings.
-    let isElsewhere = rights.registry.served[camera: camera] == nil
-    var unanswered: Problem?
-    if isElsewhere {
-      let passed = try await rights.others.passQuery(request, context)
-      if let answer = passed.answer { return answer }
-      unanswered = passed.problem
-    }
-    // Another node asks whether it is here.
-    if request.method == .head, request.isFromPeer, isRecorded(wanted, of: camera) {
-      return Response(status: .ok)
-    }
-    let found = try await context.whileClientStays { try await span(wanted, of: camera) }
-    if let spans, let span = found {
+    let pictures = RecordedRequest(
+      camera: camera, view: wanted.view, kind: .span, from: wanted.from, to: wanted.to)
+    return try await rights.answer(request, context, for: pictures) {
+      // Another node asks whether it is here.
+      if request.method == .head, request.isFromPeer, isRecorded(wanted, of: camera) {
+        return Response(status: .ok)
+      }
+      let found = try await context.whileClientStays { try await span(wanted, of: camera) }
+      guard let spans, let span = found else { return nil }
       return try answer(to: request, span, of: spans, isDownload: wanted.isDownload, context)
     }
-    if !isElsewhere {
-      let passed = try await rights.others.passQuery(request, context)
-      if let answer = passed.answer { return answer }
-      unanswered = passed.problem
-    }
-    throw unanswered ?? nothing(wanted, of: camera, context)
   }
 
   /// Whether a recording of the span is known.
@@ -120,18 +109,6 @@ struct RecordedSpanRoutes: Sendable {
       of: camera, view: wanted.view, preferring: preferred, from: wanted.from, to: wanted.to)
   }
 
-  private func nothing(_ wanted: Wanted, of camera: String, _ context: ServiceContext) -> Problem {
-    let subject = wanted.view.map { "view '\($0)' of '\(camera)'" } ?? "'\(camera)'"
-    let seesAll = context.role == .control
-    // The times of hidden recordings are hidden, too.
-    let nearest = spans?.nearest(of: camera, view: wanted.view, from: wanted.from, to: wanted.to) {
-      seesAll || rights.showing($0) != .hidden
-    }
-    return .noPictures(
-      "nothing of \(subject) was recorded from \(wanted.from) to \(wanted.to)", code: "not-recorded",
-      nearest: nearest ?? [])
-  }
-
   private func answer(
     to request: Request, _ span: RecordedSpan, of spans: RecordedSpans, isDownload: Bool,
     _ context: ServiceContext
@@ -148,9 +125,9 @@ struct RecordedSpanRoutes: Sendable {
     let reader = spans.reader(of: span)
     return try FileAnswer(
       "the recording", byteCount: span.byteCount, entityTag: span.entityTag, headers: headers,
-      while: { [rights, role = context.role] in
-        // Its view may be switched off, locked or masked meanwhile.
-        reader.recording.map { rights.isShown($0, to: role) } ?? true
+      while: { [rights] in
+        // Its view may be switched off, locked or masked meanwhile, and the client's role lowered.
+        reader.recording.map { rights.isShown($0, to: .read) || context.holds(.control) } ?? true
       }, read: { await reader.read($0, $1) }
     ).response(to: request, context, by: readers, within: rights.registry.budget)
   }

@@ -18,7 +18,7 @@ package final class Recorders: Service, CustomStringConvertible {
     let configuration: RecordingConfiguration
     let view: String
     let video: VideoConfiguration
-    /// The view, and its changes so far: each starts a new recorder, whose files say what they show.
+    /// The view with its lens, and its changes so far: each starts a new recorder, whose files say what they show.
     let shown: ViewConfiguration
     let subject: PreviewSubject
     let isLocked: Bool
@@ -29,7 +29,8 @@ package final class Recorders: Service, CustomStringConvertible {
       guard record.when != .never, let view else { return nil }
       (source, configuration) = (camera.source, record)
       (self.view, video) = (view.name, view.served.video)
-      (shown, isLocked) = (view.served.view, view.served.isLocked)
+      shown = view.served.view.withLens(camera.configuration.options.lens)
+      isLocked = view.served.isLocked
       subject = view.preview.subject
     }
   }
@@ -180,6 +181,9 @@ package final class Recorders: Service, CustomStringConvertible {
     // Frames of another size have other pixels than those in which the geometry is.
     let isOfReference = preview.frameSize == nil || preview.frameSize == reference
     note.geometry = isOfReference && geometry?.size == format.size ? geometry : nil
+    if note.geometry == nil { note.reference = reference }
+    // Without a reference size it is unknown where the masks of a warped view were.
+    if reference == nil, key.shown.isWarped { note.masks = nil }
     return note
   }
 }

@@ -1,4 +1,4 @@
-// Reads and writes the bytes of recorded files, and finishes those that an earlier run left unfinished.
+// Appends bytes to recorded files, and finishes those that an earlier run left unfinished.
 internal import Glibc
 
 enum RecordedBytes {
@@ -11,19 +11,19 @@ enum RecordedBytes {
     defer { close(descriptor) }
     var isReadable = true
     let known = MP4Recording(size: file.bytes) { offset, count in
-      let bytes = read(descriptor, offset, count)
+      let bytes = DiskFile.read(descriptor, offset, count)
       if bytes.count < count { isReadable = false }
       return bytes
     }
     guard isReadable else { return nil }
     guard let known else {
-      let isOurs = read(descriptor, 4, 8) == Array("ftypiso6".utf8)
+      let isOurs = DiskFile.read(descriptor, 4, 8) == Array("ftypiso6".utf8)
       if file.bytes == 0 || isOurs && file.bytes < 4096 { try? store.remove(file.name) }
       return nil
     }
     if !known.isFinished {
       if ftruncate(descriptor, known.byteCount) != 0 { return nil }
-      _ = write(MP4Recording.finish(length: known.length), at: known.lengthOffset, descriptor)
+      _ = DiskFile.write(MP4Recording.finish(length: known.length), at: known.lengthOffset, to: descriptor)
     }
     var recording = file
     (recording.duration, recording.bytes) = (duration(known.length), known.byteCount)
@@ -34,24 +34,6 @@ enum RecordedBytes {
   }
 
   static func duration(_ length: Int) -> Duration { .seconds(Double(length) / 90_000) }
-
-  /// Reads up to `count` bytes of a file from `offset` on.
-  static func read(_ descriptor: CInt, _ offset: Int, _ count: Int) -> [UInt8] {
-    unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-      while filled < count {
-        let got = unsafe pread(
-          descriptor, buffer.baseAddress.map { unsafe $0 + filled }, count - filled, offset + filled)
-        if got < 0, errno == EINTR { continue }
-        guard got > 0 else { break }
-        filled += got
-      }
-    }
-  }
-
-  static func write(_ bytes: [UInt8], at offset: Int, _ descriptor: CInt) -> Bool {
-    unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, bytes.count, offset) }
-      == bytes.count
-  }
 
   /// Writes all bytes at the end of what is written. Returns 0, or `errno`.
   @Sendable static func append(_ descriptor: CInt, _ bytes: [UInt8]) -> CInt {

@@ -13,14 +13,16 @@ extension RecordingFolder {
     catalogue.withLock { $0.recordings.list(of: camera, from: from, to: to, limit: limit) }
   }
 
-  /// The reference size of a camera's newest recording that says it, of the newest thousand of all.
-  func latestReference(of camera: String) -> Size? {
-    catalogue.withLock { catalogue in
-      for recording in catalogue.recordings.recordings.suffix(1000).reversed()
-      where recording.camera == camera {
-        if let geometry = recording.note.geometry { return geometry.reference }
-      }
-      return nil
+  /// The reference size of a camera's newest recording that has one, of those that were read. It may be called
+  /// while the catalogue is locked.
+  func latestReference(of camera: String) -> Size? { references.withLock { $0[camera]?.size } }
+
+  /// Keeps the reference size of a recording if that is the newest one.
+  func learnReference(of recording: Recording) {
+    guard let size = recording.note.knownReference else { return }
+    references.withLock { references in
+      if let known = references[recording.camera], known.start > recording.start { return }
+      references[recording.camera] = KnownReference(size: size, start: recording.start)
     }
   }
 
@@ -31,7 +33,32 @@ extension RecordingFolder {
     catalogue.withLock { $0.recordings.around(time, of: camera, where: isWanted) }
   }
 
-  /// The recordings that overlap a span and for which `isWanted` is true. Those that were not read yet are
+  /// The most recordings that are passed over in the search for the nearest ones.
+  private static let mostHidden = 100
+
+  /// Returns the recorded times next to a span without a picture, of recordings for which `isShown` is true. None
+  /// if too many others are nearer. `isShown` may read the folder.
+  func nearest(
+    of camera: String, view: String?, from: WallTime, to: WallTime,
+    where isShown: (Recording) -> Bool = { _ in true }
+  ) -> NearestTimes {
+    var hidden: Set<StampedFileName> = []
+    while hidden.count < Self.mostHidden {
+      let isWanted = { [hidden] (recording: Recording) in
+        (view == nil || recording.view == view) && !hidden.contains(recording.name)
+      }
+      let before = around(from, of: camera, where: isWanted).before
+      let after = around(to, of: camera, where: isWanted).after
+      let new = [before, after].compactMap(\.self).filter { !isShown($0) }
+      if new.isEmpty {
+        return NearestTimes(before: before.map { $0.end ?? $0.start }, after: after?.start)
+      }
+      hidden.formUnion(new.map(\.name))
+    }
+    return NearestTimes()
+  }
+
+  /// The recordings that overlap a span and for which `isWanted` is true, which must not read the catalogue. Those that were not read yet are
   /// read first, a few files at a time.
   func read(
     of camera: String?, from: WallTime?, to: WallTime?, limit: Int,
@@ -74,6 +101,7 @@ extension RecordingFolder {
       guard let file = catalogue.withLock({ $0.recordings[name] }), file.isUnknown else { continue }
       let known = RecordedBytes.look(at: file, in: &store)
       catalogue.withLock { $0.recordings[name] = known?.0 }
+      if let recording = known?.0 { learnReference(of: recording) }
       repaired += known?.isRepaired == true ? 1 : 0
     }
     guard repaired > 0 else { return }

@@ -9,6 +9,9 @@ struct RecordingNote: Sendable, Hashable {
   var locked: Recording.LockedView?
   /// Where its pictures show the camera; nil if that is unknown.
   var geometry: ViewGeometry?
+  /// The camera's upright reference size, where the geometry is unknown: views that are warped, or blur their bars,
+  /// have none. Nil if it is unknown, or in the geometry.
+  var reference: Size?
   /// The masks that were burned in; nil if they are unknown.
   var masks: [PrivacyMask]?
 
@@ -37,6 +40,8 @@ struct RecordingNote: Sendable, Hashable {
       form.size = [geometry.size.width, geometry.size.height]
       form.map = [map.a, map.b, map.c, map.d, map.tx, map.ty]
       form.reach = geometry.reach
+    } else if let reference {
+      form.reference = [reference.width, reference.height]
     }
     form.masks = masks?.map(\.description)
     if let bytes = Self.bytes(of: form), bytes.count <= Self.mostBytes { return bytes }
@@ -65,10 +70,19 @@ struct RecordingNote: Sendable, Hashable {
     else { return nil }
     var note = RecordingNote(locked: form.locked.map(Recording.LockedView.init(text:)))
     note.geometry = geometry(of: form)
+    note.reference = reference(of: form)
     // A mask that this version does not understand makes all of them unknown.
     note.masks = form.masks.flatMap { try? $0.map { try PrivacyMask(parsing: $0) } }
     let start = form.start.flatMap { (0...Int(1e17)).contains($0) ? $0 : nil }
     return (note, start.map { WallTime(sinceEpoch: .microseconds($0)) })
+  }
+
+  /// Returns the reference size of a note without a geometry.
+  private static func reference(of form: Form) -> Size? {
+    guard form.size == nil, form.map == nil, let sides = form.reference, sides.count == 2,
+      sides.allSatisfy({ (1...Size.maximumSide).contains($0) })
+    else { return nil }
+    return Size(width: sides[0], height: sides[1])
   }
 
   private static func geometry(of form: Form) -> ViewGeometry? {
@@ -83,7 +97,7 @@ struct RecordingNote: Sendable, Hashable {
 }
 
 extension RecordingNote {
-  /// Who may see a recording, and what is hidden in pictures that are drawn from it.
+  /// The part of a recording that the role `read` may see, and the masks that pictures of it get.
   enum Showing: Sendable, Hashable {
     /// Everyone may see it as it is.
     case whole
@@ -93,10 +107,13 @@ extension RecordingNote {
     case hidden
   }
 
+  /// The camera's upright reference size when it was recorded; nil if it is unknown.
+  var knownReference: Size? { geometry?.reference ?? reference }
+
   /// Returns what the masks of now leave of a recording; `reference` is the camera's upright reference size,
   /// in whose pixels they are, if it is known.
   func showing(under masks: [PrivacyMask], reference: Size?) -> Showing {
-    let isSame = geometry == nil || geometry?.reference == reference
+    let isSame = knownReference == nil || knownReference == reference
     let missing = isSame ? masks.filter { self.masks?.contains($0) != true } : masks
     guard !missing.isEmpty else { return .whole }
     guard let geometry, geometry.reference == reference else { return .hidden }
