@@ -341,7 +341,7 @@ class Clients:
     # Clients that are wrong
 
     def bad_words(self, rng):
-        words = rng.choice(["width=-1", "crop=9999x9999+0+0", "rotate=45", "what=ever", "size=0x0", "max_age=x", "timeout=0",
+        words = rng.choice(["width=-1", "crop=9999x9999+0+0", "rotate=north", "yaw=north", "what=ever", "size=0x0", "max_age=x", "timeout=0",
                             "quality=101", "width=" + "9" * 400, "filter=%00", "%", "crop=1x1+-1+-1", "encoding=", "size=100000x1"])
         camera = rng.choice(["steady", "counter"])
         answer = self.ask(f"/cameras/{camera}/{rng.choice(['main', 'face'])}.{rng.choice(['jpg', 'png', 'mjpeg'])}?{words}")
