@@ -39,6 +39,11 @@ struct RecordedMomentTests {
     try await withEarlierRecordings(recorded.contents) { service, _ in
       let pictures = recorded.pictures
       for (index, picture) in pictures.enumerated() {
+        // A starved machine captures pictures so close together that a time does not tell which is meant.
+        let near = pictures.filter {
+          abs(($0.time.sinceEpoch - picture.time.sinceEpoch) / .seconds(1)) < 0.005
+        }
+        guard near.count == 1 else { continue }
         let answer = try await service.get(Self.path(at: picture.time))
         try #require(answer.status == 200, "picture \(index)")
         #expect(Self.time(of: answer) == picture.time.secondsText, "picture \(index)")
@@ -64,6 +69,9 @@ struct RecordedMomentTests {
         let answer = try await service.get("\(Self.jpeg)?at=\(picture.time)")
         // The recorder may have begun later, or missed a frame.
         guard abs(Self.seconds(Self.time(of: answer)) - Self.seconds(picture.time)) < 0.002 else { continue }
+        let time = Self.seconds(picture.time)
+        let near = recorded.pictures.filter { abs($0.time.sinceEpoch / .seconds(1) - time) < 0.005 }
+        guard near.count == 1 else { continue }
         #expect(try Self.number(in: answer) == picture.number)
         count += 1
       }
