@@ -17,7 +17,7 @@ precision highp int;
 #include "convert.glsl"
 
 // A texel for each node but those of the last row: x and y, with the ratios of its cell in the highest bytes, then x and y
-// of the node below.
+// of the node below. A cell has three nodes along each side.
 uniform highp TABLE nodes;
 uniform ivec4 grid;         // nodes of a row, log2 of a cell's side, and an output sample's width and height
 uniform ivec4 placed;       // the part of the target that shows the picture: left, top, right, bottom
@@ -162,10 +162,12 @@ void add(ivec2 position) {
 #endif
 }
 
-// The position at a part of the way along a cell's side.
-ivec2 between(ivec2 from, ivec2 to, int part) {
-  int side = 1 << grid.y;
-  return (from * (side - part) + to * part + (side >> 1)) >> grid.y;
+// The position at a part of the way along a cell's side, on the parabola through three nodes.
+ivec2 between(ivec2 first, ivec2 second, ivec2 third, int part) {
+  int bits = grid.y - 1;
+  int side = 1 << bits;
+  ivec2 bend = (third - 2 * second + first) * (part * (part - side)) >> grid.y;
+  return first + (((second - first) * part + bend + (side >> 1)) >> bits);
 }
 
 // The node of a texel, without the ratios in the highest bytes.
@@ -206,18 +208,22 @@ float collect(ivec2 place) {
   ivec2 cell = corner >> grid.y;
   ivec2 origin = cell << grid.y;
   corner -= origin;
-  int texel = cell.y * grid.x + cell.x;
-  uvec4 left = tableTexel(nodes, texel);
-  uvec4 right = tableTexel(nodes, texel + 1);
-  ivec2 count = countOf(ivec2(left.xy >> 24u));
+  int upper = 2 * (cell.y * grid.x + cell.x);
+  int lower = upper + grid.x;
+  uvec4 texels[3] = uvec4[3](
+    tableTexel(nodes, upper), tableTexel(nodes, upper + 1), tableTexel(nodes, upper + 2));
+  ivec2 last[3] = ivec2[3](
+    ivec2(tableTexel(nodes, lower).zw), ivec2(tableTexel(nodes, lower + 1).zw),
+    ivec2(tableTexel(nodes, lower + 2).zw));
+  ivec2 count = countOf(ivec2(texels[0].xy >> 24u));
   int shown = 0;
   for (int y = 0; y < count.y; ++y) {
     int down = corner.y + middleOf(y, count.y, grid.w);
-    ivec2 from = between(nodeOf(left), ivec2(left.zw), down);
-    ivec2 to = between(nodeOf(right), ivec2(right.zw), down);
+    ivec2 edges[3];
+    for (int i = 0; i < 3; ++i) edges[i] = between(nodeOf(texels[i]), ivec2(texels[i].zw), last[i], down);
     for (int x = 0; x < count.x; ++x) {
       int along = corner.x + middleOf(x, count.x, grid.z);
-      ivec2 position = between(from, to, along);
+      ivec2 position = between(edges[0], edges[1], edges[2], along);
       if (shows(origin + ivec2(along, down), position)) {
         add(position);
         ++shown;

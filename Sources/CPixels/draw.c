@@ -1,6 +1,8 @@
 // Chooses among the forms of the steps at run time, and lays out their memory.
 #include "CPixels.h"
 
+#include <stdlib.h>
+
 #include "vectors.h"
 
 // All that takes or returns vectors is inlined: how they would be passed does not matter.
@@ -17,24 +19,33 @@ struct bands {
   int16_t *of[2][3];
 };
 
-// The outputs of a warp that are drawn at a time, and the most positions of each along rows and along columns.
-enum { WARP_RUN = 64, WARP_COUNT = 8 };
+// The outputs of a warp that are drawn at a time, the most cells that they lie in, and the most positions of each along rows and
+// along columns.
+enum { WARP_RUN = 256, WARP_CELLS = 32, WARP_COUNT = 8 };
 
 // What a cell of a grid shows: nothing of the source, samples that may all be read, or some at edges.
 enum warp_cell { WARP_EMPTY, WARP_INSIDE, WARP_EDGE };
 
-// Neighbouring outputs whose cells are alike, in whole vectors. In the stored picture, output i's positions of a row of them are
-// (start + slope * across[...]) >> bits; sums may wrap around, results do not.
+// Positions of the stored picture along a line through a cell, at its three nodes: x and y of the first, the way from it to the
+// second, and the difference between the two ways.
+struct warp_line {
+  int32_t start[2], slope[2], bend[2];
+};
+
+// Neighbouring outputs whose cells are alike, in whole vectors.
 struct warp_run {
-  int count, bits;
+  int count;
+  // The binary logarithm of half a cell's side, in sixteenths of a pixel.
+  int bits;
+  // The binary logarithm of the outputs of a cell's row, and their distances from one to the next in sixteenths of a pixel.
+  int cell_bits, step;
   // The first output's corner in the target, in sixteenths of a pixel.
   int32_t x, y;
   // The positions of an output along rows and along columns, and their distances from its corner.
   int columns, rows;
-  uint32_t across[WARP_COUNT];
-  int32_t down[WARP_COUNT];
-  uint32_t start_x[WARP_COUNT][WARP_RUN], slope_x[WARP_COUNT][WARP_RUN];
-  uint32_t start_y[WARP_COUNT][WARP_RUN], slope_y[WARP_COUNT][WARP_RUN];
+  int32_t across[WARP_COUNT], down[WARP_COUNT];
+  // For each row of positions, each cell's.
+  struct warp_line lines[WARP_COUNT][WARP_CELLS];
 };
 
 // The middles of `count` equal parts of one or two pixels, in sixteenths of a pixel, rounded. Those from `count` on are not read.

@@ -1,17 +1,8 @@
 // The positions of a warp's outputs in the stored picture, between the nodes of a grid, and what the cells between these show.
 
-typedef uint32_t u32x8 __attribute__((vector_size(32)));
+INLINE int32_t FORM(least)(int32_t one, int32_t two) { return one < two ? one : two; }
 
-// The least and the greatest of four.
-INLINE int32_t FORM(least)(int32_t a, int32_t b, int32_t c, int32_t d) {
-  int32_t one = a < b ? a : b, two = c < d ? c : d;
-  return one < two ? one : two;
-}
-
-INLINE int32_t FORM(greatest)(int32_t a, int32_t b, int32_t c, int32_t d) {
-  int32_t one = a > b ? a : b, two = c > d ? c : d;
-  return one > two ? one : two;
-}
+INLINE int32_t FORM(greatest)(int32_t one, int32_t two) { return one > two ? one : two; }
 
 // The sample at or before a position along one axis: the first of two between which it lies, unless it is the nearest.
 INLINE int32_t FORM(sample_at)(const struct pixels_warp *w, const struct pixels_warp_span *span, int32_t position) {
@@ -46,10 +37,27 @@ INLINE int FORM(find_cell)(const struct pixels_warp *w, int column, int row) {
   const struct pixels_warp_grid *grid = &w->grid;
   const uint8_t *ratios = grid->ratios + 2 * ((ptrdiff_t)row * grid->columns + column);
   if (!ratios[0]) return WARP_EMPTY;
-  // Positions between nodes lie within the box around them.
-  const int32_t *a = grid->nodes + 2 * ((ptrdiff_t)row * (grid->columns + 1) + column), *b = a + 2 * (grid->columns + 1);
-  int32_t left = FORM(least)(a[0], a[2], b[0], b[2]), right = FORM(greatest)(a[0], a[2], b[0], b[2]);
-  int32_t top = FORM(least)(a[1], a[3], b[1], b[3]), bottom = FORM(greatest)(a[1], a[3], b[1], b[3]);
+  // Positions between nodes lie within the box around them, or as far beyond it as parabolas swell.
+  ptrdiff_t line = 2 * (2 * (ptrdiff_t)grid->columns + 1);
+  const int32_t *nodes = grid->nodes + 2 * row * line + 4 * column;
+  int32_t least[2], most[2];
+  for (int axis = 0; axis < 2; axis++) {
+    int32_t across = 0, down = 0;
+    least[axis] = most[axis] = nodes[axis];
+    for (int i = 0; i < 3; i++) {
+      const int32_t *along = nodes + i * line + axis, *below = nodes + 2 * i + axis;
+      for (int k = 0; k < 3; k++) {
+        least[axis] = FORM(least)(least[axis], along[2 * k]);
+        most[axis] = FORM(greatest)(most[axis], along[2 * k]);
+      }
+      across = FORM(greatest)(across, abs(along[4] - 2 * along[2] + along[0]));
+      down = FORM(greatest)(down, abs(below[2 * line] - 2 * below[line] + below[0]));
+    }
+    int32_t swell = (across >> 2) + (down >> 2) + 3;
+    least[axis] -= swell;
+    most[axis] += swell;
+  }
+  int32_t left = least[0], right = most[0], top = least[1], bottom = most[1];
   if (right < w->left || left >= w->right || bottom < w->top || top >= w->bottom) return WARP_EMPTY;
   // The outputs of the cell end with the plane's.
   int32_t x = column << (grid->shift + 4), y = row << (grid->shift + 4), side = 16 << grid->shift;
@@ -64,67 +72,76 @@ INLINE int FORM(find_cell)(const struct pixels_warp *w, int column, int row) {
       | FORM(count_positions)(w, ratios[1], w->step_y) << 8;
 }
 
-// Positions between the edges of cells, for eight outputs from output `x + i` on; the last of `count` is repeated.
-INLINE void FORM(spread)(
-    const struct pixels_warp *w, const int32_t *edges, int x, int i, int count, int down, struct warp_run *run) {
-  // The outputs of a cell along x are 1 << across.
-  int across = w->grid.shift - (w->step_x > 1), first = x >> across;
-  uint32_t side = 1u << run->bits, half = side >> 1, step = 16 * w->step_x;
-  if (across >= 3) {
-    // All eight lie in one cell.
-    const int32_t *edge = edges + 2 * (((x + i) >> across) - first);
-    u32x8 lanes = {0, 1, 2, 3, 4, 5, 6, 7};
-    u32x8 places = lanes * step + (((uint32_t)(x + i) * step) & (side - 1));
-    uint32_t slope_x = (uint32_t)edge[2] - (uint32_t)edge[0], slope_y = (uint32_t)edge[3] - (uint32_t)edge[1];
-    STORE(run->start_x[down] + i, places * slope_x + ((uint32_t)edge[0] * side + half));
-    STORE(run->start_y[down] + i, places * slope_y + ((uint32_t)edge[1] * side + half));
-    STORE(run->slope_x[down] + i, (u32x8){} + slope_x);
-    STORE(run->slope_y[down] + i, (u32x8){} + slope_y);
-    return;
-  }
-  for (int k = i; k < i + 8; k++) {
-    int output = x + (k < count ? k : count - 1);
-    const int32_t *edge = edges + 2 * ((output >> across) - first);
-    uint32_t place = ((uint32_t)output * step) & (side - 1);
-    run->slope_x[down][k] = (uint32_t)edge[2] - (uint32_t)edge[0];
-    run->slope_y[down][k] = (uint32_t)edge[3] - (uint32_t)edge[1];
-    run->start_x[down][k] = place * run->slope_x[down][k] + (uint32_t)edge[0] * side + half;
-    run->start_y[down][k] = place * run->slope_y[down][k] + (uint32_t)edge[1] * side + half;
-  }
+// The position at a part of the way along a cell's side, on the parabola through three nodes.
+INLINE int32_t FORM(find_between)(int32_t first, int32_t second, int32_t third, int32_t part, int bits) {
+  int32_t half = 1 << bits, bend = (third - 2 * second + first) * (part * (part - half)) >> (bits + 1);
+  return first + (((second - first) * part + bend + (half >> 1)) >> bits);
 }
 
-// Finds the positions of `count` outputs from column `x` of row `y` on, whose cells are alike.
+// Finds the positions of `count` outputs from column `x` of row `y` on, whose cells are alike. The first begins a cell.
 INLINE void FORM(find_run)(const struct pixels_warp *w, int x, int y, int count, int cell, struct warp_run *run) {
   const struct pixels_warp_grid *grid = &w->grid;
-  int across = grid->shift - (w->step_x > 1);
-  run->bits = grid->shift + 4;
-  run->count = (count + 7) & ~7;
+  run->bits = grid->shift + 3;
+  run->cell_bits = grid->shift - (w->step_x > 1);
+  run->step = 16 * w->step_x;
+  run->count = count;
   run->columns = cell >> 4 & 15;
   run->rows = cell >> 8;
-  run->x = x * w->step_x * 16;
+  run->x = x * run->step;
   run->y = y * w->step_y * 16;
   for (int i = 0; i < WARP_COUNT; i++) {
     run->across[i] = warp_offsets[w->step_x - 1][run->columns - 1][i];
     run->down[i] = warp_offsets[w->step_y - 1][run->rows - 1][i];
   }
-  int32_t side = 1 << run->bits, half = side >> 1;
-  int first = x >> across, cells = ((x + count - 1) >> across) - first + 1;
-  ptrdiff_t line = 2 * ((ptrdiff_t)grid->columns + 1);
-  const int32_t *top = grid->nodes + (run->y >> run->bits) * line + 2 * first, *bottom = top + line;
+  int32_t side = 2 << run->bits;
+  int first = x >> run->cell_bits, cells = ((x + count - 1) >> run->cell_bits) - first + 1;
+  ptrdiff_t line = 2 * (2 * (ptrdiff_t)grid->columns + 1);
+  const int32_t *nodes = grid->nodes + 2 * (run->y >> (run->bits + 1)) * line + 4 * first;
   for (int down = 0; down < run->rows; down++) {
-    int32_t edges[2 * (WARP_RUN + 1)];
-    int32_t lower = (run->y & (side - 1)) + run->down[down], upper = side - lower;
-    for (int i = 0; i < 2 * (cells + 1); i++)
-      edges[i] = (top[i] * upper + bottom[i] * lower + half) >> run->bits;
-    for (int i = 0; i < run->count; i += 8) FORM(spread)(w, edges, x, i, count, down, run);
+    int32_t edges[4 * WARP_CELLS + 2], part = (run->y & (side - 1)) + run->down[down];
+    for (int i = 0; i < 4 * cells + 2; i++)
+      edges[i] = FORM(find_between)(nodes[i], nodes[i + line], nodes[i + 2 * line], part, run->bits);
+    for (int i = 0; i < cells; i++)
+      for (int axis = 0; axis < 2; axis++) {
+        const int32_t *edge = edges + 4 * i + axis;
+        struct warp_line *of = &run->lines[down][i];
+        of->start[axis] = edge[0];
+        of->slope[axis] = edge[2] - edge[0];
+        of->bend[axis] = edge[4] - 2 * edge[2] + edge[0];
+      }
   }
 }
 
-// A position of eight outputs in the stored picture.
-INLINE void FORM(find_position)(const struct warp_run *run, int i, int across, int down, i32x8 *x, i32x8 *y) {
-  uint32_t place = run->across[across];
-  *x = (i32x8)(LOAD(u32x8, run->start_x[down] + i) + LOAD(u32x8, run->slope_x[down] + i) * place) >> run->bits;
-  *y = (i32x8)(LOAD(u32x8, run->start_y[down] + i) + LOAD(u32x8, run->slope_y[down] + i) * place) >> run->bits;
+// A position of eight outputs from output `i` of a run on, in the stored picture. Those behind the last output are anywhere in
+// its cell, or in none. `is_wide` says that cells have at least eight outputs a row.
+INLINE void FORM(find_position)(
+    const struct warp_run *run, int is_wide, int i, int across, int down, i32x8 *x, i32x8 *y) {
+  int bits = run->bits;
+  int32_t half = 1 << bits;
+  i32x8 none = {}, lanes = {0, 1, 2, 3, 4, 5, 6, 7};
+  const struct warp_line *lines = run->lines[down];
+  i32x8 start[2], slope[2], bend[2], places = (lanes + i) * run->step;
+  if (is_wide) {
+    // All eight lie in one cell.
+    const struct warp_line *of = &lines[i >> run->cell_bits];
+    for (int axis = 0; axis < 2; axis++) {
+      start[axis] = none + of->start[axis];
+      slope[axis] = none + of->slope[axis];
+      bend[axis] = none + of->bend[axis];
+    }
+  } else {
+    for (int k = 0; k < 8; k++) {
+      const struct warp_line *of = &lines[(i + k < run->count ? i + k : run->count - 1) >> run->cell_bits];
+      for (int axis = 0; axis < 2; axis++) {
+        start[axis][k] = of->start[axis];
+        slope[axis][k] = of->slope[axis];
+        bend[axis][k] = of->bend[axis];
+      }
+    }
+  }
+  i32x8 part = (places & (2 * half - 1)) + run->across[across], square = part * (part - half);
+  *x = start[0] + ((slope[0] * part + (bend[0] * square >> (bits + 1)) + (half >> 1)) >> bits);
+  *y = start[1] + ((slope[1] * part + (bend[1] * square >> (bits + 1)) + (half >> 1)) >> bits);
 }
 
 // All bits where a position shows the source.
@@ -133,7 +150,7 @@ INLINE i32x8 FORM(find_shown)(
   i32x8 none = {}, lanes = {0, 1, 2, 3, 4, 5, 6, 7};
   int32_t point_y = run->y + run->down[down];
   if (point_y < w->placed_top || point_y >= w->placed_bottom) return none;
-  i32x8 point_x = (lanes + i) * (w->step_x * 16) + (run->x + (int32_t)run->across[across]);
+  i32x8 point_x = (lanes + i) * run->step + (run->x + run->across[across]);
   return (i32x8)(point_x >= none + w->placed_left) & (i32x8)(point_x < none + w->placed_right)
       & (i32x8)(x >= none + w->left) & (i32x8)(x < none + w->right) & (i32x8)(y >= none + w->top)
       & (i32x8)(y < none + w->bottom);

@@ -156,7 +156,8 @@ void pixels_draw_light(
 
 size_t pixels_light_scratch_size(const struct pixels_light *light);
 
-// A grid over the pixels of a target, with a position of the stored picture at each node, in 1/256 of a pixel.
+// A grid over the pixels of a target, with positions of the stored picture at its nodes, in 1/256 of a pixel. A cell has three
+// nodes along each side.
 struct pixels_warp_grid {
   // x and y of each node, row by row.
   const int32_t *nodes;
@@ -165,7 +166,7 @@ struct pixels_warp_grid {
   const uint8_t *ratios;
   // A cell's side is 1 << shift pixels, 2...16.
   int32_t shift;
-  // The cells of each row; there is one more node.
+  // The cells of each row; there are twice as many nodes and one.
   int32_t columns;
 };
 

@@ -47,7 +47,7 @@ struct WarpPainter {
     program.shader.set(
       "grid",
       SIMD4(
-        Int32(grid.cells.width + 1), Int32(grid.shift + unit.trailingZeroBitCount),
+        Int32(grid.nodeSize.width), Int32(grid.shift + unit.trailingZeroBitCount),
         Int32(unit * sampling.step.x), Int32(unit * sampling.step.y)))
     let placed = sampling.placed
     program.shader.set(

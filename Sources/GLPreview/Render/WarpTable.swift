@@ -22,18 +22,19 @@ final class WarpTable {
 }
 
 extension WarpGrid {
-  fileprivate var texelCount: Int { (cells.width + 1) * cells.height }
+  fileprivate var texelCount: Int { nodeSize.width * (nodeSize.height - 1) }
 
-  /// Four words for each node: x and y in 24 bits, with the cell's ratios above them, then x and y of the node below.
+  /// Four words for each node but those of the last row: x and y in 24 bits, with the ratios of its cell above them, then x and
+  /// y of the node below.
   fileprivate var words: [UInt32] {
     var words: [UInt32] = []
     words.reserveCapacity(texelCount * 4)
-    let (columns, below) = (cells.width + 1, 2 * (cells.width + 1))
-    for row in 0..<cells.height {
+    let (columns, below) = (nodeSize.width, 2 * nodeSize.width)
+    for row in 0..<2 * cells.height {
       for column in 0..<columns {
         let node = 2 * (row * columns + column)
         // The last node of a row begins no cell.
-        let ratio = 2 * (row * cells.width + min(column, cells.width - 1))
+        let ratio = 2 * (row / 2 * cells.width + min(column / 2, cells.width - 1))
         for axis in 0..<2 {
           words.append(
             UInt32(bitPattern: nodes[node + axis]) & 0xFF_FFFF | UInt32(ratios[ratio + axis]) << 24)
