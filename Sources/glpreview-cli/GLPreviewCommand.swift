@@ -21,7 +21,7 @@ struct GLPreviewCommand: AsyncParsableCommand {
     version: PreviewServer.version,
     subcommands: [
       RenderCommand.self, ServeCommand.self, DevicesCommand.self, VerifyCommand.self, BenchCommand.self,
-      WorkCommand.self, SubmitCommand.self, SignCommand.self,
+      WorkCommand.self, SubmitCommand.self, SignCommand.self, LensCommand.self,
     ])
 
   /// Runs on the main thread, because the heap must be configured before there is another thread. Completes

@@ -18,7 +18,7 @@ struct HelpTests {
   @Test("`glpreview --help` names the subcommands and the exit statuses")
   func command() async throws {
     let text = try await help()
-    for word in ["render", "serve", "devices", "verify", "bench", "work", "submit", "sign"] {
+    for word in ["render", "serve", "devices", "verify", "bench", "work", "submit", "sign", "lens"] {
       #expect(text.contains(word))
     }
     for status in ["0 done", "64 ", "65 ", "66 ", "69 ", "74 ", "130 "] {
@@ -90,7 +90,7 @@ struct HelpTests {
 
   @Test(
     "defaults in help texts are values that can be typed, not Swift descriptions",
-    arguments: ["render", "bench", "devices", "verify", "serve", "work", "submit", "sign"])
+    arguments: ["render", "bench", "devices", "verify", "serve", "work", "submit", "sign", "lens"])
   func defaults(subcommand: String) async throws {
     let text = try await help(subcommand)
     // A Swift value's description has parentheses, dots or quotes.

@@ -25,6 +25,16 @@ package struct LensMap: Sendable, Hashable {
   /// - Throws: `ParameterError` with key `lens` if a number is out of bounds, the lens is for pictures of another
   ///   shape, or its distortion folds the picture.
   package init(_ lens: Lens, in size: Size) throws(ParameterError) {
+    let (width, height) = (Double(size.width), Double(size.height))
+    try self.init(lens, in: size, reaching: [.zero, [width, 0], [0, height], [width, height]])
+    if tangential != .zero { try checkFolds() }
+  }
+
+  /// Creates the map of a lens whose distortion may fold the picture farther from the centre than these positions,
+  /// as `LensFit` needs it on the way to a lens.
+  ///
+  /// - Throws: `ParameterError` with key `lens`.
+  init(_ lens: Lens, in size: Size, reaching positions: [SIMD2<Double>]) throws(ParameterError) {
     try lens.check()
     guard (1...Size.maximumSide).contains(size.width), (1...Size.maximumSide).contains(size.height) else {
       throw ParameterError("lens", "a picture of \(size) has no lens")
@@ -63,15 +73,13 @@ package struct LensMap: Sendable, Hashable {
     } else {
       tangential = .zero
     }
-    let corners: [SIMD2<Double>] = [.zero, [whole.x, 0], [0, whole.y], whole]
     var farthest = 0.0
-    for corner in corners { farthest = max(farthest, ((corner - center) / unit).length) }
+    for position in positions { farthest = max(farthest, ((position - center) / unit).length) }
     do throws(RadialProfile.Fold) {
       profile = try RadialProfile(form, reaching: farthest)
     } catch {
       throw LensMap.folds(at: error.radius * unit.sum() / 2, size)
     }
-    if tangential != .zero { try checkFolds() }
   }
 
   private static func folds(at radius: Double, _ size: Size) -> ParameterError {

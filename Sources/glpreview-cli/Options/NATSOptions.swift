@@ -67,14 +67,14 @@ struct NATSOptions: ParsableArguments {
     }
   }
 
-  /// Returns the configuration of a client. `patience` specifies whether connecting waits for a server that
+  /// Returns the configuration of a client. `firstConnection` specifies whether connecting waits for a server that
   /// can't be reached at first.
   ///
   /// - Throws: `UsageError` or `NATSError` if a file or an address is unusable.
-  func configuration(_ patience: NATSConfiguration.FirstConnection) throws -> NATSConfiguration {
+  func configuration(_ firstConnection: NATSConfiguration.FirstConnection) throws -> NATSConfiguration {
     guard !nats.isEmpty else { throw UsageError("--nats URL is missing") }
     var configuration = NATSConfiguration(servers: try nats.map { try NATSServerAddress($0) })
-    configuration.firstConnection = patience
+    configuration.firstConnection = firstConnection
     configuration.authentication = try authentication()
     if caFile != nil || certFile != nil {
       configuration.tls = NATSConfiguration.TLS(authorities: caFile, certificate: certFile, key: keyFile)

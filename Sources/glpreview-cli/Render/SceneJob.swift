@@ -176,7 +176,7 @@ private actor SceneStates {
   private let session: PreviewSession
   private let sources: [SessionSource]
   private let isQuiet: Bool
-  private var told: Set<String> = []
+  private var reported: Set<String> = []
 
   init(_ session: PreviewSession, _ sources: [SessionSource], isQuiet: Bool) {
     self.session = session
@@ -196,7 +196,7 @@ private actor SceneStates {
     for (source, error) in faults {
       let isHopeless = !source.isLive || (error as? SourceError)?.kind == .badRequest
       if isStrict, isHopeless { throw error }
-      guard !isQuiet, told.insert(source.name).inserted else { continue }
+      guard !isQuiet, reported.insert(source.name).inserted else { continue }
       StandardError.print("glpreview: \("\(error)".onOneLine) (shown as lost)")
     }
   }

@@ -1,5 +1,6 @@
 import Foundation
 import GLPreview
+import TestSupport
 import Testing
 
 @Suite("Scaled decoding of JPEGs")
@@ -14,7 +15,7 @@ struct DecodeTests {
   /// the one below it (Field, 1987: amplitudes go as 1/f).
   private func writePhoto(_ name: String) async throws {
     let (width, height) = (480, 270)
-    var random = TestNumbers(state: 7)
+    var random = SeededGenerator(seed: 7)
     func octaves(_ width: Int, _ height: Int, strength: Double, finest: Int) -> [UInt8] {
       var sums = [Double](repeating: 128, count: width * height)
       for octave in 0...6 where 64 >> octave >= finest {
@@ -113,18 +114,5 @@ struct DecodeTests {
 
     #expect(try result.reports.map(\.decodedEighths) == [1, 4, 8])
     #expect(try result.reports.map(\.width) == [12, 12, 12])
-  }
-}
-
-/// The same numbers on every run (Steele, Lea and Flood's SplitMix64).
-private struct TestNumbers: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return word ^ (word >> 31)
   }
 }

@@ -8,14 +8,6 @@ struct LensTests {
 
   init() throws { folder = try TestFolder() }
 
-  /// The size of a picture with these options.
-  private func size(_ options: [String]) async throws -> [Int] {
-    let result = try await folder.run(
-      ["render", "--renderer", "reference", pattern, "-o", "null:", "--json"] + options)
-    let report = try #require(try result.reports.first, "\(result.errors)")
-    return [report.width, report.height]
-  }
-
   @Test(
     "a warped view has the requested size, else one that follows from its points or its angle",
     arguments: [
@@ -28,7 +20,7 @@ struct LensTests {
       (["--rotate", "-1.5", "--size", "20x20"], [20, 20]),
     ])
   func sizes(options: [String], expected: [Int]) async throws {
-    #expect(try await size(options) == expected)
+    #expect(try await folder.renderedSize(of: pattern, options) == expected)
   }
 
   @Test("--lens gives the same picture as the key lens of --view")

@@ -7,14 +7,6 @@ struct RenderViewTests {
 
   init() throws { folder = try TestFolder() }
 
-  /// The size of a picture with these options.
-  private func size(_ options: [String]) async throws -> [Int] {
-    let result = try await folder.run(
-      ["render", "--renderer", "reference", pattern, "-o", "null:", "--json"] + options)
-    let report = try #require(try result.reports.first, "\(result.errors)")
-    return [report.width, report.height]
-  }
-
   @Test(
     "a missing width or height follows the aspect ratio, and halves are rounded up",
     arguments: [
@@ -29,7 +21,7 @@ struct RenderViewTests {
       (["--rotate", "180"], [64, 48]), (["--size", "1x"], [1, 1]),
     ])
   func sizes(options: [String], expected: [Int]) async throws {
-    #expect(try await size(options) == expected)
+    #expect(try await folder.renderedSize(of: pattern, options) == expected)
   }
 
   @Test(
@@ -39,7 +31,7 @@ struct RenderViewTests {
       ("inside", "32x32", [32, 24]), ("inside", "100x100", [64, 48]), ("inside", "10x40", [10, 8]),
     ])
   func modes(mode: String, asked: String, expected: [Int]) async throws {
-    #expect(try await size(["--mode", mode, "--size", asked]) == expected)
+    #expect(try await folder.renderedSize(of: pattern, ["--mode", mode, "--size", asked]) == expected)
   }
 
   @Test("options for a single view give the same picture as the keys of --view")
@@ -78,7 +70,7 @@ struct RenderViewTests {
 
   @Test("the last value of a repeated option is used")
   func repeated() async throws {
-    #expect(try await size(["--size", "10x10", "--size", "20x"]) == [20, 15])
+    #expect(try await folder.renderedSize(of: pattern, ["--size", "10x10", "--size", "20x"]) == [20, 15])
   }
 
   @Test("a view rendered with others is identical to the same view rendered alone")

@@ -94,6 +94,14 @@ final class TestFolder: Sendable {
   func render(_ arguments: String..., input: [UInt8]? = nil) async throws -> CommandResult {
     try await run(["render", "--renderer", "reference"] + arguments, input: input)
   }
+
+  /// Returns the width and the height of the picture that `render` makes of a source with these options.
+  func renderedSize(of source: String, _ options: [String]) async throws -> [Int] {
+    let result = try await run(
+      ["render", "--renderer", "reference", source, "-o", "null:", "--json"] + options)
+    let report = try #require(try result.reports.first, "\(result.errors)")
+    return [report.width, report.height]
+  }
 }
 
 /// A run that has not ended, for tests that meddle with it.
