@@ -143,7 +143,9 @@ final class MotionPictures: Sendable {
       quality: Self.quality, maxBytes: Self.largestBytes, fitting: Self.largest)
     var framed = picture
     if let box = event.best?.box, let size = moment.size,
-      let place = try moment.withLens(view.served.view).rectangle(
+      let place = try moment.withLens(
+        view.preview.posed(view.served.view, at: moment.poseTime)
+      ).rectangle(
         showing: box, of: size, in: picture.picture.size)
     {
       framed = picture.framed(place)

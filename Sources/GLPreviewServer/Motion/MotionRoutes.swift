@@ -110,7 +110,9 @@ struct MotionRoutes: Sendable {
 
   private func answer(_ camera: ServedCamera, _ known: WatchedMotion) -> [String: JSONValue] {
     guard camera.showsAll else { return json(camera, known) }
-    return known.details { motion.pictures.hasPicture(of: $0, camera) }
+    var members = known.details { motion.pictures.hasPicture(of: $0, camera) }
+    members["views_as_configured"] = .array(camera.viewsAsConfigured.map(JSONValue.string))
+    return members
   }
 
   // MARK: Tuning
@@ -119,17 +121,35 @@ struct MotionRoutes: Sendable {
     let camera = try camera(context)
     let body = try await request.body.collect(upTo: context.maxUploadSize)
     let change = try MotionChange(json: Array(body.readableBytesView))
-    guard try known(camera).settings != nil else { throw notWatched(camera) }
+    let before = try known(camera)
+    guard let settings = before.settings, let configured = before.configured else { throw notWatched(camera) }
     guard camera.showsAll else {
       throw Problem(
         .forbidden,
         "the views of '\(camera.configuration.name)' are locked: only the configuration can change this")
+    }
+    var new = try change.applied(to: settings, configured)
+    if new.zones != settings.zones {
+      // A configured zone that shows nothing has a warning in the log, and must not prevent other changes.
+      new.zones.removeAll { configured.zones.contains($0) }
+      try check(new, of: camera)
     }
     let changed = try motion.change(camera) { (known) throws(Problem) in
       guard let settings = known.settings, let configured = known.configured else { throw notWatched(camera) }
       return try change.applied(to: settings, configured)
     }
     return Response(json: answer(camera, changed))
+  }
+
+  /// Checks zones that are drawn in views, as far as that is possible before the camera's size is known. This
+  /// takes time, so that no lock may be held.
+  private func check(_ settings: MotionSettings, of camera: ServedCamera) throws(Problem) {
+    let size = registry.session[camera.source]?.size ?? camera.configuration.options.referenceSize
+    do throws(ParameterError) {
+      try settings.checkZones(in: camera.configuration.zoneViews, of: size)
+    } catch {
+      throw Problem.badParameter("zones", error.reason)
+    }
   }
 
   // MARK: Events
@@ -212,6 +232,18 @@ struct MotionRoutes: Sendable {
         .contentType: "application/octet-stream", .cacheControl: "no-store",
         .contentDisposition: "attachment; filename=\"\(name)\"",
       ], body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+  }
+}
+
+extension ServedCamera {
+  /// The names of the views whose pictures show motion zones where they were drawn: those that are as
+  /// configured and do not move.
+  fileprivate var viewsAsConfigured: [String] {
+    let (drawn, now) = (configuration.zoneViews, CaptureClock.now)
+    return views.filter { view in
+      drawn[view.name] == view.served.view.withLens(configuration.options.lens)
+        && view.preview.runningMove(at: now) == nil
+    }.map(\.name)
   }
 }
 

@@ -54,7 +54,7 @@ final class MotionWatch: Service {
     _ camera: ServedCamera, to settings: (WatchedMotion) throws(Failure) -> MotionSettings?
   ) throws(Failure) -> WatchedMotion {
     try update(camera) { (motion) throws(Failure) in
-      motion.change(try settings(motion))
+      motion.change(try settings(motion), views: camera.configuration.zoneViews)
       return []
     }
   }
@@ -152,8 +152,9 @@ final class MotionWatch: Service {
 
   /// Reads a camera until the task is cancelled.
   private func read(_ camera: ServedCamera, _ settings: MotionSettings) async {
+    var isChecked = false
     while !Task.isCancelled {
-      do { try await readOnce(camera, settings) } catch  where !Task.isCancelled {
+      do { try await readOnce(camera, settings, isChecked: &isChecked) } catch  where !Task.isCancelled {
         logger.debug(
           "motion detection failed",
           metadata: ["camera": "\(camera.configuration.name)", "reason": "\(error)"])
@@ -162,7 +163,11 @@ final class MotionWatch: Service {
     }
   }
 
-  private func readOnce(_ camera: ServedCamera, _ settings: MotionSettings) async throws {
+  /// Reads a camera until its pictures end. Checks its zones when its size is known, unless `isChecked`,
+  /// which it then sets.
+  private func readOnce(
+    _ camera: ServedCamera, _ settings: MotionSettings, isChecked: inout Bool
+  ) async throws {
     let preview = try registry.session.addPreview(
       MotionCells.view.named(registry.nextName("motion")), of: camera.source,
       updateEvery: .seconds(1 / settings.rate))
@@ -174,7 +179,19 @@ final class MotionWatch: Service {
     defer { registry.session.remove(preview) }
     for try await picture in preview.pictures(for: .jpeg) {
       let size = registry.session[camera.source]?.size
+      if let size, !isChecked {
+        check(settings, of: camera.configuration, in: size)
+        isChecked = true
+      }
       update(camera) { $0.take(picture, reference: size, at: CaptureClock.now) }
+    }
+  }
+
+  /// Logs a configured zone that shows nothing of the camera, whose size may be known only now.
+  private func check(_ settings: MotionSettings, of camera: CameraConfiguration, in size: Size) {
+    do throws(ParameterError) { try settings.checkZones(in: camera.zoneViews, of: size) } catch {
+      logger.warning(
+        "motion zone shows nothing", metadata: ["camera": "\(camera.name)", "reason": "\(error.reason)"])
     }
   }
 }

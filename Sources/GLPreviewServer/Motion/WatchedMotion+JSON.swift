@@ -17,6 +17,9 @@ extension WatchedMotion {
         .optional("rate", .number, "frames per second that are checked for motion"),
         .optional("zones_watched", .list(of: .text)),
         .optional("is_configured", .boolean, "whether all settings are as configured"),
+        .optional(
+          "views_as_configured", .list(of: .text),
+          "the views whose pictures show zones where they were drawn"),
       ]))
 
   private static let members =

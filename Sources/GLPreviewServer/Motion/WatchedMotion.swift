@@ -8,7 +8,9 @@ struct WatchedMotion: Sendable {
   /// The settings in the configuration.
   let configured: MotionSettings?
   let masks: [PrivacyMask]
-  private var detector: MotionDetector
+  /// The configured views by name: zones may be drawn in their pictures.
+  private var views: [String: ViewConfiguration]
+  private(set) var detector: MotionDetector
   private(set) var episodes: MotionEpisodes
   /// The latest cells, oldest first.
   private(set) var recent: [MotionCells] = []
@@ -26,24 +28,32 @@ struct WatchedMotion: Sendable {
   init(_ configuration: CameraConfiguration) {
     (camera, settings, masks) = (configuration.name, configuration.motion, configuration.options.masks)
     configured = settings
-    detector = MotionDetector(settings ?? MotionSettings(), masks: masks)
+    views = configuration.zoneViews
+    detector = MotionDetector(settings ?? MotionSettings(), masks: masks, views: views)
     episodes = MotionEpisodes(settings ?? MotionSettings())
   }
 
-  /// Whether it fits the camera's configuration.
+  /// Whether it fits the camera's configuration, with the views in which its zones are drawn.
   func isOf(_ camera: CameraConfiguration) -> Bool {
-    configured == camera.motion && masks == camera.options.masks
+    guard configured == camera.motion, masks == camera.options.masks else { return false }
+    let zones = (configured?.zones ?? []) + (settings?.zones ?? [])
+    let names = Set(zones.compactMap(\.view))
+    guard !names.isEmpty else { return true }
+    let current = camera.zoneViews
+    return names.allSatisfy { views[$0] == current[$0] }
   }
 
-  /// Judges by other settings until the configuration changes; by the configured ones if they are nil.
-  mutating func change(_ settings: MotionSettings?) {
+  /// Judges by other settings until the configuration changes; by the configured ones if they are nil. Zones are
+  /// drawn in these views, by name.
+  mutating func change(_ settings: MotionSettings?, views: [String: ViewConfiguration]) {
     guard let settings = settings ?? configured else { return }
-    self.settings = settings
-    detector.change(settings)
+    (self.settings, self.views) = (settings, views)
+    detector.change(settings, views: views)
     episodes.change(settings)
   }
 
-  /// Takes a picture of `MotionCells.view`, received at `now`. `reference` is the size that masks refer to.
+  /// Takes a picture of `MotionCells.view`, received at `now`. `reference` is the size that masks and
+  /// views refer to.
   mutating func take(_ picture: RenderedPicture, reference: Size?, at now: CaptureInstant)
     -> [MotionEpisodes.News]
   {

@@ -38,32 +38,34 @@ package struct MotionDetector: Sendable {
 
   package private(set) var settings: MotionSettings
   private let masks: [PrivacyMask]
+  /// The views in which zones may be drawn, by name, with their lenses.
+  private var views: [String: ViewConfiguration]
   private var background = MotionBackground()
-  private var field: MotionField?
+  /// The cells that count; nil before the first picture after a change.
+  private(set) var field: MotionField?
   /// The distance of each cell of the last picture from the background, in units of the threshold for motion.
   package private(set) var differences: [Float] = []
   /// Whether `sceneChanged` was returned since the background was last settled.
   private var isChangeTold = false
 
-  package init(_ settings: MotionSettings, masks: [PrivacyMask] = []) {
-    (self.settings, self.masks) = (settings, masks)
+  /// Creates a detector; `views` are the views in which zones may be drawn, by name, with their lenses.
+  package init(
+    _ settings: MotionSettings, masks: [PrivacyMask] = [], views: [String: ViewConfiguration] = [:]
+  ) {
+    (self.settings, self.masks, self.views) = (settings, masks, views)
   }
 
-  /// Uses other settings from now on. The learned background is kept.
-  package mutating func change(_ settings: MotionSettings) {
-    self.settings = settings
+  /// Uses other settings, and other views, from now on. The learned background is kept.
+  package mutating func change(_ settings: MotionSettings, views: [String: ViewConfiguration]) {
+    (self.settings, self.views) = (settings, views)
     field = nil
   }
 
-  /// Detects motion in a picture. `reference` is the size that masks refer to. If there are masks but no
-  /// reference, the result is `learning`, because motion behind masks must not be reported.
+  /// Detects motion in a picture. `reference` is the size that masks and views refer to. If there are masks, or
+  /// zones in views, but no reference, the result is `learning`, because motion behind masks or outside zones
+  /// must not be reported.
   package mutating func take(_ cells: MotionCells, reference: Size? = nil) -> Finding {
-    guard
-      let field = field
-        ?? MotionField.hidden(by: masks, in: reference).map({
-          MotionField(settings, hidden: $0)
-        })
-    else { return .learning }
+    guard let field = field ?? newField(in: reference) else { return .learning }
     self.field = field
     differences = []
     switch background.compare(cells, in: field) {
@@ -85,6 +87,20 @@ package struct MotionDetector: Sendable {
           box: first.box, score: first.score, cells: first.count, zones: names.map(\.element.name),
           isSwaying: background.sways(first.cells)))
     }
+  }
+
+  /// Returns the cells that count; nil if that depends on the reference size, and it is not known. A zone whose view
+  /// is missing or shows nothing there has no cells.
+  private func newField(in reference: Size?) -> MotionField? {
+    guard let hidden = MotionField.hidden(by: masks, in: reference) else { return nil }
+    guard settings.zones.contains(where: { $0.view != nil }) else {
+      return MotionField(settings, hidden: hidden)
+    }
+    guard let reference else { return nil }
+    var finder = ZoneFinder(views, of: reference)
+    var cells: [[Int]] = []
+    for zone in settings.zones { cells.append((try? finder.cells(of: zone)) ?? []) }
+    return MotionField(settings, hidden: hidden, cells: cells)
   }
 
   /// Forgets the background, because the camera delivers no pictures, or different ones. It is learned again.

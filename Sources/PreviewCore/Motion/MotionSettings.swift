@@ -43,15 +43,17 @@ struct MotionField: Sendable {
   let minimumCells: [Int]
   let minimumCellsWithoutZones: Int
 
-  /// Creates the field of a camera; `hidden` are the cells that masks touch.
-  init(_ settings: MotionSettings, hidden: Set<Int>) {
+  /// Creates the field of a camera; `hidden` are the cells that masks touch, and `cells` those of each zone. By
+  /// default all zones are drawn in the upright picture.
+  init(_ settings: MotionSettings, hidden: Set<Int>, cells: [[Int]]? = nil) {
+    let cells = cells ?? settings.zones.map(\.cells)
     seen = (0..<MotionCells.count).filter { !hidden.contains($0) }
     var sensitivities = [Int?](
       repeating: settings.zones.isEmpty ? settings.sensitivity : nil, count: MotionCells.count)
     var zones = [UInt64](repeating: 0, count: MotionCells.count)
     for (number, zone) in settings.zones.prefix(MotionSettings.mostZones).enumerated() {
       let sensitivity = zone.sensitivity ?? settings.sensitivity
-      for cell in zone.cells {
+      for cell in cells[number] {
         zones[cell] |= 1 << UInt64(number)
         sensitivities[cell] = max(sensitivities[cell] ?? 0, sensitivity)
       }

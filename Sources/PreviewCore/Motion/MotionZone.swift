@@ -1,25 +1,30 @@
-// The parts of the picture in which motion counts, in fractions of the upright picture, and their text form.
+// The parts of the picture in which motion counts, in fractions of the upright picture or of a view's, and their
+// text form.
 
 /// A part of the picture in which motion counts.
 package struct MotionZone: Sendable, Hashable {
   /// The name in events.
   package var name: String
-  /// The corners of a polygon, in fractions of the upright picture's width and height. Its inside follows the
-  /// non-zero rule, as for masks.
+  /// The corners of a polygon, in fractions of the width and height of the upright picture, or of the picture of
+  /// `view`. Its inside follows the non-zero rule, as for masks.
   package var corners: [SIMD2<Double>]
+  /// The name of the camera's view in whose picture the zone is drawn; nil for the upright picture.
+  package var view: String?
   /// The sensitivity, 1...100; nil uses the camera's.
   package var sensitivity: Int?
   /// The smallest area that must move together there, in per cent of the picture; nil uses the camera's.
   package var minimumSize: Double?
 
   package init(
-    name: String, corners: [SIMD2<Double>], sensitivity: Int? = nil, minimumSize: Double? = nil
+    name: String, corners: [SIMD2<Double>], view: String? = nil, sensitivity: Int? = nil,
+    minimumSize: Double? = nil
   ) {
-    (self.name, self.corners, self.sensitivity) = (name, corners, sensitivity)
-    self.minimumSize = minimumSize
+    (self.name, self.corners, self.view) = (name, corners, view)
+    (self.sensitivity, self.minimumSize) = (sensitivity, minimumSize)
   }
 
-  /// The indices of the cells that share any area with the zone.
+  /// The indices of the cells that share any area with the zone, if it is drawn in the upright picture.
+  /// `ZoneFinder` finds those of a zone in a view.
   package var cells: [Int] {
     let size = SIMD2(Double(MotionCells.columns), Double(MotionCells.rows))
     let outline = MaskOutline(corners.map { $0 * size })
@@ -34,8 +39,8 @@ package struct MotionZone: Sendable, Hashable {
 extension MotionZone: CustomStringConvertible {
   private static let mostCorners = 100
 
-  /// Parses `NAME=X,Y,WIDTH,HEIGHT` or `NAME=X,Y X,Y X,Y...`, optionally followed by `:sensitivity=N` and
-  /// `:min-size=N`, in any order.
+  /// Parses `NAME=X,Y,WIDTH,HEIGHT` or `NAME=X,Y X,Y X,Y...`, optionally followed by `:sensitivity=N`,
+  /// `:min-size=N` and `:view=NAME`, in any order.
   ///
   /// - Throws: `ParameterError` for a bad name, shape or option.
   package init(parsing text: String) throws(ParameterError) {
@@ -43,9 +48,7 @@ extension MotionZone: CustomStringConvertible {
       throw ParameterError("zone", "'\(text)' is not NAME=X,Y,WIDTH,HEIGHT")
     }
     name = text[..<equals].trimmed
-    do throws(ParameterError) { try ViewConfiguration.check(name: name) } catch {
-      throw ParameterError("zone '\(name)'", error.reason)
-    }
+    try Self.check(name, "zone")
     let parts = text[text.index(after: equals)...].split(separator: ":", omittingEmptySubsequences: false)
     corners = try Self.corners(parts[0])
     for part in parts.dropFirst() {
@@ -56,9 +59,19 @@ extension MotionZone: CustomStringConvertible {
         sensitivity = try ParameterParser.whole("zone", value, in: 1...100)
       case "min-size" where minimumSize == nil:
         minimumSize = try ParameterParser.number("zone", value, in: MotionSettings.minimumSizes)
+      case "view" where view == nil:
+        try Self.check(String(value), "view")
+        view = String(value)
       default:
-        throw ParameterError("zone", "'\(part)' is not sensitivity=N or min-size=N, each given at most once")
+        throw ParameterError(
+          "zone", "'\(part)' is not sensitivity=N, min-size=N or view=NAME, each given at most once")
       }
+    }
+  }
+
+  private static func check(_ name: String, _ kind: String) throws(ParameterError) {
+    do throws(ParameterError) { try ViewConfiguration.check(name: name) } catch {
+      throw ParameterError("\(kind) '\(name)'", error.reason)
     }
   }
 
@@ -99,7 +112,7 @@ extension MotionZone: CustomStringConvertible {
   /// The text that `init(parsing:)` reads.
   package var description: String {
     let corners = corners.map { "\($0.x),\($0.y)" }.joined(separator: " ")
-    return "\(name)=\(corners)\(sensitivity.map { ":sensitivity=\($0)" } ?? "")"
-      + (minimumSize.map { ":min-size=\($0)" } ?? "")
+    return "\(name)=\(corners)\(view.map { ":view=\($0)" } ?? "")"
+      + (sensitivity.map { ":sensitivity=\($0)" } ?? "") + (minimumSize.map { ":min-size=\($0)" } ?? "")
   }
 }

@@ -11,14 +11,30 @@ extension ViewConfiguration {
   /// - Returns: the point in source pixels; nil if `point` lies outside the picture or in a bar beside it.
   /// - Throws: `ParameterError` if the crop is not inside the source, or the source has no lens for it.
   public func sourcePoint(of point: SIMD2<Double>, in size: Size) throws(ParameterError) -> SIMD2<Double>? {
+    try sourcePoints(of: [point], in: size)[0]
+  }
+
+  /// Returns what `sourcePoint` returns for each point, in order. The view is prepared once for all of them.
+  ///
+  /// - Throws: `ParameterError` if the crop is not inside the source, or the source has no lens for it.
+  package func sourcePoints(
+    of points: [SIMD2<Double>], in size: Size
+  ) throws(ParameterError) -> [SIMD2<Double>?] {
     let (map, warp, placement) = try map(in: size)
-    guard placement.placed.contains(point) else { return nil }
-    guard let warp else { return map(point) }
     let part = try visiblePart(of: size)
-    guard let position = warp.map.position(of: map(point)), part.contains(position, slack: 1e-6) else {
-      return nil
+    var shown: [SIMD2<Double>?] = []
+    for point in points {
+      var position: SIMD2<Double>?
+      if placement.placed.contains(point) {
+        position = map(point)
+        if let warp, let flat = position {
+          position = warp.map.position(of: flat)
+          if let seen = position, !part.contains(seen, slack: 1e-6) { position = nil }
+        }
+      }
+      shown.append(position)
     }
-    return position
+    return shown
   }
 
   /// Returns the point of a view's picture that shows a point of the upright source; nil if it is not

@@ -4,8 +4,10 @@ import PreviewCore
 extension FuzzTarget {
   static let zone = FuzzTarget(
     name: "zone", longest: 256,
-    words: ["gate=", "0,0,1,1", "0.5,0.25", " ", ":sensitivity=", "100", "1e-300", "nan", "inf"],
-    seeds: { ["a=0,0,0.5,0.25", "b-2=0.1,0.1 0.9,0.1 0.5,0.7:sensitivity=80", "c=0,0 1,1 1,0 0,1"].inputs },
+    words: ["gate=", "0,0,1,1", "0.5,0.25", " ", ":sensitivity=", ":view=", "100", "1e-300", "nan", "inf"],
+    seeds: {
+      ["a=0,0,0.5,0.25:view=main", "b-2=0.1,0.1 0.9,0.1 0.5,0.7:sensitivity=80", "c=0,0 1,1 1,0 0,1"].inputs
+    },
     body: .atOnce { (input) throws(FuzzFault) in
       guard let zone = try? MotionZone(parsing: String(decoding: input, as: UTF8.self)) else { return }
       try must(zone.cells.allSatisfy((0..<MotionCells.count).contains), "cells beyond the picture")
