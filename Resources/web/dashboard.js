@@ -6,6 +6,7 @@ import { Snapshots } from "./dashboard/snapshots.js";
 import { LiveStream } from "./dashboard/stream.js";
 import { LiveVideo } from "./dashboard/video.js";
 import { LivePeer } from "./dashboard/webrtc.js";
+import { Moves } from "./dashboard/moves.js";
 import { Links } from "./dashboard/links.js";
 import { Recordings } from "./dashboard/recordings.js";
 import { Schedules } from "./dashboard/schedules.js";
@@ -21,8 +22,24 @@ let refreshing = null;
 
 /** Requests all cameras, and shows them. Calls during a request get the same answer. */
 function refresh() {
-  refreshing ??= askJSON("api/cameras").then(show).finally(() => { refreshing = null; });
+  if (refreshing) return refreshing;
+  const asked = performance.now();
+  refreshing = askJSON("api/cameras").then((answer) => {
+    moves.settle(answer.cameras, asked);
+    show(answer);
+  }).finally(() => { refreshing = null; });
   return refreshing;
+}
+
+let refreshTimer = 0;
+
+/** Requests all cameras 200 ms from now, once for all calls until then: while a view is turned, many events come. */
+function refreshSoon() {
+  refreshTimer ||= setTimeout(() => {
+    refreshTimer = 0;
+    // The answer of a request that is running may be too old.
+    (refreshing ?? Promise.resolve()).catch(() => {}).then(refresh).catch(() => {});
+  }, 200);
 }
 
 function show(answer) {
@@ -77,7 +94,10 @@ const overview = new Overview(byID("cameras"), {
   onSeen: () => soon(look),
 });
 
+const moves = new Moves({ onProblem: (text) => complain(text), onMove: () => detail.showMoves() });
+
 const detail = new Detail({
+  moves,
   onChange: () => {
     showRecordings();
     look();
@@ -201,7 +221,9 @@ function listen() {
     if (detail.tile?.camera.name === camera) detail.update();
     showSummary();
   });
-  for (const type of ["view", "service", "recording", "motion", "schedule"]) events.addEventListener(type, () => refresh().catch(() => {}));
+  for (const type of ["view", "service", "recording", "motion", "move", "schedule"]) {
+    events.addEventListener(type, refreshSoon);
+  }
   events.addEventListener("error", () => {
     document.documentElement.dataset.events = "waiting";
     // The browser reconnects by itself after a broken connection, but not after an answer like 401 or 503.

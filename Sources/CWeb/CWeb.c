@@ -61,6 +61,26 @@ static const char crop_js[] = {
 };
 const glp_web_file glp_crop_js = {crop_js, sizeof crop_js};
 
+static const char lens_js[] = {
+#embed "../../Resources/web/dashboard/lens.js"
+};
+const glp_web_file glp_lens_js = {lens_js, sizeof lens_js};
+
+static const char moves_js[] = {
+#embed "../../Resources/web/dashboard/moves.js"
+};
+const glp_web_file glp_moves_js = {moves_js, sizeof moves_js};
+
+static const char turn_js[] = {
+#embed "../../Resources/web/dashboard/turn.js"
+};
+const glp_web_file glp_turn_js = {turn_js, sizeof turn_js};
+
+static const char outlines_js[] = {
+#embed "../../Resources/web/dashboard/outlines.js"
+};
+const glp_web_file glp_outlines_js = {outlines_js, sizeof outlines_js};
+
 static const char snapshots_js[] = {
 #embed "../../Resources/web/dashboard/snapshots.js"
 };

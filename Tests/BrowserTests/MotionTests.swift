@@ -10,6 +10,37 @@ extension DashboardTests {
         motion: {cool-down: 600s}
     """
 
+  private static let zoned = """
+    cameras:
+      hall:
+        source: pattern:smpte,size=720x720,fps=10
+        lens: fisheye fov 190
+        views: {door: {hfov: 60, size: 640x360}}
+        motion: {zones: {mat: "0.3,0.4,0.4,0.5:view=door"}}
+    """
+
+  @Test("a zone in a view is outlined on that view's picture, unless the view was turned")
+  func viewZoneOutlined() async throws {
+    try await withDashboard(Self.zoned) { browser, service in
+      try await browser.waitForTile("hall/door")
+      try await browser.click("[data-key=\"hall/door\"] .tile-open")
+      try await browser.click("#motion-tune summary")
+      let count = "document.querySelectorAll('#motion-zones polygon').length"
+      try await browser.wait("the zone", until: "\(count) === 1")
+      #expect(
+        try await browser.text(
+          "return document.querySelector('#motion-zones polygon').getAttribute('points')"
+        )
+        .hasPrefix("0.3,0.4 "))
+
+      try await service.ask("PATCH", "api/cameras/hall/views/door", json: #"{"yaw": 20}"#)
+      try await browser.wait("no outline", until: "\(count) === 0")
+      #expect(try await browser.number("return document.querySelectorAll('.zone').length") == 1)
+      try await service.ask("PATCH", "api/cameras/hall/views/door", json: #"{"yaw": 0}"#)
+      try await browser.wait("the zone again", until: "\(count) === 1")
+    }
+  }
+
   @Test("motion events appear in the list and the timeline; sensitivity and zones can be edited live")
   func motionTuned() async throws {
     try await withDashboard(Self.watched) { browser, service in

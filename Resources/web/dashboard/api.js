@@ -3,10 +3,12 @@
 
 /** A problem that the service reports (RFC 9457). */
 export class Problem extends Error {
-  constructor(status, body) {
+  /** `retryAfter` is in seconds, 0 if the service names no time. */
+  constructor(status, body, retryAfter = 0) {
     super(body?.detail ?? body?.title ?? `The server answered ${status}.`);
     this.status = status;
     this.parameter = body?.parameter ?? null;
+    this.retryAfter = retryAfter;
   }
 }
 
@@ -31,7 +33,8 @@ export async function ask(path, { method = "GET", body, type, signal } = {}) {
     });
     clockAhead = Date.parse(response.headers.get("Date")) - Date.now() || 0;
     if (response.ok) return response;
-    const problem = new Problem(response.status, await response.json().catch(() => null));
+    const retryAfter = Number(response.headers.get("Retry-After")) || 0;
+    const problem = new Problem(response.status, await response.json().catch(() => null), retryAfter);
     if (problem.status !== 401 || path === "api/login") throw problem;
     await signIn();
   }
@@ -45,6 +48,7 @@ export async function askJSON(path, options) {
 
 export const viewPath = (camera, view) =>
   `api/cameras/${encodeURIComponent(camera)}/views/${encodeURIComponent(view)}`;
+export const movePath = (camera, view) => `${viewPath(camera, view)}/move`;
 export const videoPath = (camera, view) =>
   `cameras/${encodeURIComponent(camera)}/${encodeURIComponent(view)}.mp4`;
 export const offerPath = (camera, view) =>

@@ -15,13 +15,22 @@ function seenPart(view, source) {
   return parseCrop(view.crop) ?? whole;
 }
 
-const isTurned = (view) => view.rotate === 90 || view.rotate === 270;
+/** Whether a view is rotated by 90 or 270 degrees. */
+export const isTurned = (view) => view.rotate === 90 || view.rotate === 270;
 
 /**
- * A view's size, computed as the service does: a missing side follows from the rotated crop. Null if unknown.
+ * Whether a view shows its source through a lens, from four corners, or rotated freely. No rectangle of its
+ * picture is then one of its source.
+ */
+export const isWarped = (view) => Boolean(view.projection || view.corners) || (view.rotate ?? 0) % 90 !== 0;
+
+/**
+ * A view's size, computed as the service does: a missing side follows from the rotated crop. Null if unknown, as
+ * for warped views without both sides.
  */
 export function sizeOf(view, source) {
   if (view.width && view.height) return { width: view.width, height: view.height };
+  if (isWarped(view)) return null;
   const crop = seenPart(view, source);
   if (!crop) return null;
   const [width, height] = isTurned(view) ? [crop.height, crop.width] : [crop.width, crop.height];
@@ -50,24 +59,25 @@ function sourcePoint(x, y, view, crop, size, isInside = true) {
   let px = (x - 0.5) * size.width / scaleX + width / 2;
   let py = (y - 0.5) * size.height / scaleY + height / 2;
   if (isInside) [px, py] = [clamp(px, 0, width), clamp(py, 0, height)];
-  if (view.mirror === "horizontal" || view.mirror === "both") px = width - px;
-  if (view.mirror === "vertical" || view.mirror === "both") py = height - py;
-  const [dx, dy] = {
-    0: [px, py],
-    90: [py, crop.height - px],
-    180: [crop.width - px, crop.height - py],
-    270: [crop.width - py, px],
-  }[view.rotate] ?? [px, py];
-  return { x: crop.x + dx, y: crop.y + dy };
+  const [u, v] = upright(px / width, py / height, view);
+  return { x: crop.x + u * crop.width, y: crop.y + v * crop.height };
+}
+
+/** Reverses mirroring and a rotation by quarter turns, in fractions of the picture. */
+export function upright(x, y, { mirror, rotate }) {
+  const px = mirror === "horizontal" || mirror === "both" ? 1 - x : x;
+  const py = mirror === "vertical" || mirror === "both" ? 1 - y : y;
+  return { 0: [px, py], 90: [py, 1 - px], 180: [1 - px, 1 - py], 270: [1 - py, px] }[rotate] ?? [px, py];
 }
 
 const clamp = (value, least, most) => Math.min(Math.max(value, least), most);
 
 /**
  * Maps fractions of a view's picture to fractions of its whole upright source, and back; null if a size is
- * unknown.
+ * unknown, and for warped views.
  */
 export function mapOf(view, source) {
+  if (isWarped(view)) return null;
   const [crop, size] = [seenPart(view, source), sizeOf(view, source)];
   if (!crop || !size || !source) return null;
   const at = (x, y) => {
@@ -82,6 +92,14 @@ export function mapOf(view, source) {
     toSource: at,
     toPicture: (u, v) => [((u - x) * d - (v - y) * c) / whole, ((v - y) * a - (u - x) * b) / whole],
   };
+}
+
+/** Places layers over a canvas, whatever its size. */
+export function cover(canvas, layers) {
+  const { offsetLeft: left, offsetTop: top, offsetWidth: width, offsetHeight: height } = canvas;
+  for (const layer of layers) {
+    Object.assign(layer.style, { left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
+  }
 }
 
 /** Lets the user drag a rectangle on a canvas while it is armed, then calls `onCrop(seen)`. */

@@ -1,10 +1,21 @@
 // One view, large: its picture, its settings, and its other URLs.
 import { askJSON, viewPath } from "./api.js";
-import { Marquee, cropOf, sizeOf } from "./crop.js";
+import { Marquee, cropOf, isWarped, sizeOf } from "./crop.js";
+import { fieldOf } from "./lens.js";
+import { Outlines } from "./outlines.js";
 import { Screen } from "./stream.js";
+import { Turning } from "./turn.js";
 import { codec, forHowLong, format, rate, say, size, spoken, stateName } from "./words.js";
 
 const byID = (id) => document.getElementById(id);
+
+const FIELDS = [
+  "crop", "rotate", "mirror", "mode", "background", "width", "height", "filter", "fps", "quality", "decode",
+  "angle", "projection", "yaw", "pitch", "roll", "hfov", "lens", "corners",
+];
+const NUMBERS = ["rotate", "angle", "width", "height", "fps", "quality", "yaw", "pitch", "roll", "hfov"];
+/** The fields that are 0 when they are empty. */
+const ZEROS = ["angle", "yaw", "pitch", "roll"];
 
 /** The dialog of a tile that was opened. */
 export class Detail {
@@ -13,9 +24,9 @@ export class Detail {
 
   /**
    * `onChange()`: another view is shown, or none; `onView(camera, view)`: a view was changed;
-   * `onShoot(camera)`.
+   * `onShoot(camera)`. `moves` turn lens views.
    */
-  constructor({ onChange, onView, onShoot }) {
+  constructor({ onChange, onView, onShoot, moves }) {
     this.element = byID("detail");
     this.form = byID("controls");
     this.screen = new Screen(byID("detail-canvas"), ({ width, height }) => {
@@ -25,6 +36,8 @@ export class Detail {
     this.canControl = false;
     this.onChange = onChange;
     this.onView = onView;
+    this.turning = new Turning(this.screen.canvas, moves);
+    this.outlines = new Outlines(this.screen.canvas, moves);
     this.#marquee = new Marquee(this.screen.canvas, byID("marquee"), {
       keepsShape: () => this.tile.view.mode === "fill",
       onArm: (isArmed) => this.#showArmed(isArmed),
@@ -62,6 +75,7 @@ export class Detail {
     this.#marquee.arm(false);
     const { button } = this.tile;
     this.tile = null;
+    this.#showLens();
     for (const part of document.querySelectorAll("body > .bar, body > main")) part.inert = false;
     document.documentElement.classList.remove("has-detail");
     this.element.close();
@@ -91,6 +105,18 @@ export class Detail {
     this.#showFacts(camera, view);
     this.#showControls(camera, view);
     this.#showLinks(view);
+    this.#showLens();
+  }
+
+  #showLens() {
+    this.turning.show(this.tile, this.canControl);
+    this.outlines.show(this.tile, this.canControl);
+  }
+
+  /** Shows where lens views look, after one was moved. */
+  showMoves() {
+    this.turning.showPose();
+    this.outlines.draw();
   }
 
   /** Shows a part of the stream. */
@@ -146,11 +172,18 @@ export class Detail {
     note.textContent = this.canControl
       ? "Locked: only the configuration can change it." : "Read-only: your role does not permit changes.";
     for (const row of this.form.querySelectorAll("[data-geometry]")) row.hidden = camera.kind === "scene";
-    byID("background-row").hidden ||= view.mode !== "fit";
+    byID("background-row").hidden ||= view.mode !== "fit" && !isWarped(view);
+    byID("projection-row").hidden = !view.projection && !view.lens && !camera.lens;
+    for (const row of this.form.querySelectorAll("[data-pose]")) row.hidden = !view.projection;
     const known = sizeOf(view, this.tile.source);
     const isBlurred = view.background === "blur";
     const values = { ...view, fps: view.fps_limit, background: isBlurred ? "#000000" : view.background };
-    for (const name of ["crop", "rotate", "mirror", "mode", "background", "width", "height", "filter", "fps", "quality", "decode"]) {
+    const isQuarter = view.rotate % 90 === 0;
+    // The rotation in degrees, the shorter way round.
+    const degrees = view.rotate > 180 ? Number((view.rotate - 360).toFixed(6)) : view.rotate;
+    values.angle = isQuarter ? "" : degrees;
+    if (!isQuarter) for (const choice of fields.rotate) choice.checked = false;
+    for (const name of FIELDS) {
       // A field keeps its text while the user types in it, and after a refusal until the user corrects it.
       const isHis = document.activeElement === fields[name] || fields[name].ariaInvalid === "true";
       if (!isHis) fields[name].value = String(values[name] ?? "");
@@ -160,9 +193,12 @@ export class Detail {
     fields.background.hidden = isBlurred;
     fields.width.placeholder = known?.width ?? "";
     fields.height.placeholder = known?.height ?? "";
+    fields.hfov.placeholder = view.projection ? Math.round(fieldOf({}, view, camera, this.tile.source)) : "";
+    fields.lens.placeholder = camera.lens ?? "";
     byID("quality-value").textContent = fields.quality.value;
     byID("crop-whole").hidden = !view.crop;
-    byID("crop-select").hidden = this.tile.source === null;
+    byID("crop-select").hidden = this.tile.source === null || isWarped(view);
+    if (isWarped(view) && this.#marquee.isArmed) this.#marquee.arm(false);
   }
 
   #showLinks(view) {
@@ -181,13 +217,12 @@ export class Detail {
 
   #changed(field) {
     const [name, text] = [field.name, field.value.trim()];
-    const isNumber = ["rotate", "width", "height", "fps", "quality"].includes(name);
-    let value = isNumber ? Number(text) : text;
+    let value = NUMBERS.includes(name) ? Number(text) : text;
     if (name === "enabled") value = field.checked;
     // Empty: the whole source, every frame, or the size that follows from the other settings.
-    if (text === "") value = null;
+    if (text === "") value = ZEROS.includes(name) ? 0 : null;
     if (name === "blur") this.#set({ background: field.checked ? "blur" : "#000000" });
-    else this.#set({ [name]: value });
+    else this.#set({ [name === "angle" ? "rotate" : name]: value });
   }
 
   /** A slider shows its number at once. The service gets it when the slider is released. */
@@ -215,7 +250,8 @@ export class Detail {
     problem.hidden = error === null;
     problem.textContent = error?.message ?? "";
     for (const field of this.form.elements) {
-      const isWrong = error?.parameter !== undefined && error?.parameter !== null && field.name === error.parameter;
+      const name = field.name === "angle" ? "rotate" : field.name;
+      const isWrong = error?.parameter !== undefined && error?.parameter !== null && name === error.parameter;
       if (isWrong) field.setAttribute("aria-invalid", "true");
       else field.removeAttribute("aria-invalid");
     }

@@ -1,7 +1,7 @@
 // Motion at the camera of the open view: its events with their pictures, and its settings, which can be
 // changed live.
 import { askJSON, motionPath } from "./api.js";
-import { Marquee, mapOf } from "./crop.js";
+import { Marquee, cover, mapOf } from "./crop.js";
 import { copy } from "./detail.js";
 import { say, timeOfDay } from "./words.js";
 
@@ -71,6 +71,10 @@ export class Motion {
     // Cells show the whole camera, so the service sends them only if a view may show all of it.
     const showsAll = tile?.camera.views.some((view) => view.enabled && !view.locked);
     byID("motion-tune").hidden = !motion?.watched || !canControl || !showsAll;
+    // Zones are drawn on pictures whose places are known in the source's.
+    const canDraw = Boolean(this.#map());
+    if (!canDraw) this.#disarm();
+    for (const shape of ["rectangle", "polygon"]) byID(`motion-${shape}`).hidden = !canDraw;
     this.#list(motion ? events : []);
     this.#look();
   }
@@ -190,13 +194,7 @@ export class Motion {
 
   #map() { return this.#tile && mapOf(this.#tile.view, this.#tile.source); }
 
-  /** Places the overlay over the picture, whatever its size. */
-  #place() {
-    for (const layer of [byID("motion-heat"), byID("motion-zones")]) {
-      const { offsetLeft: left, offsetTop: top, offsetWidth: width, offsetHeight: height } = this.canvas;
-      Object.assign(layer.style, { left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
-    }
-  }
+  #place() { cover(this.canvas, [byID("motion-heat"), byID("motion-zones")]); }
 
   #heat() {
     const [heat, map] = [byID("motion-heat"), this.#map()];
@@ -215,15 +213,20 @@ export class Motion {
 
   #outline() {
     const map = this.#map();
-    const line = (corners, name) => {
+    const shown = this.#tile?.view.name;
+    const line = (corners, name, isPlaced = false) => {
       const shape = document.createElementNS(SVG, "polygon");
-      shape.setAttribute("points", corners.map(([x, y]) => map.toPicture(x, y).join(",")).join(" "));
+      const points = isPlaced ? corners : corners.map(([x, y]) => map.toPicture(x, y));
+      shape.setAttribute("points", points.map((point) => point.join(",")).join(" "));
       shape.append(Object.assign(document.createElementNS(SVG, "title"), { textContent: name }));
       return shape;
     };
-    const zones = this.#zones.map((zone) => line(corners(zone.place), zone.name));
-    if (this.#corners?.length > 0) zones.push(line(this.#corners, "being drawn"));
-    byID("motion-zones").replaceChildren(...(map ? zones : []));
+    // A zone with a view has fractions of that view's picture as it is configured.
+    const hasPlaces = this.#known?.views_as_configured?.includes(shown);
+    const zones = this.#zones.filter(({ view }) => (view ? view === shown && hasPlaces : map))
+      .map((zone) => line(corners(zone.place), zone.name, Boolean(zone.view)));
+    if (map && this.#corners?.length > 0) zones.push(line(this.#corners, "being drawn"));
+    byID("motion-zones").replaceChildren(...zones);
   }
 
   #arm(shape, isArmed) {

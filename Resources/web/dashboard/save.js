@@ -30,7 +30,8 @@ export class Saving {
       byID("saving").open = false;
     }
     [this.#camera, this.#recordings] = [camera, recordings];
-    byID("saving").hidden = byID("save-picture").hidden = recordings.length === 0;
+    byID("saving").hidden = !recordings.some(({ isPlayable }) => isPlayable);
+    byID("save-picture").hidden = recordings.length === 0;
     this.#showSpan();
     this.#showPicture();
   }
@@ -78,10 +79,13 @@ export class Saving {
       if (document.activeElement !== field && Date.parse(field.value) !== Date.parse(text)) field.value = text;
       field.setAttribute("aria-invalid", span !== null && !isValid);
     });
-    byID("save-problem").hidden = isValid || span === null;
-    say(byID("save-problem"), isValid ? "" : "The end must be after the beginning.");
     const first = isValid && this.#recordings.findLast(({ to }) => to > span.from);
-    this.#link(byID("save-video"), "mp4", isValid && {
+    const isPermitted = !first || this.#recordings.every(({ view, from, to, isPlayable }) =>
+      isPlayable || view !== first.view || to <= span.from || from >= span.to);
+    byID("save-problem").hidden = (isValid && isPermitted) || span === null;
+    say(byID("save-problem"), !isValid ? "The end must be after the beginning."
+      : isPermitted ? "" : "The role control is required for a part of this span.");
+    this.#link(byID("save-video"), "mp4", isValid && isPermitted && {
       from: (span.from / 1000).toFixed(3), to: (span.to / 1000).toFixed(3), ...(first && { view: first.view }),
     });
     this.onSpan(byID("saving").open && isValid ? span : null);

@@ -1,6 +1,6 @@
 // The overview: a group for each node, a section for each camera and scene, and a tile for each view.
 // Elements are reused from one answer to the next.
-import { sizeOf } from "./crop.js";
+import { isWarped, sizeOf } from "./crop.js";
 import { Screen } from "./stream.js";
 import { count, forHowLong, format, nodeStateName, rate, say, size, spoken, stateName } from "./words.js";
 
@@ -45,7 +45,7 @@ export class Tile {
   /** Learns the source's size from a picture that shows the whole source. */
   measure({ width, height }) {
     const { rotate, crop, width: wide, height: high } = this.view;
-    if (this.element.dataset.state === "live" && !crop && !wide && !high) {
+    if (this.element.dataset.state === "live" && !crop && !wide && !high && !isWarped(this.view)) {
       this.section.seen = rotate % 180 === 0 ? { width, height } : { width: height, height: width };
     }
     this.shape = width / height;

@@ -122,7 +122,7 @@ export class Timeline {
     this.#line.setAttribute("aria-label",
       `${count(this.#recordings.length, "recording")}, ${count(this.#events.length, "motion event")} and `
       + `${count(this.#outages.length, "outage")} since ${timeOfDay(new Date(this.#from))}`);
-    say(byID("timeline-from"), forHowLong(new Date(this.#from).toISOString()).replace("for ", "− "));
+    say(byID("timeline-from"), forHowLong(new Date(this.#from).toISOString()).replace(/^for (.+)$/, "$1 ago"));
     this.#moved();
     this.#speak();
     this.#preview();

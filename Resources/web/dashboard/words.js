@@ -57,6 +57,18 @@ export function moment(timestamp) {
 /** "camera, main": for names that screen readers speak. */
 export const spoken = (camera, view) => `${camera}, ${view}`;
 
+/** The same for a lens view that the user can turn. */
+export const spokenTurning = (camera, view) =>
+  `${spoken(camera, view)}: a view that turns by the arrow keys, and zooms by plus and minus`;
+
+const degrees = (angle) => `${(Math.round(angle * 10) / 10 || 0).toString().replace("-", "−")}°`;
+
+/** "Yaw 20°, pitch −10°, 60° wide"; the roll if there is any. */
+export const direction = ({ yaw, pitch, roll }, field) => [
+  `Yaw ${degrees(yaw)}`, `pitch ${degrees(pitch)}`, Math.abs(roll) >= 0.05 && `roll ${degrees(roll)}`,
+  `${degrees(field)} wide`,
+].filter(Boolean).join(", ");
+
 /** The codec or transport of the pictures that are shown now. */
 export const codec = () =>
   ({ h264: "H.264", webrtc: "H.264 by WebRTC" })[document.documentElement.dataset.codec] ?? "JPEG";

@@ -10,6 +10,9 @@ package struct CapturedFrame: Sendable {
   package let timestamp: CaptureInstant
   /// `timestamp` as wall-clock time.
   package let time: WallTime
+  /// The time whose pose moving views have: that of the capture, or the present if no newer frame has replaced the
+  /// frame.
+  package let poseTime: CaptureInstant
   /// The state of the source; `.live` if it shows the frame.
   package let sourceState: SourceState
   /// Why the source delivers no pictures, for display; nil if it does.
@@ -36,10 +39,12 @@ package struct CapturedFrame: Sendable {
   let feed: SourceFeed
   let policy: SnapshotRequest.FallbackPolicy
 
-  /// Creates a moment from an event.
+  /// Creates a moment from an event; `isBuffered` if that is from the replay buffer.
   ///
   /// - Throws: `SourceError` if the source delivers no pictures and the policy is `.error`.
-  init(_ event: FeedEvent, of feed: SourceFeed, _ policy: SnapshotRequest.FallbackPolicy) throws {
+  init(
+    _ event: FeedEvent, of feed: SourceFeed, _ policy: SnapshotRequest.FallbackPolicy, isBuffered: Bool
+  ) throws {
     self.feed = feed
     self.policy = policy
     (frame, passed) = (event.frame, event.passed)
@@ -57,8 +62,11 @@ package struct CapturedFrame: Sendable {
     guard outage != nil || frame != nil || passed != nil else {
       throw SessionError("source '\(source)' has no frame")
     }
-    timestamp = outage == nil ? event.timestamp ?? CaptureClock.now : CaptureClock.now
+    let now = CaptureClock.now
+    timestamp = outage == nil ? event.timestamp ?? now : now
     time = WallTime(capturedAt: timestamp)
+    let isCurrent = isBuffered || !event.isLast && now - timestamp <= Preview.freshness
+    poseTime = isCurrent ? timestamp : now
   }
 }
 
@@ -79,7 +87,8 @@ extension Preview {
     // A source that is still being opened shows that.
     if found == nil, request.waitsForOpening { found = await feed.openingEvent }
     guard let event = found else { throw SourceError.late(feed.source.name, request.timeout) }
-    let moment = try CapturedFrame(event, of: feed, request.fallback)
+    let moment = try CapturedFrame(
+      event, of: feed, request.fallback, isBuffered: request.mode.isBuffered)
     if request.mode.isBuffered, !shows(moment.timestamp) { throw feed.notBuffered(moment.timestamp) }
     return moment
   }
@@ -139,10 +148,11 @@ extension CapturedFrame {
         throw SessionError("preview '\(preview.name)' is not of '\(source)'")
       }
       guard preview.shows(timestamp) else { throw feed.notBuffered(timestamp) }
-      if let existing = existing(preview, form) {
+      let view = try preview.view(of: preview.configuration, at: poseTime)
+      if let existing = existing(preview, view, form) {
         frames.append(existing)
       } else {
-        missing.append((try preview.view(of: preview.configuration), preview.gpuTime))
+        missing.append((view, preview.gpuTime))
         frames.append(nil)
       }
     }
@@ -188,10 +198,13 @@ extension CapturedFrame {
     return frames
   }
 
-  /// The existing picture of this frame, if the preview has not changed since.
-  private func existing(_ preview: Preview, _ form: PictureForm) -> RenderedPicture? {
+  /// The existing picture of this frame, if the preview has not changed since, and the view has not moved.
+  private func existing(_ preview: Preview, _ view: ViewConfiguration, _ form: PictureForm)
+    -> RenderedPicture?
+  {
     guard outage == nil, let newest = preview.newest(form.format), newest.sequence == sequence,
-      newest.timestamp == timestamp, newest.sourceState == .live, form.accepts(newest.picture)
+      newest.timestamp == timestamp, newest.sourceState == .live, form.accepts(newest.picture),
+      newest.key.pose == view.projection?.pose
     else { return nil }
     return newest
   }

@@ -16,25 +16,30 @@ public struct Clip: Sendable {
   let preview: Preview
   private let version: Int
   let view: ViewConfiguration
+  /// Whether it moves with the preview.
+  private let isPosed: Bool
   private let configuration: VideoConfiguration
   private let mayGoOn: @Sendable () -> Bool
 
-  /// Creates a clip of `view` (nil: the preview's own). It also ends when `mayGoOn`, called before each picture
-  /// and once a second while none arrives, returns false.
+  /// Creates a clip of `view` (nil: the preview's own). With `follows`, it moves with the preview. It also ends when
+  /// `mayGoOn`, called before each picture and once a second while none arrives, returns false.
   ///
   /// - Throws: `SessionError` if the preview is a scene.
   package init(
-    of preview: Preview, as view: ViewConfiguration? = nil, _ times: ClosedRange<CaptureInstant>,
-    _ configuration: VideoConfiguration = VideoConfiguration(),
+    of preview: Preview, as view: ViewConfiguration? = nil, follows: Bool = true,
+    _ times: ClosedRange<CaptureInstant>, _ configuration: VideoConfiguration = VideoConfiguration(),
     while mayGoOn: @escaping @Sendable () -> Bool = { true }
   ) throws(SessionError) {
     guard let feed = preview.producer as? SourceFeed else {
       throw SessionError("a scene has no replay buffer: its sources have")
     }
     let current = preview.current
-    let own = try preview.view(of: current.configuration)
+    guard let own = current.configuration.view else {
+      throw SessionError("preview '\(preview.name)' is a scene")
+    }
     (self.preview, self.feed, self.times, self.configuration) = (preview, feed, times, configuration)
     (version, self.view, self.mayGoOn) = (current.version, view ?? own, mayGoOn)
+    isPosed = view == nil || follows
   }
 
   /// Returns the clip's pictures, which are drawn as they are read.
@@ -149,6 +154,11 @@ public struct Clip: Sendable {
     return current.version == version && !current.isRemoved && current.configuration.isEnabled && mayGoOn()
   }
 
+  /// Returns the view as it is drawn in a frame that was captured at `time`.
+  func posedView(at time: CaptureInstant) -> ViewConfiguration {
+    isPosed ? preview.posed(view, at: time) : view
+  }
+
   /// Whether a picture captured at `time` may be shown.
   func shows(_ time: CaptureInstant) -> Bool { preview.shows(time) }
 
@@ -163,49 +173,6 @@ public struct Clip: Sendable {
 
   var encoder: VideoEncoder { VideoEncoder(configuration, within: feed.budget) }
   var keys: KeySchedule { KeySchedule(every: configuration.keyframeInterval) }
-}
-
-/// Steps through the buffered pictures of a clip.
-struct ClipCursor: Sendable {
-  let clip: Clip
-  private let forward = ForwardDecoding()
-  /// The number of the last picture that was examined.
-  private var last = -1
-
-  init(_ clip: Clip) { self.clip = clip }
-
-  /// The longest wait for a picture before the cursor checks again whether the clip goes on.
-  private static let looksEvery = Duration.seconds(1)
-
-  /// Whether all buffered pictures were examined: the next one is still to come.
-  var isCaughtUp: Bool { clip.feed.replay?.buffer.hasPicture(after: last, in: clip.times) != true }
-
-  /// Returns the next picture; nil at the end.
-  mutating func next() async throws -> ReplayBuffer.Entry? {
-    guard let buffer = clip.feed.replay?.buffer else { return nil }
-    while clip.isShown {
-      let until = min(clip.times.upperBound, CaptureClock.now + Self.looksEvery)
-      if let entry = try await buffer.next(after: &last, in: clip.times, until: until) {
-        if clip.shows(entry.timestamp) { return clip.isShown ? entry : nil }
-      } else if CaptureClock.now >= clip.times.upperBound {
-        return nil
-      }
-    }
-    return nil
-  }
-
-  /// Draws a picture; nil if it is gone, damaged, or may no longer be shown.
-  func draw(_ entry: ReplayBuffer.Entry, as format: Picture.Format) async throws
-    -> RenderedPicture?
-  {
-    let event = try await ForwardDecoding.$current.withValue(forward) {
-      try await clip.feed.buffered(entry.sequence, isCropped: clip.view.isCropped)
-    }
-    guard let event else { return nil }
-    let moment = try CapturedFrame(event, of: clip.feed, .placeholder)
-    let drawn = try await moment.draw([(clip.view, clip.preview.gpuTime)], as: format).first
-    return clip.isShown && clip.shows(entry.timestamp) ? drawn : nil
-  }
 }
 
 /// The pictures of a clip, one after another.

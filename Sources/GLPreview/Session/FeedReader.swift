@@ -49,6 +49,15 @@ extension SourceFeed {
     }
   }
 
+  /// A preview's move has made a step. A source that gives new frames shows it with the next one.
+  nonisolated func moved(_ preview: Preview) { Task { await self.serveMove() } }
+
+  private func serveMove() async {
+    let newest = board.undecoded?.timestamp ?? board.latest?.timestamp
+    let isOld = newest.map { CaptureClock.now - $0 > Preview.freshness } ?? false
+    if board.isEnded || board.outage != nil || isOld { await serve() }
+  }
+
   /// A preview was added. One with a crop keeps a camera at its reference size, read or not.
   nonisolated func previewCame(_ preview: Preview) {
     previews.withLock { _ = $0.insert(preview) }

@@ -65,13 +65,14 @@ struct FeedRequest {
     var event: FeedEvent? { if case .event(let event) = self { event } else { nil } }
   }
 
-  /// Whether the feed's state `key` satisfies the request.
-  func isMet(by key: FeedKey, timestamp: CaptureInstant?) -> Bool {
+  /// Whether the feed's state `key` satisfies the request. `isLast` says that no newer frame follows.
+  func isMet(by key: FeedKey, timestamp: CaptureInstant?, isLast: Bool) -> Bool {
     let isAnything = key.outage > 0 || timestamp != nil
     switch subject {
     case .picture(let preview, _, let last, _):
       guard isAnything, let last else { return isAnything }
       if last.version != preview.current.version { return true }
+      if last.pose != preview.pose(ofFrame: key.outage > 0 || isLast ? nil : timestamp) { return true }
       return key.outage > 0 ? last.outage != key.outage : key.sequence > last.sequence
     case .event(let last, _):
       guard isAnything, let last else { return isAnything }
@@ -105,6 +106,9 @@ struct FeedRequest {
 
   /// Whether the requester knows that the source has given its last frame.
   var hasSeenAll: Bool { if case .event(_, isOver: true) = subject { true } else { false } }
+
+  /// Whether the same frame will satisfy it, because the view moves.
+  var waitsForMove: Bool { picture?.preview.isMoving == true }
 
   var isForEvents: Bool { if case .event = subject { true } else { false } }
 

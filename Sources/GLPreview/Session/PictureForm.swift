@@ -1,4 +1,4 @@
-// What a reader needs of a picture.
+// The form in which a reader takes pictures, and what it needs of each.
 
 /// The form in which a reader takes pictures: their samples, or only a file of them.
 package struct PictureForm: Sendable, Hashable {

@@ -13,18 +13,22 @@ package final class Preview: Sendable {
   let videos = VideoFeeds()
   /// The GPU's time for its pictures, and for those of other previews that share it.
   package let gpuTime: GPUTime
-  private let state: Watched<State>
+  let state: Watched<State>
 
-  private struct State {
+  struct State {
     var configuration: PreviewConfiguration
     /// Counts the changes of the content.
     var version = 0
     var isRemoved = false
     /// When the configuration was last changed.
     var changedAt = CaptureInstant.start
+    /// The time of the last step of a move, for sources without new frames.
+    var present = CaptureInstant.start
     /// When it was last enabled after it had been disabled; nil if it never was.
     var shownSince: CaptureInstant?
     var newest: [Picture.Format: RenderedPicture] = [:]
+    /// The previews that move with this one.
+    var followers: [PreviewFollower] = []
   }
 
   init(
@@ -47,20 +51,22 @@ package final class Preview: Sendable {
   /// Changes several properties at once: no picture shows only some of them. `change` must not use the
   /// preview. The view keeps the preview's name.
   package func update(_ change: (inout PreviewConfiguration) -> Void) {
-    let isChanged = state.update { state in
+    let (isChanged, isPlaced) = state.update { state -> (Bool, Bool) in
       let before = state.configuration
       change(&state.configuration)
       state.configuration.view?.name = name
-      guard state.configuration != before else { return false }
+      guard state.configuration != before else { return (false, false) }
       state.changedAt = CaptureClock.now
       if state.configuration.isEnabled, !before.isEnabled { state.shownSince = state.changedAt }
       if state.configuration.content != before.content {
         state.version += 1
         state.newest = [:]
       }
-      return true
+      let (path, projection) = (state.configuration.path, state.configuration.view?.projection)
+      return (true, path != before.path || projection != before.view?.projection)
     }
     if isChanged { producer.changed(self) }
+    if isPlaced { lead() }
   }
 
   /// Whether it delivers pictures. A disabled preview costs nothing, and its readers wait.
@@ -134,11 +140,13 @@ package final class Preview: Sendable {
     state.withLock { ($0.configuration, $0.version, $0.isRemoved) }
   }
 
-  /// The view of `configuration`.
+  /// Returns the view of `configuration` as it is drawn in a frame that was captured at `time`.
   ///
   /// - Throws: `SessionError` if the preview was added as something else.
-  func view(of configuration: PreviewConfiguration) throws(SessionError) -> ViewConfiguration {
-    guard let view = configuration.view else { throw SessionError("preview '\(name)' is a scene") }
+  func view(of configuration: PreviewConfiguration, at time: CaptureInstant) throws(SessionError)
+    -> ViewConfiguration
+  {
+    guard let view = configuration.view(at: time) else { throw SessionError("preview '\(name)' is a scene") }
     return view
   }
 
@@ -188,6 +196,16 @@ package final class Preview: Sendable {
       state.newest = [:]
     }
     producer.changed(self)
+  }
+
+  /// Waits for a change of the configuration, at most for `time`.
+  ///
+  /// - Throws: `CancellationError`.
+  package func rest(for time: Duration) async throws {
+    let before = configuration
+    _ = try await state.first(until: CaptureClock.now + time) { state in
+      !state.isRemoved && state.configuration != before ? true : nil
+    }
   }
 
   /// Returns when the configuration differs from `configuration`, at `deadline`, or when the task is
@@ -258,90 +276,5 @@ final class PreviewReading: Sendable {
   func setEager(_ isEager: Bool) {
     guard self.isEager.exchange(isEager, ordering: .relaxed) != isEager else { return }
     if isEager { preview.producer.eagerReaders?.come() } else { preview.producer.eagerReaders?.go() }
-  }
-}
-
-/// The pictures of a preview, one after another.
-public struct PreviewPictures: AsyncSequence, Sendable {
-  private let preview: Preview
-  private let format: Picture.Format
-
-  package init(_ preview: Preview, as format: Picture.Format) {
-    self.preview = preview
-    self.format = format
-  }
-
-  /// Creates an iterator with its own pace.
-  public func makeAsyncIterator() -> Iterator { Iterator(preview, format) }
-
-  /// Requests pictures.
-  public struct Iterator: AsyncIteratorProtocol, Sendable {
-    private let preview: Preview
-    private var form: PictureForm
-    private var reading: PreviewReading?
-    private var last: PictureKey?
-    private var pace = Pace()
-
-    /// Makes `next` return the current picture, even if it was returned before.
-    mutating func forget() { last = nil }
-
-    init(_ preview: Preview, _ format: Picture.Format) {
-      self.preview = preview
-      form = PictureForm(format)
-    }
-
-    /// The JPEG that becomes of each further picture, if nothing else does; nil to take samples.
-    package var coding: PictureCoding? {
-      get { form.coding }
-      set { form.coding = newValue }
-    }
-
-    /// Waits for the newest picture that this iterator has not returned yet, and returns it; nil at the end.
-    public mutating func next() async throws -> RenderedPicture? {
-      guard case .drawn(let picture) = try await nextPicture(passes: false) else { return nil }
-      return picture
-    }
-
-    /// Does what `next` does. With `passes`, it returns a camera's own JPEG where the view shows exactly
-    /// that.
-    package mutating func nextPicture(passes: Bool) async throws -> PreviewPicture? {
-      while true {
-        try Task.checkCancellation()
-        let current = preview.current
-        guard !current.isRemoved else { return end() }
-        guard current.configuration.isEnabled else {
-          // A reader of a disabled preview does not keep the camera open.
-          reading = nil
-          await preview.waitForChange(from: current.configuration, until: nil)
-          continue
-        }
-        if reading == nil { reading = PreviewReading(preview) }
-        if let due = pace.due(every: current.configuration.updateEvery), due > CaptureClock.now,
-          last?.version == current.version
-        {
-          await preview.waitForChange(from: current.configuration, until: due)
-          continue
-        }
-        let next: PreviewPicture?
-        do {
-          next = try await preview.producer.next(preview, form, after: last, passes: passes)
-        } catch is PreviewIsDisabled {
-          continue
-        }
-        guard let picture = next else { return end() }
-        // It may have been disabled while the picture was made.
-        guard preview.isEnabled else { continue }
-        last = picture.key
-        reading?.setEager(
-          picture.sourceState == .live && picture.video == nil && current.configuration.updateEvery == .zero)
-        pace.took(at: CaptureClock.now, every: current.configuration.updateEvery)
-        return picture
-      }
-    }
-
-    private mutating func end() -> PreviewPicture? {
-      reading = nil
-      return nil
-    }
   }
 }

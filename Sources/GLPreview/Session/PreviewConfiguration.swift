@@ -22,6 +22,9 @@ package struct PreviewConfiguration: Sendable, Hashable {
   /// pictures are then nearly the same. Default: false.
   package var takesReduced = false
 
+  /// The latest moves of the view; a change of the part that the view shows forgets them. Default: none.
+  package internal(set) var path = ViewPath()
+
   package init(_ content: PreviewContent, updateEvery: Duration = .zero) {
     self.content = content
     self.updateEvery = updateEvery
@@ -34,13 +37,32 @@ extension Duration {
 }
 
 extension PreviewConfiguration {
-  /// The view; nil for a scene. `ViewPreview` sets it.
+  /// The view as it is configured, which is where its moves end; nil for a scene. `ViewPreview` sets it. Frames are
+  /// drawn with `view(at:)`.
   package internal(set) var view: ViewConfiguration? {
     get { if case .view(let view, _) = content { view } else { nil } }
     set {
-      guard let newValue, case .view(_, let source) = content else { return }
+      guard let newValue, case .view(let old, let source) = content else { return }
+      if !newValue.isPlaced(as: old) { path = ViewPath() }
       content = .view(newValue, of: source)
     }
+  }
+
+  /// Returns the view as it is drawn in a frame that was captured at `time`; nil for a scene.
+  package func view(at time: CaptureInstant) -> ViewConfiguration? {
+    guard var view = self.view, view.projection != nil, let pose = path.pose(at: time) else {
+      return self.view
+    }
+    view.projection?.pose = pose
+    return view
+  }
+
+  /// The configuration without the pose and the moves of its view: all that a move does not change.
+  package var unposed: PreviewConfiguration {
+    var configuration = self
+    configuration.view = view?.unposed
+    configuration.path = ViewPath()
+    return configuration
   }
 
   /// The scene; nil for a view. `ScenePreview` sets it.

@@ -17,6 +17,9 @@ package enum PreviewPicture: Sendable {
 
   package var sequence: Int { max(key.sequence, 0) }
 
+  /// The pose of a view through a lens; nil for other pictures.
+  package var pose: LensPose? { key.pose }
+
   package var timestamp: CaptureInstant {
     switch self {
     case .drawn(let picture): picture.timestamp

@@ -110,6 +110,8 @@ struct PictureKey: Sendable, Hashable {
   var version: Int?
   /// The number of the source's outage; 0 while the source is live.
   var outage = 0
+  /// The pose of a view through a lens; nil for other pictures. It changes with each frame while the view moves.
+  var pose: LensPose?
 }
 
 /// The JPEGs of one picture, each encoded once.

@@ -96,12 +96,12 @@ struct RequestBoard {
   mutating func remove(_ id: Int) -> Bool { requests.removeValue(forKey: id) != nil }
 
   /// Whether a request waits for a frame that may come.
-  var isWanted: Bool { requests.values.contains { !(isEnded && $0.hasSeenAll) } }
+  var isWanted: Bool { requests.values.contains { !(isEnded && ($0.hasSeenAll || $0.waitsForMove)) } }
 
   /// Whether the current state, as far as it is decoded, satisfies a request.
   func isMet(_ request: FeedRequest) -> Bool {
-    guard request.isMet(by: key, timestamp: isNew(key.sequence, for: request) ? latest?.timestamp : nil)
-    else { return false }
+    let timestamp = isNew(key.sequence, for: request) ? latest?.timestamp : nil
+    guard request.isMet(by: key, timestamp: timestamp, isLast: isEnded) else { return false }
     guard outage == nil, let latest else { return true }
     return !isSwitching(request, latest.format.uprightSize)
   }
@@ -115,9 +115,10 @@ struct RequestBoard {
   /// over them.
   func waitsForDecoding(_ request: FeedRequest) -> Bool {
     guard let picture = undecoded else { return false }
-    guard outage == nil else { return request.isMet(by: key, timestamp: nil) }
+    guard outage == nil else { return request.isMet(by: key, timestamp: nil, isLast: isEnded) }
     return isNew(picture.sequence, for: request)
-      && request.isMet(by: FeedKey(sequence: picture.sequence, outage: 0), timestamp: picture.timestamp)
+      && request.isMet(
+        by: FeedKey(sequence: picture.sequence, outage: 0), timestamp: picture.timestamp, isLast: isEnded)
       && !isSwitching(request, picture.size)
   }
 
@@ -138,10 +139,10 @@ struct RequestBoard {
   }
 
   /// Removes the requests that only a further frame would satisfy, with their answers. Readers of pictures
-  /// get nil; scenes and snapshots get the last frame.
+  /// get nil, unless their view moves; scenes and snapshots get the last frame.
   mutating func takeLast() -> [(request: FeedRequest, answer: FeedRequest.Answer?)] {
     let last = FeedEvent(frame: latest, outage: outage, key: key, isLast: true)
-    return take { !$1.isMet($0) && !$0.hasSeenAll }.map {
+    return take { !$1.isMet($0) && !$0.hasSeenAll && !$0.waitsForMove }.map {
       ($0, $0.isForEvents || $0.isForFrame && latest != nil ? .event(last) : nil)
     }
   }

@@ -77,7 +77,8 @@ extension SourceFeed {
     var views: [ViewRequest] = []
     for request in waiting.values {
       guard let picture = request.picture, picture.preview.takesReduced,
-        let view = picture.preview.configuration.view
+        let view = picture.preview.configuration.view(
+          at: picture.preview.time(ofFrame: board.isEnded ? nil : newest.timestamp))
       else { return }
       views.append(ViewRequest(view, as: picture.form.format))
     }
@@ -85,7 +86,9 @@ extension SourceFeed {
       let frame = try? await newest.frame(reducedFor: views, source.options, memory: drawing.memory)
     else { return }
     counters.count(\.decoded)
-    await answer(waiting.filter { board.remove($0.key) }.map(\.value), with: FeedEvent(frame))
+    let event = FeedEvent(
+      frame: frame, outage: nil, key: FeedKey(sequence: frame.sequence, outage: 0), isLast: board.isEnded)
+    await answer(waiting.filter { board.remove($0.key) }.map(\.value), with: event)
   }
 
   // MARK: Drawing

@@ -32,12 +32,15 @@ struct ViewDrawing: Sendable {
     var places: [PictureSubject: Int] = [:]
     for request in requests {
       let (configuration, version, _) = request.preview.current
-      let key = PictureKey(sequence: event.key.sequence, version: version, outage: event.key.outage)
       let view: ViewConfiguration
-      do throws(SessionError) { view = try request.preview.view(of: configuration) } catch {
+      do throws(SessionError) {
+        view = try request.preview.view(of: configuration, at: request.preview.time(of: event))
+      } catch {
         results[request] = .failure(error)
         continue
       }
+      let key = PictureKey(
+        sequence: event.key.sequence, version: version, outage: event.key.outage, pose: view.projection?.pose)
       let (format, subject) = (request.form.format, PictureSubject(request))
       if let newest = request.preview.newest(format), newest.key == key, request.form.accepts(newest.picture)
       {

@@ -21,7 +21,18 @@ package final class ViewPlans: Sendable {
     /// another.
     var pinned: Size?
     var plans = LRUCache<Key, RenderPlan>(capacity: 16)
+    /// Plans that were needed once. Those of a moving view stay here, and evict none of the others.
+    var newPlans = LRUCache<Key, RenderPlan>(capacity: 16)
     weak var mappedMemory: (any DeviceRenderer)?
+
+    /// Returns a known plan, which is kept longer if it is needed again.
+    mutating func plan(_ key: Key) -> RenderPlan? {
+      if let plan = plans[key] { return plan }
+      guard let plan = newPlans[key] else { return nil }
+      newPlans.removeValue(for: key)
+      plans.insert(plan, for: key)
+      return plan
+    }
   }
 
   private struct Key: Hashable {
@@ -101,9 +112,9 @@ package final class ViewPlans: Sendable {
       rescaled.append(ViewRequest(view, as: request.format, coding: coding, under: layers))
     }
     let key = Key(format: format, requests: rescaled)
-    if let plan = state.withLock({ $0.plans[key] }) { return plan }
+    if let plan = state.withLock({ $0.plan(key) }) { return plan }
     let plan = try planner.plan(format, rescaled)
-    state.withLock { $0.plans.insert(plan, for: key) }
+    state.withLock { $0.newPlans.insert(plan, for: key) }
     return plan
   }
 
@@ -139,7 +150,10 @@ package final class ViewPlans: Sendable {
 
   func end() {
     memory.removeAll()
-    state.withLock { $0.plans.removeAll() }
+    state.withLock { state in
+      state.plans.removeAll()
+      state.newPlans.removeAll()
+    }
   }
 }
 
@@ -159,7 +173,7 @@ extension ViewConfiguration {
   }
 }
 
-/// Why crops can't be drawn from a frame: the part that they refer to is unknown.
+/// Why crops and warps can't be drawn from a frame: the part that they refer to is unknown.
 enum CropMismatch: Sendable, Hashable {
   /// The size that they refer to is not known yet.
   case unknown
@@ -171,10 +185,10 @@ enum CropMismatch: Sendable, Hashable {
   /// The reason, for display.
   var reason: String {
     switch self {
-    case .unknown: "has sent no frame yet: its crops can't be placed"
+    case .unknown: "has sent no frame yet: the parts that its views show can't be placed"
     case .mode(_, let reference): "is being switched to \(reference)"
     case .shape(let size, let reference):
-      "is \(size) now, but its crops are for \(reference): what they show is unknown"
+      "is \(size) now, but its views show parts of \(reference): where these are is unknown"
     }
   }
 

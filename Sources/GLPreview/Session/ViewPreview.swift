@@ -17,7 +17,7 @@ public struct ViewPreview: Sendable, Hashable {
   /// The name of the source.
   public var source: String { preview.sourceName ?? "" }
 
-  /// The view of the source; its name stays the preview's.
+  /// The view of the source; its name stays the preview's. While the view moves, it is that at the end of the move.
   public var view: ViewConfiguration {
     get { preview.configuration.view ?? ViewConfiguration(name: name) }
     nonmutating set { update { $0 = newValue } }
@@ -33,13 +33,33 @@ public struct ViewPreview: Sendable, Hashable {
     }
   }
 
-  /// Replaces the view and everything else at once: no picture shows only some of the changes.
+  /// Moves a view with a `projection`: evenly, from where it is now. A frame that is captured meanwhile is drawn
+  /// with the pose of its capture, for all readers, which keep their encoders. Yaw and roll go the shorter way round.
+  /// Another move that is under way ends. A change of what `view` shows ends a move too, at its target.
+  ///
+  /// A view without `width` and `height` changes its size with its field of view.
+  ///
+  /// - Parameters:
+  ///   - pose: what the view looks at in the end.
+  ///   - duration: how long it takes. Without it, the view is there at once.
+  /// - Throws: `ParameterError` if the view has no projection, if a number is out of bounds, or if the camera must
+  ///   give a frame first, because the field of view is not known.
+  public func move(to pose: LensPose, over duration: Duration = .zero) throws(ParameterError) {
+    _ = try preview.move(to: pose, over: duration)
+  }
+
+  /// The present pose of a view with a `projection`; nil for others.
+  public var pose: LensPose? { preview.configuration.view(at: .now)?.projection?.pose }
+
+  /// Replaces the view and everything else at once: no picture shows only some of the changes. Moves are forgotten
+  /// without `keepsMoves`, or if the view shows another part.
   package func show(
     _ view: ViewConfiguration, isEnabled: Bool, keepsReferenceSize: Bool, takesReduced: Bool,
-    updateEvery: Duration
+    updateEvery: Duration, keepsMoves: Bool = true
   ) {
     preview.update { configuration in
       configuration.view = view
+      if !keepsMoves { configuration.path = ViewPath() }
       configuration.isEnabled = isEnabled
       configuration.keepsReferenceSize = keepsReferenceSize
       configuration.takesReduced = takesReduced

@@ -63,13 +63,12 @@ package final class HLSFeature: ServiceFeature, Service {
     var query = try QueryParameters(request)
     let (wanted, video) = try videos.take(from: &query, over: target)
     try query.finish(known: VideoRoutes.query)
-    let isServed = wanted.view == target.served.view
+    let isServed = target.serves(wanted)
     if begins, !isServed { try await videos.registry.check(wanted.view, of: target) }
     try videos.registry.check(ViewRight(target, isServed: isServed))
     return try streams.withLock { streams in
       let known = streams.first {
-        !$0.isOver && $0.target.preview === target.preview && $0.wanted.view == wanted.view
-          && $0.configuration == video
+        !$0.isOver && $0.shows(wanted, of: target) && $0.configuration == video
       }
       guard begins || known != nil else { return nil }
       let stream = try known ?? HLSStream(target, wanted, video, videos.streams)

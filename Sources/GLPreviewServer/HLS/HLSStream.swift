@@ -67,6 +67,15 @@ final class HLSStream: Sendable {
     }
   }
 
+  /// Whether it shows what a request wants of `now`, its view at present. It goes on while the view moves, until that
+  /// is locked or unlocked.
+  func shows(_ other: ServedView, of now: ServedPreview) -> Bool {
+    guard now.preview === target.preview, now.served.isLocked == target.served.isLocked,
+      now.serves(other) == target.serves(wanted)
+    else { return false }
+    return other.setsPose == wanted.setsPose && other.subject == wanted.subject
+  }
+
   /// Whether the stream has ended, or is about to for lack of viewers.
   var isOver: Bool { state.withLock { $0.end != nil || $0.visits.isEmpty } }
 

@@ -62,9 +62,10 @@ extension FuzzTarget {
     case .info(let info):
       try must(info.maximumPayload > 0, "a limit of \(info.maximumPayload) bytes")
       for url in info.connectURLs {
-        guard let address = NATSServerAddress(url, toldBy: nil) else { continue }
+        guard let address = NATSServerAddress(url, listedBy: nil) else { continue }
         try must(
-          NATSServerAddress(address.description, toldBy: nil) == address, "\(address) is read as another one")
+          NATSServerAddress(address.description, listedBy: nil) == address,
+          "\(address) is read as another one")
       }
     case .message(let message, _):
       try must(message.payload.count <= limits.payload, "a payload of \(message.payload.count) bytes")

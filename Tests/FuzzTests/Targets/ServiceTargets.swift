@@ -105,11 +105,12 @@ extension FuzzTarget {
       }
     })
 
-  /// The body of a PATCH of a view, and of a POST of a snapshot.
+  /// The body of a PATCH of a view, of a POST that moves one, and of a POST of a snapshot.
   static let json = FuzzTarget(
     name: "json", longest: 512,
     words: jsonKeys.map { "\"\($0)\":" } + [
-      "null", "true", "1e400", "-0", "\"\\u0000\"", "{}", "[]", "{", "}", "1e18",
+      "null", "true", "1e400", "-0", "\"\\u0000\"", "{}", "[]", "{", "}", "1e18", "\"to\":", "\"by\":",
+      "\"stop\":", "\"over\":", "\"hfov\":",
     ],
     seeds: {
       [
@@ -118,6 +119,8 @@ extension FuzzTarget {
         #"{"views": ["main"], "quality": 80, "max_bytes": 5000, "max_age": 0, "still": true, "settle": 3}"#,
         #"{"timeout": 100, "offline": "last"}"#, #"{"at": "-2s"}"#,
         #"{"before": "3s", "count": 6, "at": 1700000000.5}"#,
+        #"{"to": {"yaw": 30, "pitch": -10, "roll": 0, "hfov": 60}, "over": "2s"}"#,
+        #"{"to": "door", "over": 0.5}"#, #"{"by": {"yaw": 350, "hfov": -5}}"#, #"{"stop": true}"#,
       ].inputs
     },
     body: .atOnce { (input) throws(FuzzFault) in
@@ -125,6 +128,13 @@ extension FuzzTarget {
       if let change = try? ViewChange(json: input), (try? change.apply(to: &served)) != nil {
         try must((1...100).contains(served.quality ?? 1), "quality \(served.quality ?? 0)")
         try must((0.01...1000).contains(served.framesPerSecond ?? 1), "\(served.framesPerSecond ?? 0) fps")
+      }
+      if let move = try? MoveRequest(json: input) {
+        try must(move.duration >= .zero && move.duration <= .seconds(3600), "it takes \(move.duration)")
+        served = ServedView(ViewConfiguration(projection: Projection(yaw: 170, hfov: 90)))
+        if let pose = try? move.target(of: served, usualField: { nil }) {
+          do throws(ParameterError) { try pose.check(as: .flat) } catch { throw FuzzFault("\(error)") }
+        }
       }
       if let options = try? SnapshotOptions(json: input, timeout: ServiceTimeouts().snapshot) {
         try must((1...100).contains(options.quality ?? 1), "quality \(options.quality ?? 0)")

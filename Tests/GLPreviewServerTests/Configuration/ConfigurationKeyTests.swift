@@ -36,7 +36,9 @@ struct ConfigurationKeyTests {
       "cameras": [
         "door": [
           "source": "https://camera/", "node": "barn", "replay": "1h", "lens": "fisheye",
-          "views": ["main": view],
+          "views": [
+            "main": view, "arc": ["projection": "cylinder", "positions": ["desk": ["yaw": 3, "roll": 2]]],
+          ],
           "motion": ["zones": "a=0,0,1,1"], "schedules": ["dusk": ["at": "sunset", "every": "9s"]],
         ]
       ],
@@ -72,8 +74,10 @@ struct ConfigurationKeyTests {
       case "[]": return "0"
       case "NAME":
         let isPut = ["put", "user", "password", "token"].contains { entry.path.last?.hasPrefix($0) == true }
+        let view = entry.path.contains("positions") ? "arc" : "main"
         return [
-          "cameras": "door", "views": "main", "scenes": "all", "link-keys": "mail", "schedules": "dusk",
+          "cameras": "door", "views": view, "scenes": "all", "link-keys": "mail", "schedules": "dusk",
+          "positions": "desk",
           "stores": isPut ? "web" : "bucket",
         ][above] ?? part
       default: return part
@@ -186,7 +190,15 @@ struct ConfigurationKeyTests {
     guard !path.contains("0"), !isNeeded else { return }
     var options = ConfigurationOptions()
     options.set(path, to: word, by: "--option")
-    #expect(try folder.load(unsaid, options: options).configuration == said)
+    // Parts that options name come first.
+    #expect(Self.sorted(try folder.load(unsaid, options: options).configuration) == Self.sorted(said))
+  }
+
+  /// The configuration with each camera's views by name.
+  private static func sorted(_ configuration: ServerConfiguration) -> ServerConfiguration {
+    var sorted = configuration
+    for camera in sorted.cameras.indices { sorted.cameras[camera].views.sort { $0.view.name < $1.view.name } }
+    return sorted
   }
 
   private var baseText: String {

@@ -1,5 +1,5 @@
-import AsyncHTTPClient
 // `/api/cameras`, changes while it runs, the URLs of others, health, and another configuration.
+import AsyncHTTPClient
 import FoundationEssentials
 import GLPreview
 import NIOCore
@@ -117,9 +117,42 @@ struct CameraRouteTests {
         #expect(try await service.get(path).status == (isSize ? 200 : 400), "\(path)")
       }
       #expect(try await service.get("/api/frame.jpeg?src=nobody").status == 404)
+    }
+  }
 
-      let state = try await service.get("/state")
-      #expect(state.text.hasPrefix(#"{"ok":true,"result":{"encoder":{"quality":80,"type":"CPU"}"#))
+  /// How the state begins for a coder of JPEGs, by ustreamer's names.
+  private static func start(ofState coder: String) -> String {
+    #"{"ok":true,"result":{"encoder":{"quality":80,"type":"\#(coder)"}"#
+  }
+
+  @Test("/state names the processor that codes JPEGs with the device")
+  func coder() async throws {
+    try await withService(SnapshotRouteTests.configuration()) { service in
+      // The device is known once it is opened.
+      await until { service.inside.renderer.state.failure == nil }
+      func coder() -> String {
+        service.inside.renderer.state.device?.jpegProcessor == .gpu ? "M2M-IMAGE" : "CPU"
+      }
+      let before = coder()
+      let state = try await service.get("/state").text
+      // Another test's trial of the device may end meanwhile.
+      #expect([before, coder()].contains { state.hasPrefix(Self.start(ofState: $0)) }, "\(state)")
+    }
+  }
+
+  @Test("/state names the camera as the coder while its JPEGs are passed through")
+  func passed() async throws {
+    let camera = try JPEGCamera()
+    let configuration = ServerConfiguration(cameras: [CameraConfiguration(source: "script")])
+    try await withService(configuration, makeSource: { camera.source(named: $1, $2) }) { service in
+      var reader = PartReader()
+      for try await chunk in try await service.openStream("/stream") {
+        guard !reader.read(Array(chunk.readableBytesView)).isEmpty else { continue }
+        let state = try await service.get("/state").text
+        #expect(state.hasPrefix(Self.start(ofState: "HW")), "\(state)")
+        return
+      }
+      Issue.record("the stream ended")
     }
   }
 

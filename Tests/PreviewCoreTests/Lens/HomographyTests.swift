@@ -1,4 +1,5 @@
 // Maps between quadrilaterals, against numpy.linalg.
+import TestSupport
 import Testing
 
 @testable import PreviewCore
@@ -25,7 +26,7 @@ func homographyNumbers() throws {
 
 @Test("a homography's inverse leads back, for random quadrilaterals")
 func homographyInverses() throws {
-  var random = SeededNumbers(seed: 41)
+  var random = SeededGenerator(seed: 41)
   let source = Size(width: 4000, height: 3000)
   for _ in 0..<200 {
     // Each point in its own quarter of the picture: convex or not, three are never on a line by chance.

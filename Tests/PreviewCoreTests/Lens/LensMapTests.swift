@@ -1,4 +1,5 @@
 // Lenses: where directions are seen, by numbers that numpy computed from the formulas of OpenCV and lensfun.
+import TestSupport
 import Testing
 
 @testable import PreviewCore
@@ -92,7 +93,7 @@ func lensModels(index: Int) throws {
 @Test("a position's direction is seen at this position, in all of the picture", arguments: cases.indices)
 func lensRoundTrips(index: Int) throws {
   let map = try LensMap(Lens(parsing: cases[index].lens), in: size)
-  var random = SeededNumbers(seed: UInt64(index))
+  var random = SeededGenerator(seed: UInt64(index))
   for _ in 0..<500 {
     let position = random.point(in: size)
     guard let ray = map.ray(at: position) else {

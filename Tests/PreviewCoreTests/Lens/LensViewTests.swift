@@ -1,4 +1,5 @@
 // Views through a lens, against ffmpeg 5.1's `v360`: names, signs, and the order of yaw, pitch and roll.
+import TestSupport
 import Testing
 
 @testable import PreviewCore
@@ -103,7 +104,7 @@ func signs() throws {
 
 @Test("a view's points and the source's positions lead to each other", arguments: Projection.Shape.allCases)
 func viewRoundTrips(shape: Projection.Shape) throws {
-  var random = SeededNumbers(seed: 360)
+  var random = SeededGenerator(seed: 360)
   for _ in 0..<50 {
     let projection = Projection(
       shape, yaw: Double.random(in: -60...60, using: &random),

@@ -1,4 +1,5 @@
 // Views with a lens, corners or a free rotation: their keys, what is refused, their sizes, and points both ways.
+import TestSupport
 import Testing
 
 @testable import PreviewCore
@@ -192,7 +193,7 @@ func identicalProjection() throws {
   let warp = try #require(
     try parsed("lens=pinhole matrix 300,300,199.5,149.5,projection=flat").warp(in: source))
   #expect(warp.size == source)
-  var random = SeededNumbers(seed: 7)
+  var random = SeededGenerator(seed: 7)
   for _ in 0..<50 {
     let point = random.point(in: source)
     #expect(distance(warp.map.position(of: point), point) < 1e-9)

@@ -103,13 +103,17 @@ package final class CameraRegistry: Sendable {
     "\(word)-\(names.add(1, ordering: .relaxed).newValue)"
   }
 
-  /// Creates a preview for a view that is not served. The caller removes it from the session when it is no
-  /// longer needed.
-  func makeAdHocPreview(_ view: ViewConfiguration, of target: ServedPreview) throws -> Preview {
-    try session.addPreview(
+  /// Creates a preview for a view that is not served; it moves with `leader`. The caller removes it from the session
+  /// when it is no longer needed.
+  func makeAdHocPreview(
+    _ view: ViewConfiguration, of target: ServedPreview, following leader: Preview?
+  ) throws -> Preview {
+    let preview = try session.addPreview(
       view.named(nextName("view")), of: target.source, updateEvery: target.served.updateEvery,
       counting: target.preview.gpuTime
     ).preview
+    if let leader { preview.follow(leader) }
+    return preview
   }
 
   /// Whether the current task continues a stream that has begun, and is not refused any more.
@@ -164,15 +168,28 @@ package final class CameraRegistry: Sendable {
 
   // MARK: Changes
 
-  /// Changes a view at run time.
-  ///
-  /// - Throws: `Problem` 404, and the errors of `change`; nothing is changed then.
+  /// Changes a view at run time, as `ServedState.update` does.
   func update(
-    _ view: String, of camera: String, _ change: (inout ServedView) throws(Problem) -> Void
+    _ view: String, of camera: String, endsMove: Bool = false,
+    _ change: (inout ServedView) throws(Problem) -> Void
   ) throws(Problem) -> ServedPreview {
-    let changed = try state.update { state throws(Problem) in try state.update(view, of: camera, change) }
+    let changed = try state.update { state throws(Problem) in
+      try state.update(view, of: camera, endsMove: endsMove, change)
+    }
     grants.revokeLost()
     return changed
+  }
+
+  /// Moves a view at run time, as `ServedState.move` does.
+  func move(
+    _ view: String, of camera: String, over duration: Duration,
+    to target: (ServedPreview) throws(Problem) -> LensPose?
+  ) throws(Problem) -> (entry: ServedPreview, begun: BegunMove) {
+    let moved = try state.update { state throws(Problem) in
+      try state.move(view, of: camera, over: duration, to: target)
+    }
+    grants.revokeLost()
+    return moved
   }
 
   /// Runs `work`, which looks up names itself. If it fails and the configuration has changed meanwhile,

@@ -6,7 +6,7 @@ package struct PictureRight: Sendable {
   /// The name of the camera or scene.
   package let camera: String
   package let view: String
-  /// The configuration of the view; nil if it changed while the picture was drawn.
+  /// The configuration of the view; nil if it changed while the picture was drawn, or has been moved.
   private let drawn: ViewConfiguration?
   /// The tiles of the scene and their places; nil for a picture of a camera.
   fileprivate let scene: Scene?
@@ -30,7 +30,10 @@ package struct PictureRight: Sendable {
   package init(_ target: ServedPreview, in served: ServedState) {
     (camera, view) = (target.camera, target.name)
     let now = try? served.view(target.name, of: target.camera)
-    drawn = now?.served.view == target.served.view ? target.served.view : nil
+    drawn = now.flatMap { now -> ViewConfiguration? in
+      let isExact = target.served.isLocked || now.moves == 0
+      return now.served.view == target.served.view && isExact ? target.served.view : nil
+    }
     scene = served[scene: target.camera]?.configuration.scene
     var masks: [String: Masks] = [:]
     for name in Self.cameras(of: target.camera, in: scene) {

@@ -117,9 +117,11 @@ struct PreparedState: Sendable {
         guard let content = kept?.content ?? new.map(ServedPreview.Content.view) else { return nil }
         // Run-time changes are kept, unless the file changes this view.
         let served = known.contains(view) ? kept?.served : nil
-        return ServedPreview(
+        var entry = ServedPreview(
           camera: camera.name, content: content, served: served ?? view, offline: camera.offline,
           triggerDelay: camera.triggerDelay)
+        entry.moves = kept?.moves ?? 0
+        return entry
       }
       state.cameras.append(ServedCamera(configuration: camera, source: source, views: views))
     }

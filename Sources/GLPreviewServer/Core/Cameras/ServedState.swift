@@ -47,6 +47,8 @@ package struct ServedPreview: Sendable {
   package let offline: SnapshotRequest.FallbackPolicy
   /// The delay of the camera's snapshot triggers.
   package var triggerDelay = Duration.zero
+  /// Counts the moves of the view, and the changes that ended one.
+  var moves = 0
   /// Set for a view of another node's camera; nil for the configuration's own views.
   package var remoteView: RemoteView?
 
@@ -65,11 +67,11 @@ package struct ServedPreview: Sendable {
 }
 
 extension ViewPreview {
-  /// Applies the configuration of the view.
+  /// Applies the configuration of the view. Frames from before a view was locked are not drawn as it showed them.
   func show(_ served: ServedView) {
     show(
       served.view, isEnabled: served.isEnabled, keepsReferenceSize: served.isLocked,
-      takesReduced: served.decode == .fast, updateEvery: served.updateEvery)
+      takesReduced: served.decode == .fast, updateEvery: served.updateEvery, keepsMoves: !served.isLocked)
   }
 }
 
@@ -110,23 +112,90 @@ extension ServedState {
     return found
   }
 
-  /// Changes a view.
+  /// Changes a view. With `endsMove`, a move that is under way ends at its target.
   ///
   /// - Throws: `Problem` 404, and the errors of `change`; nothing is changed then.
   mutating func update(
-    _ view: String, of camera: String, _ change: (inout ServedView) throws(Problem) -> Void
+    _ view: String, of camera: String, endsMove: Bool = false,
+    _ change: (inout ServedView) throws(Problem) -> Void
+  ) throws(Problem) -> ServedPreview {
+    try changed(view, of: camera) { entry, preview throws(Problem) in
+      try change(&entry.served)
+      preview.show(entry.served)
+      guard endsMove else { return }
+      preview.preview.endMoves()
+      entry.moves += 1
+    }
+  }
+
+  /// Moves a view to the pose that `target` returns; nil stops it where it is.
+  ///
+  /// - Throws: `Problem` 404, 409 if its field of view is needed and unknown, and the errors of `target`; nothing is
+  ///   changed then.
+  mutating func move(
+    _ view: String, of camera: String, over duration: Duration,
+    to target: (ServedPreview) throws(Problem) -> LensPose?
+  ) throws(Problem) -> (entry: ServedPreview, begun: BegunMove) {
+    var begun: BegunMove?
+    let entry = try changed(view, of: camera) { entry, preview throws(Problem) in
+      let pose = try target(entry)
+      do throws(ParameterError) {
+        let move =
+          if let pose {
+            try preview.preview.move(to: pose, over: duration)
+          } else {
+            try preview.preview.stopMove()
+          }
+        entry.served.view.projection = preview.view.projection
+        if pose != nil || move.supersedes { entry.moves += 1 }
+        begun = move
+      } catch {
+        throw Problem(.conflict, error.reason)
+      }
+    }
+    guard let begun else { throw Problem(.internalServerError, "nothing was moved") }
+    return (entry, begun)
+  }
+
+  private mutating func changed(
+    _ view: String, of camera: String, _ change: (inout ServedPreview, ViewPreview) throws(Problem) -> Void
   ) throws(Problem) -> ServedPreview {
     var entry = try self.view(view, of: camera)
     guard case .view(let preview) = entry.content,
       let index = cameras.firstIndex(where: { $0.configuration.name == camera }),
       let place = cameras[index].views.firstIndex(where: { $0.name == view })
     else { throw Problem(.conflict, "a scene can be changed only in the configuration") }
-    try change(&entry.served)
-    preview.show(entry.served)
+    try change(&entry, preview)
     cameras[index].views[place] = entry
     changes += 1
     return entry
   }
+}
+
+extension ServedView {
+  /// - Throws: `Problem` 403 if the view is locked.
+  func checkLock(of camera: String) throws(Problem) {
+    guard isLocked else { return }
+    throw Problem(
+      .forbidden, "view '\(view.name)' of '\(camera)' is locked: only the configuration can change it")
+  }
+}
+
+extension ServedView {
+  /// The settings that tell two requests for a view apart: without the pose if that is the pose of the served view,
+  /// which moves.
+  package var subject: ViewConfiguration { setsPose ? view : view.unposed }
+}
+
+extension ServedPreview {
+  /// Returns a view that a request asks for as it is drawn at a time: it moves with this one unless it has a pose of
+  /// its own.
+  func posed(_ wanted: ServedView, at time: CaptureInstant) -> ViewConfiguration {
+    wanted.setsPose ? wanted.view : preview.posed(wanted.view, at: time)
+  }
+
+  /// Whether a request asks for the view as it is served.
+  package func serves(_ wanted: ServedView) -> Bool { wanted.view == served.view && !wanted.setsPose }
 }
 
 extension Problem {

@@ -13,7 +13,7 @@ package struct ViewRight: Sendable {
     case copied
     /// A picture that was drawn with this configuration.
     case drawn(ViewConfiguration)
-    /// Buffered frames, drawn with this configuration, while the view is unchanged.
+    /// Buffered frames, drawn with this configuration, while the view is unchanged, except by moves.
     case buffered(ViewConfiguration)
   }
 
@@ -27,15 +27,19 @@ package struct ViewRight: Sendable {
     self.init(target, isServed ? .asServed : .withParameters)
   }
 
-  fileprivate func allows(_ now: ServedView) -> Bool {
-    let before = target.served
+  fileprivate func allows(_ entry: ServedPreview) -> Bool {
+    let (before, now) = (target.served, entry.served)
+    // A picture of a view that has been moved may show another direction than its configuration.
+    let isExact = before.isLocked || entry.moves == 0
     return switch terms {
     case .asServed: true
     case .withParameters: !now.isLocked
     case .copied:
       now.view == before.view && now.isLocked == before.isLocked && now.updateEvery == before.updateEvery
-    case .drawn(let view): !now.isLocked || now.view == view
-    case .buffered(let view): now.view == before.view && (!now.isLocked || now.view == view)
+        && entry.moves == target.moves
+    case .drawn(let view): !now.isLocked || now.view == view && isExact
+    case .buffered(let view):
+      now.view.unposed == before.view.unposed && (!now.isLocked || now.view == view && isExact)
     }
   }
 }
@@ -53,6 +57,6 @@ extension ServedState {
       throw .reconfigured(target)
     }
     guard now.served.isEnabled else { throw .switchedOff(target) }
-    guard right.allows(now.served) else { throw .reconfigured(target) }
+    guard right.allows(now) else { throw .reconfigured(target) }
   }
 }

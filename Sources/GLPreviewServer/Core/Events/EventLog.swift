@@ -7,7 +7,7 @@ internal import Synchronization
 
 struct ServerEvent: Sendable, Hashable {
   /// The event types that a client can request.
-  static let types = ["camera", "motion", "recording", "schedule", "service", "snapshot", "view"]
+  static let types = ["camera", "motion", "move", "recording", "schedule", "service", "snapshot", "view"]
 
   /// `EPOCH-N`: the run of the service, and the event's number in it.
   let id: EventID

@@ -38,6 +38,26 @@ package struct RelayedEvent: Sendable, Hashable {
     var box: [Double]?
     var zones: [String]?
     var replay: [String: Double]?
+    // Members of moves.
+    var from: [String: Double]?
+    var to: [String: Double]?
+    var start: String?
+    var end: String?
+
+    /// Whether a state is one of such events.
+    var hasKnownState: Bool {
+      guard let state else { return true }
+      return type == "move"
+        ? state == "started" || ViewMove.End(rawValue: state) != nil : SourceState(rawValue: state) != nil
+    }
+
+    /// The poses of a move, by their names. A key that poses lack is an error, for which this is nil.
+    var poses: [String: JSONValue]? {
+      let poses = ["from": from, "to": to].compactMapValues { $0 }
+      let numbers = poses.values.flatMap { $0 }
+      guard numbers.allSatisfy({ PoseChange.keys.contains($0.key) && $0.value.isFinite }) else { return nil }
+      return poses.mapValues { JSONValue.object($0.mapValues(JSONValue.number)) }
+    }
   }
 
   /// Parses an event; nil if it is not an event of this service. All viewers see its texts, so URLs in them
@@ -50,12 +70,14 @@ package struct RelayedEvent: Sendable, Hashable {
     let names = [body.camera, body.view, body.schedule].compactMap { $0 }
     guard names.allSatisfy({ (try? ViewConfiguration.check(name: $0)) != nil }),
       !isOfCamera || body.camera != nil,
-      body.state.map({ SourceState(rawValue: $0) != nil }) ?? true
+      body.hasKnownState, let poses = body.poses
     else { return nil }
     let zones = body.zones ?? []
     let texts =
-      [body.what, body.reason, body.since, body.timestamp, body.last, body.best, body.label].compactMap { $0 }
-      + zones
+      [
+        body.what, body.reason, body.since, body.timestamp, body.last, body.best, body.label, body.start,
+        body.end,
+      ].compactMap { $0 } + zones
     guard texts.allSatisfy({ $0.utf8.count <= Self.longestText }),
       body.snapshot?.utf8.allSatisfy(Self.isBase64) ?? true,
       zones.count <= MotionSettings.mostZones, body.box.map({ $0.count == 4 }) ?? true,
@@ -70,12 +92,13 @@ package struct RelayedEvent: Sendable, Hashable {
         ("camera", body.camera), ("view", body.view), ("schedule", body.schedule), ("state", body.state),
         ("since", body.since),
         ("timestamp", body.timestamp), ("snapshot", body.snapshot), ("last", body.last), ("best", body.best),
-        ("label", body.label.map { Redaction.message($0) }),
+        ("label", body.label.map { Redaction.message($0) }), ("start", body.start), ("end", body.end),
       ] { members[key] = text.map(JSONValue.string) }
       for (key, number) in [
         ("sequence", body.sequence), ("width", body.width), ("height", body.height), ("bytes", body.bytes),
         ("event", body.event),
       ] { members[key] = number.map(JSONValue.integer) }
+      for (name, pose) in poses { members[name] = pose }
       // This node forwards requests for the picture.
       if body.picture != nil, let camera = body.camera, let event = body.event {
         members["picture"] = .string("/api/cameras/\(camera)/motion/\(event).jpg")

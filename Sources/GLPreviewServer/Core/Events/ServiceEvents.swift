@@ -88,6 +88,16 @@ package struct ServiceEvents: Sendable {
     publish("view", ["camera": .string(camera), "view": .string(view)])
   }
 
+  /// Publishes that a move of a view has started, or how it has ended. `field` is the field of view of poses that have
+  /// none.
+  func viewMoved(_ entry: ServedPreview, _ state: String, _ move: ViewMove, _ field: Double?) {
+    var event: [String: JSONValue?] = [
+      "camera": .string(entry.camera), "view": .string(entry.name), "state": .string(state),
+    ]
+    for (name, value) in move.members(filling: field) { event[name] = value }
+    publish("move", event)
+  }
+
   /// Publishes a motion event, also to the webhook. Only with `showsAll` does it contain where something
   /// moved.
   package func motionChanged(_ camera: String, _ news: MotionEpisodes.News, showsAll: Bool) {

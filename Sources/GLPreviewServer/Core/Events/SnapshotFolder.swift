@@ -9,7 +9,8 @@ internal import Synchronization
 ///
 /// Pictures are encoded and written on a separate queue. If too many snapshots wait, new ones are dropped and
 /// counted; so is a picture that may no longer be shown when its turn comes. An error, such as a full or read-only
-/// disk, is logged once and counted each time; the next picture is tried again.
+/// disk, is logged once and counted each time; the next picture is tried again. A waiting picture holds its part of
+/// the memory budget, as any picture that a session has drawn.
 final class SnapshotFolder: Service {
   private struct State: ~Copyable {
     var store: FolderStore?

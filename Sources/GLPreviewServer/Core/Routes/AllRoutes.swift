@@ -17,6 +17,7 @@ package struct AllRoutes: Sendable {
     for feature in features { feature.addRoutes(to: group) }
     views.add(to: group)
     cameras.add(to: group)
+    MoveRoutes(core: core).add(to: group)
     CaptureRoutes(registry: core.registry, snapshots: core.snapshots).add(to: group)
     ControlRoutes(registry: core.registry, logger: core.logger).add(to: group)
     LinkRoutes(access: core.access, directory: core.directory, logger: core.logger).add(to: group)

@@ -100,7 +100,7 @@ struct CameraRoutes: Sendable {
     members["views"] = .array(
       views.map { view in
         guard case .object(let view) = view else { return view }
-        return .object(view.filter { !["clients", "fps", "video"].contains($0.key) })
+        return .object(view.filter { !["clients", "fps", "video", "move"].contains($0.key) })
       })
     return members
   }
@@ -208,6 +208,10 @@ struct CameraRoutes: Sendable {
     members["height"] = view.height.map(JSONValue.integer)
     members["crop"] = view.crop.map { JSONValue.string("\($0)") }
     members.merge(view.warpMembers) { $1 }
+    if !served.positions.isEmpty { members["positions"] = .object(served.positions.mapValues(\.json)) }
+    members["move"] = entry.preview.runningMove(at: CaptureClock.now).map {
+      .object($0.members(filling: entry.preview.usualField))
+    }
     members["label"] = view.labelText.map(JSONValue.string)
     members["time"] = view.timeText.map(JSONValue.string)
     members["fps_limit"] = served.framesPerSecond.map(Self.number)
@@ -260,21 +264,16 @@ struct CameraRoutes: Sendable {
 
   private func apply(_ change: ViewChange, to view: String, of camera: String) async throws -> ServedPreview {
     let entry = try core.registry.view(view, of: camera)
-    try checkLock(entry.served, view, of: camera)
+    try entry.served.checkLock(of: camera)
     var wanted = entry.served
     try change.apply(to: &wanted)
     if wanted.view != entry.served.view, !entry.isScene {
       try await core.registry.check(wanted.view, of: entry)
     }
-    return try core.registry.update(view, of: camera) { served throws(Problem) in
+    return try core.registry.update(view, of: camera, endsMove: change.endsMove) { served throws(Problem) in
       // The configuration may have changed during the wait for the frame.
-      try checkLock(served, view, of: camera)
+      try served.checkLock(of: camera)
       try change.apply(to: &served)
     }
-  }
-
-  private func checkLock(_ served: ServedView, _ view: String, of camera: String) throws(Problem) {
-    guard served.isLocked else { return }
-    throw Problem(.forbidden, "view '\(view)' of '\(camera)' is locked: only the configuration can change it")
   }
 }

@@ -90,6 +90,8 @@ struct CameraSchema {
     .optional("crop", .text), .optional("lens", .text, "its lens, if not the camera's"),
     .optional("projection", .choice(Projection.Shape.self)), .optional("yaw", .number),
     .optional("pitch", .number), .optional("roll", .number), .optional("hfov", .number),
+    .optional("positions", .names(.pose), "the positions to which a request can move it, by name"),
+    .optional("move", .object(JSONMember.move), "the move that is under way"),
     .optional("corners", .text), .optional("label", .text), .optional("time", .text),
     .optional("fps_limit", .number),
     .optional(

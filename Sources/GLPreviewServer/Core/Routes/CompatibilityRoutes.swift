@@ -13,6 +13,7 @@ package struct CompatibilityRoutes: Sendable {
   let streams: StreamRoutes
   let videos: VideoRoutes
   let registeredStreams: StreamRegistry
+  let renderer: RendererWatch
 
   private static let pictures = RouteRule(takesURLToken: true, parameters: known(SnapshotQuery.query))
   private static let jpegs = RouteRule(
@@ -188,7 +189,13 @@ package struct CompatibilityRoutes: Sendable {
       "queued_fps": Self.whole(hubs.map(\.framesPerSecond).max() ?? 0), "clients": .integer(clients.count),
       "clients_stat": .object(clients),
     ]
-    let encoder: JSONValue = ["type": "CPU", "quality": .integer(target.served.encodedQuality)]
+    let coder = hubs.compactMap(\.newest?.encoder).first
+    // Without a stream, what would code one. A CPU that draws in place of the GPU also codes.
+    var usual = "CPU"
+    if case .works(let device) = renderer.state, device.jpegProcessor == .gpu { usual = "M2M-IMAGE" }
+    let encoder: JSONValue = [
+      "type": .string(coder ?? usual), "quality": .integer(target.served.encodedQuality),
+    ]
     return [
       "ok": true, "result": ["instance_id": "", "encoder": encoder, "source": source, "stream": stream],
     ]

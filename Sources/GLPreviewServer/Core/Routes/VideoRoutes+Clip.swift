@@ -58,7 +58,7 @@ extension VideoRoutes {
     _ target: ServedPreview, _ times: ClosedRange<CaptureInstant>, as wanted: ServedView,
     _ configuration: VideoConfiguration, headers: HTTPFields, _ context: ServiceContext
   ) async throws -> Response {
-    let (clip, grant) = try clip(of: target, as: wanted.view, times, configuration)
+    let (clip, grant) = try clip(of: target, as: wanted, times, configuration)
     let all = clip.samples.makeAsyncIterator()
     let places = try ClipPlaces(clips, times, isCaughtUp: all.isCaughtUp)
     // The first sample shows whether there are frames and an encoder.
@@ -131,7 +131,7 @@ extension VideoRoutes {
     }
     guard target.served.isEnabled else { throw Problem.switchedOff(target) }
     if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
-    let (clip, grant) = try clip(of: target, as: wanted.view, times, target.served.video)
+    let (clip, grant) = try clip(of: target, as: wanted, times, target.served.video)
     let isCaughtUp = clip.samples.makeAsyncIterator().isCaughtUp
     let places = try ClipPlaces(clips, times, isCaughtUp: isCaughtUp)
     let lease = try registry.budget.reserve(0)
@@ -156,12 +156,13 @@ extension VideoRoutes {
 
   /// Begins a clip that ends with its grant: a reload or a PATCH may hide, lock or change the view.
   private func clip(
-    of target: ServedPreview, as view: ViewConfiguration, _ times: ClosedRange<CaptureInstant>,
+    of target: ServedPreview, as wanted: ServedView, _ times: ClosedRange<CaptureInstant>,
     _ configuration: VideoConfiguration
   ) throws -> (Clip, Grant<ViewRight>) {
-    if view != target.served.view { try registry.checkGPU() }
-    let grant = try registry.grants.grant(ViewRight(target, .buffered(view)))
-    let clip = try Clip(of: target.preview, as: view, times, configuration) {
+    if wanted.view != target.served.view { try registry.checkGPU() }
+    let grant = try registry.grants.grant(ViewRight(target, .buffered(wanted.view)))
+    let own = target.serves(wanted) ? nil : wanted.view
+    let clip = try Clip(of: target.preview, as: own, follows: !wanted.setsPose, times, configuration) {
       !Task.isShuttingDownGracefully && grant.isValid
     }
     return (clip, grant)

@@ -6,6 +6,15 @@ internal import HTTPTypes
 struct ViewChange {
   private let members: [String: JSONScalar]
 
+  /// The keys that change which part of the camera the view shows, or its size.
+  private static let placing: Set = [
+    "crop", "lens", "projection", "yaw", "pitch", "roll", "hfov", "corners", "rotate", "size", "width",
+    "height", "w", "h",
+  ]
+
+  /// Whether a move of the view ends with it.
+  var endsMove: Bool { !Self.placing.isDisjoint(with: members.keys) }
+
   private static let keys = ViewConfiguration.keys + ["fps", "enabled", "quality", "decode"]
 
   /// - Throws: `Problem` 400 if it is not an object of scalars, or is empty.

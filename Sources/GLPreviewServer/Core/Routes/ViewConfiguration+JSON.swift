@@ -1,4 +1,4 @@
-// The rotation, the lens and the warp of a view as JSON, for `/api/cameras`.
+// The rotation, the lens, the warp and the moves of a view as JSON, for `/api/cameras` and events.
 
 extension ViewConfiguration {
   /// The clockwise rotation in degrees, from 0 to below 360.
@@ -25,4 +25,54 @@ extension ViewConfiguration {
   static func number(_ number: Double) -> JSONValue {
     Int(exactly: number).map(JSONValue.integer) ?? .number(number)
   }
+}
+
+extension LensPose {
+  /// The numbers; `field` is the field of view if it has none, where that is known.
+  func json(filling field: Double?) -> JSONValue {
+    var members: [String: JSONValue] = [
+      "yaw": ViewConfiguration.number(yaw), "pitch": ViewConfiguration.number(pitch),
+      "roll": ViewConfiguration.number(roll),
+    ]
+    members["hfov"] = (hfov ?? field).map(ViewConfiguration.number)
+    return .object(members)
+  }
+}
+
+extension PoseChange {
+  /// The numbers that it has.
+  var json: JSONValue {
+    var members: [String: JSONValue] = [:]
+    for key in PoseChange.keys { members[key] = self[key].map(ViewConfiguration.number) }
+    return .object(members)
+  }
+}
+
+extension ViewMove {
+  /// Its poses and times; `field` is the field of view of poses that have none, where that is known.
+  func members(filling field: Double?) -> [String: JSONValue] {
+    [
+      "from": from.json(filling: field), "to": to.json(filling: field),
+      "start": .string("\(WallTime(capturedAt: start))"), "end": .string("\(WallTime(capturedAt: end))"),
+    ]
+  }
+}
+
+extension JSONSchema {
+  /// Some or all numbers of a pose.
+  static let pose = JSONSchema.named(
+    "Pose",
+    .object(
+      [
+        .optional("yaw", .number, "degrees to the right"), .optional("pitch", .number, "degrees upwards"),
+        .optional("roll", .number, "degrees clockwise"),
+        .optional("hfov", .number, "the horizontal field of view in degrees; missing if it is unknown"),
+      ], isClosed: true))
+}
+
+extension JSONMember {
+  /// A move.
+  static let move: [JSONMember] = [
+    .init("from", .pose), .init("to", .pose), .init("start", .time), .init("end", .time),
+  ]
 }

@@ -21,7 +21,7 @@ package struct ViewRoutes: Sendable {
       registry: registry, snapshots: core.snapshots, streams: streams, videos: videos)
     compatibility = CompatibilityRoutes(
       registry: registry, watch: core.watch, snapshots: snapshots, streams: streams, videos: videos,
-      registeredStreams: core.streams)
+      registeredStreams: core.streams, renderer: core.renderer)
   }
 
   package func add(to group: ServiceRoutes) {

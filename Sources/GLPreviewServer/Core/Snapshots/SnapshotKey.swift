@@ -28,7 +28,8 @@ struct SnapshotKey: Hashable {
   /// The state that a fallback picture shows; nil for a frame of the camera.
   var state: SourceState?
   var reason: String?
-  let view: ViewConfiguration
+  /// A view that moves as it is drawn in this frame.
+  var view: ViewConfiguration
   /// Nil for the camera's original JPEG.
   var quality: Int?
   let format: EncodedPicture.Format

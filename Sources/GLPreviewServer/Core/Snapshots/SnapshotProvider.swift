@@ -163,6 +163,7 @@ final class SnapshotProvider: Sendable {
   /// Returns the metadata and the key of the picture that `query` requests of a frame.
   func subject(_ moment: CapturedFrame, _ query: SnapshotQuery, _ target: ServedPreview) -> SnapshotSubject {
     var key = SnapshotKey(query, of: target, sequence: moment.sequence, timestamp: moment.timestamp)
+    key.view = target.posed(query.served, at: moment.poseTime)
     if moment.isFallback {
       // Placeholders count as equal for one second.
       key.timestamp = CaptureInstant(sinceStart: .seconds(moment.timestamp.sinceStart.components.seconds))
@@ -198,7 +199,8 @@ final class SnapshotProvider: Sendable {
         if let passed = moment.passed?.jpeg {
           return try await sent(passed, query, holding: budget.reserve(0))
         }
-        let frame = try await drawn(query, of: target.preview, isServed: isServed, at: moment)
+        let frame = try await drawn(
+          subject.key.view, query, of: target.preview, isServed: isServed, at: moment)
         return try await encoded(frame, query)
       }
     } catch let error as PictureEncoder.Failure {
@@ -206,14 +208,15 @@ final class SnapshotProvider: Sendable {
     }
   }
 
-  /// Draws the requested view of a frame, or reuses the picture if `preview` serves it and has drawn it.
+  /// Draws `view` of a frame for a query, or reuses the picture if `preview` serves it and has drawn it.
   private func drawn(
-    _ query: SnapshotQuery, of preview: Preview, isServed: Bool, at moment: CapturedFrame
+    _ view: ViewConfiguration, _ query: SnapshotQuery, of preview: Preview, isServed: Bool,
+    at moment: CapturedFrame
   ) async throws -> RenderedPicture {
-    let (view, format, coding) = (query.served.view, query.format.pictures, query.coding)
+    let (format, coding) = (query.format.pictures, query.coding)
     if isServed, let frame = try await moment.draw([preview], as: format, coding: coding).first,
       // The view may have changed since it was looked up.
-      preview.configuration.view == view.named(preview.name)
+      preview.configuration.view(at: moment.poseTime) == view.named(preview.name)
     {
       return frame
     }

@@ -181,7 +181,9 @@ final class StreamHub: Sendable {
   func part(after last: StreamPart?, since start: CaptureInstant) async throws -> StreamPart {
     let part = try await state.first { state in
       guard !state.isOver else { throw StreamEnded() }
-      return shown(state, since: start).flatMap { $0.timestamp == last?.timestamp ? nil : $0 }
+      return shown(state, since: start).flatMap { part in
+        last.map { $0.timestamp == part.timestamp && $0.pose == part.pose } == true ? nil : part
+      }
     }
     guard let part else { throw CancellationError() }
     return part
@@ -238,7 +240,7 @@ final class StreamHub: Sendable {
             of: subject.of(picture), isLive: picture.sourceState == .live)
         }
         // A persistent failure is retried, in case something changes.
-        try await Task.sleep(for: Self.retriesAfter)
+        try await preview.rest(for: Self.retriesAfter)
       } catch is CancellationError {
         return
       } catch {

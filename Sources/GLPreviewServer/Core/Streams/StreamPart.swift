@@ -21,6 +21,10 @@ struct StreamPart: Sendable {
   /// The capture time of the frame.
   let timestamp: CaptureInstant
   let size: Size
+  /// The pose of a view through a lens; nil for others. While it moves, a frame may have several pictures.
+  let pose: LensPose?
+  /// The coder of the JPEG, by ustreamer's names: the camera (`HW`), the GPU (`M2M-IMAGE`) or the CPU (`CPU`).
+  let encoder: String
   /// Its share of the memory budget.
   let lease: MemoryLease
 
@@ -32,8 +36,14 @@ struct StreamPart: Sendable {
     budget: MemoryBudget
   ) throws(MemoryBudget.Exceeded) {
     lease = try budget.reserve(jpeg.bytes.count)
-    timestamp = picture.timestamp
+    (timestamp, pose) = (picture.timestamp, picture.pose)
     size = jpeg.size
+    switch picture {
+    case .original: encoder = "HW"
+    case .drawn(let drawn):
+      let scan = drawn.picture.scan
+      encoder = scan != nil && scan?.quality == jpeg.quality ? "M2M-IMAGE" : "CPU"
+    }
     let header =
       "Content-Type: image/jpeg\r\nContent-Length: \(jpeg.bytes.count)\r\n"
       + "X-Timestamp: \(WallTime(capturedAt: picture.timestamp).secondsText)\r\n"

@@ -14,8 +14,9 @@ final class StreamRegistry: Sendable {
   private enum Key: Hashable {
     /// A served view, which keeps its identity when it is changed. Another quality is a separate stream.
     case served(ObjectIdentifier, quality: Int?)
-    /// Any other view; without a quality, the camera's original JPEGs may be passed through.
-    case adHoc(ObjectIdentifier, ViewConfiguration, quality: Int?)
+    /// Any other view; without a quality, the camera's original JPEGs may be passed through. One that follows the
+    /// served view keeps its identity when that moves.
+    case adHoc(ObjectIdentifier, ViewConfiguration, follows: Bool, quality: Int?)
   }
 
   /// A hub exists as long as there are subscriptions for it.
@@ -37,7 +38,7 @@ final class StreamRegistry: Sendable {
   func join(_ target: ServedPreview, as wanted: ServedView, every interval: Duration) throws
     -> StreamSubscription
   {
-    let isServed = wanted.view == target.served.view
+    let isServed = target.serves(wanted)
     let mayPass = target.preview.mayPass(wanted.view)
     let followsQuality =
       isServed
@@ -47,7 +48,7 @@ final class StreamRegistry: Sendable {
       isServed
       ? .served(ObjectIdentifier(target.preview), quality: followsQuality ? nil : wanted.encodedQuality)
       : .adHoc(
-        ObjectIdentifier(target.preview), wanted.view,
+        ObjectIdentifier(target.preview), wanted.subject, follows: !wanted.setsPose,
         quality: mayPass ? wanted.quality : wanted.encodedQuality)
     let right = ViewRight(target, isServed: isServed)
     try registry.check(right)
@@ -74,7 +75,8 @@ final class StreamRegistry: Sendable {
     var (preview, onEnd) = (target.preview, (@Sendable () -> Void)?.none)
     if case .withParameters = right.terms {
       if !target.preview.mayPass(wanted.view) { try registry.checkGPU() }
-      let adHoc = try registry.makeAdHocPreview(wanted.view, of: target)
+      let adHoc = try registry.makeAdHocPreview(
+        wanted.view, of: target, following: wanted.setsPose ? nil : target.preview)
       (preview, onEnd) = (adHoc, { registry.session.remove(adHoc) })
     }
     var quality: (@Sendable () -> Int?)?

@@ -25,6 +25,8 @@ package final class VideoStreams: Service, CustomStringConvertible {
     let target: ObjectIdentifier
     let view: ViewConfiguration?
     let configuration: VideoConfiguration
+    /// Whether it moves with the served view, or with that of a lower rendition's source.
+    let follows: Bool
     /// The configuration that a lower rendition derives from; nil for other encodings.
     var base: PreviewConfiguration?
   }
@@ -83,13 +85,13 @@ package final class VideoStreams: Service, CustomStringConvertible {
   /// Returns the source for a request, and the grant to show it.
   func shown(_ request: VideoRequest) throws -> ShownVideo {
     let (target, wanted, configuration) = (request.target, request.wanted, request.configuration)
-    let isServed = wanted.view == target.served.view
+    let isServed = target.serves(wanted)
     let grant = try registry.grants.grant(ViewRight(target, isServed: isServed))
     return try state.withLock { state in
       guard !state.isOver else { throw Self.isEnding }
       let key = SourceKey(
-        target: ObjectIdentifier(target.preview), view: isServed ? nil : wanted.view,
-        configuration: configuration)
+        target: ObjectIdentifier(target.preview), view: isServed ? nil : wanted.subject,
+        configuration: configuration, follows: !wanted.setsPose)
       let source = try state.sources[key]?.source ?? makeSource(target, wanted, isServed, configuration)
       state.sources = state.sources.filter { $0.value.source != nil }
       state.sources[key] = WeakSource(source: source)
@@ -107,7 +109,8 @@ package final class VideoStreams: Service, CustomStringConvertible {
     let permit = try isOwn ? gate.enter() : nil
     guard !isServed else { return VideoSource(target, target.preview, configuration, holding: permit) }
     try registry.checkGPU()
-    let preview = try registry.makeAdHocPreview(wanted.view, of: target)
+    let preview = try registry.makeAdHocPreview(
+      wanted.view, of: target, following: wanted.setsPose ? nil : target.preview)
     return VideoSource(target, preview, configuration, holding: permit) { [session = registry.session] in
       session.remove(preview)
     }
@@ -131,10 +134,11 @@ package final class VideoStreams: Service, CustomStringConvertible {
       var configuration = source.configuration
       configuration.bitrate = configuration.bitrate(for: size) / 4
       let key = SourceKey(
-        target: ObjectIdentifier(target.preview), view: half, configuration: configuration, base: base)
+        target: ObjectIdentifier(target.preview), view: half.unposed, configuration: configuration,
+        follows: true, base: base.unposed)
       if let known = state.sources[key]?.source { return (known, grant) }
       let permit = try gate.enter()
-      let preview = try registry.makeAdHocPreview(half, of: target)
+      let preview = try registry.makeAdHocPreview(half, of: target, following: source.preview)
       preview.update {
         $0.keepsReferenceSize = base.keepsReferenceSize
         $0.updateEvery = max(base.updateEvery * 2, .seconds(2 / standing.picturesPerSecond))

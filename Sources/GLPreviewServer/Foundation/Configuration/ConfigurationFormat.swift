@@ -68,10 +68,11 @@ extension ConfigurationFormat<Duration> {
   package static var time: Self {
     let units = ["ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "": 1]
     return Self("time") { text in
-      // The limit is about a century, far below the range of Duration.
-      guard let seconds = text.amount(in: units), seconds > 0, seconds <= 3.2e9 else {
+      guard let seconds = text.amount(in: units), seconds > 0 else {
         throw ParameterError("'\(text)' is not a time above 0, such as 500ms, 30s, 5m, 12h or 7d")
       }
+      // Far below the range of Duration.
+      guard seconds <= 3.2e9 else { throw ParameterError("'\(text)' is longer than a century") }
       return .milliseconds(max(1, Int64(seconds * 1000)))
     }
   }

@@ -192,10 +192,37 @@ extension ConfigurationKeys {
       .init("decode", .choice, \.decode, "the camera's", "`decode` of the view's streams"),
       .init("enabled", .flag, \.isEnabled, "`true`", "whether the view delivers pictures"),
       .init(
+        "positions", .named, position, \.namedPositions, new: { name, _ in NamedPosition(name: name) },
+        finish: checkPosition),
+      .init(
         "locked", .flag, \.isLocked, "`false`",
         "whether requests that would show another part of the camera are refused"),
       .init("video", video, \.video),
     ]
+
+  private static let position: [ConfigurationKey<NamedPosition>] = PoseChange.keys.map { key in
+    let format = ConfigurationFormat<Double>("degrees") { text in
+      guard let number = Double(text) else { throw ParameterError(key, "'\(text)' is not a number") }
+      var change = PoseChange()
+      try change.set(key, to: number)
+      return number
+    }
+    return .init(
+      key, format, "unchanged", "`\(key)` of a position to which requests move the view by its name"
+    ) {
+      try? $0.pose.set(key, to: $1)
+    }
+  }
+
+  /// Reports a position that is none.
+  @Sendable private static func checkPosition(
+    _ reading: inout ConfigurationReader, _ place: ConfigurationPlace, _ position: inout NamedPosition
+  ) {
+    do throws(ParameterError) { try ViewConfiguration.check(name: position.name) } catch {
+      reading.refuse(place, error.reason)
+    }
+    reading.refuseEmpty(place, Self.position.flatMap(\.entries))
+  }
 
   /// Rejects a size together with a width or height from the same layer, because they contradict each other.
   @Sendable private static func checkSizes(

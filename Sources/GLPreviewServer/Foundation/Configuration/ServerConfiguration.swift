@@ -241,11 +241,28 @@ package struct ServedView: Sendable, Hashable {
   package var isEnabled = true
   /// Whether URLs can't change the view, so that clients see no other part of the camera.
   package var isLocked = false
+  /// The poses to which a request can move the view, by name.
+  package var positions: [String: PoseChange] = [:]
+  /// Whether a URL's parameters set a part of its pose. It then does not move with the configured view.
+  package var setsPose = false
+
+  /// The positions as a list, by name.
+  package var namedPositions: [NamedPosition] {
+    get { positions.sorted { $0.key < $1.key }.map { NamedPosition(name: $0.key, pose: $0.value) } }
+    set { positions = Dictionary(newValue.map { ($0.name, $0.pose) }) { $1 } }
+  }
 
   package init(_ view: ViewConfiguration = ViewConfiguration()) { self.view = view }
 
   /// The quality of encoded JPEGs.
   package var encodedQuality: Int { quality ?? 80 }
+}
+
+/// A pose to which requests can move a view.
+package struct NamedPosition: Sendable, Hashable {
+  package let name: String
+  /// The numbers that the view has there; the others stay as they are.
+  package var pose = PoseChange()
 }
 
 /// The configuration of a scene: several cameras in one picture.

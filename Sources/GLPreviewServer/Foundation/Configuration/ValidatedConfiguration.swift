@@ -90,6 +90,7 @@ extension ServerConfiguration {
       for name in names { problems += invalid(name, path + ["views", name]) }
       problems += repeated(names, "views", path + ["views"])
       problems += warpProblems(of: camera, path)
+      problems += camera.views.flatMap { $0.positionProblems(path + ["views", $0.view.name, "positions"]) }
       problems += camera.sections.problems(of: camera, in: self)
       let zones = camera.motion?.zones.map(\.name) ?? []
       problems += repeated(zones, "zones", path + ["motion", "zones"])
@@ -99,6 +100,9 @@ extension ServerConfiguration {
             path: path + ["motion", "zones"],
             "\(zones.count) zones; at most \(MotionSettings.mostZones) are allowed")
         )
+      }
+      if let problem = camera.zoneProblem {
+        problems.append(ConfigurationProblem(path: path + ["motion", "zones"], problem.reason))
       }
     }
     return problems
@@ -192,5 +196,23 @@ extension ServerConfiguration {
       counts[name, default: 0] += 1
       return counts[name] == 2
     }.map { ConfigurationProblem(path: path + [$0], "is the name of two \(kind)") }
+  }
+}
+
+extension ServedView {
+  /// Reports positions that the view can't have.
+  fileprivate func positionProblems(_ path: [String]) -> [ConfigurationProblem] {
+    guard !positions.isEmpty else { return [] }
+    guard let projection = view.projection else {
+      return [ConfigurationProblem(path: path, "the view needs a projection")]
+    }
+    return positions.sorted { $0.key < $1.key }.compactMap { name, position -> ConfigurationProblem? in
+      do throws(ParameterError) {
+        try position.applied(to: projection.pose).check(as: projection.shape)
+        return nil
+      } catch {
+        return ConfigurationProblem(path: path + [name, error.key], error.reason)
+      }
+    }
   }
 }

@@ -10,7 +10,7 @@ package struct ClientGroup: Sendable, Hashable {
   /// All programs that send requests through NATS, which does not prove their names to the node.
   package static let brokerClients = ClientGroup(bytes: Array("clients by the broker".utf8))
 
-  /// Everyone who has a link by a key, or one client of these.
+  /// All clients that open links signed by the key `name`, or one of these clients.
   package static func key(_ name: String, _ client: ClientGroup? = nil) -> ClientGroup {
     ClientGroup(bytes: Array("links by \(name) ".utf8) + (client?.bytes ?? []))
   }

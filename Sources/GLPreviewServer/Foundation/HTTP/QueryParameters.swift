@@ -16,6 +16,8 @@ package struct QueryParameters {
   }
 
   private static let repeatable: Set<String> = ["view"]
+  /// The parameters that set a part of a view's pose.
+  private static let posing = Set(PoseChange.keys + ["projection", "lens"])
 
   package mutating func takeAll(_ key: QueryKey<String>) -> [String] {
     defer { items.removeAll { $0.key == key.entry.name } }
@@ -44,7 +46,9 @@ package struct QueryParameters {
       // Some clients write a plus sign as a space.
       let value = key == "crop" ? String(value.map { $0 == " " ? "+" : $0 }) : value
       try result.view.set(key, to: value)
+      if Self.posing.contains(key) { result.setsPose = true }
     }
+    if result.view.projection == nil { result.setsPose = false }
     items.removeAll { keys.contains($0.key) }
     if let quality = try take(QueryEntry.quality) { result.quality = quality }
     return result

@@ -18,7 +18,8 @@ package final class Recorders: Service, CustomStringConvertible {
     let configuration: RecordingConfiguration
     let view: String
     let video: VideoConfiguration
-    /// The view with its lens, and its changes so far: each starts a new recorder, whose files say what they show.
+    /// The view with its lens, and its changes so far: each starts a new recorder, whose files say what they show. Moves
+    /// do not: the place of anything in a view through a lens is unknown.
     let shown: ViewConfiguration
     let subject: PreviewSubject
     let isLocked: Bool
@@ -29,8 +30,9 @@ package final class Recorders: Service, CustomStringConvertible {
       guard record.when != .never, let view else { return nil }
       (source, configuration) = (camera.source, record)
       (self.view, video) = (view.name, view.served.video)
-      shown = view.served.view.withLens(camera.configuration.options.lens)
       isLocked = view.served.isLocked
+      let lensed = view.served.view.withLens(camera.configuration.options.lens)
+      shown = isLocked ? lensed : lensed.unposed
       subject = view.preview.subject
     }
   }

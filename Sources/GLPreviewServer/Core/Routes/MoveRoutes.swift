@@ -1,0 +1,117 @@
+// `/api/cameras/{camera}/views/{view}/move`: moves a view through a lens to another pose, evenly over time.
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import Synchronization
+
+/// Moves of views. Of two movers the newest wins.
+struct MoveRoutes: Sendable {
+  let core: ServiceCore
+  private let limiter = MoveLimiter()
+
+  init(core: ServiceCore) { self.core = core }
+
+  func add(to group: ServiceRoutes) {
+    group.post(
+      "api/cameras/:camera/views/:view/move",
+      as: [
+        .init(
+          "moveView", "Moves a view through a lens: to a pose, by a difference, or to a named position",
+          body: .json(MoveRequest.schema), answers: [.json(Self.answer, "the move")],
+          problems: [.conflict, .tooManyRequests])
+      ]
+    ) { request, context in try await move(request, context) }
+  }
+
+  private static let answer = JSONSchema.object(
+    [.init("view", .text)] + JSONMember.move + [
+      .init("superseded", .boolean, "whether another move was under way, and ended here")
+    ])
+
+  private func move(_ request: Request, _ context: ServiceContext) async throws -> Response {
+    let (camera, view) = (try context.parameters.require("camera"), try context.parameters.require("view"))
+    let body = try await request.body.collect(upTo: context.maxUploadSize)
+    let wanted = try MoveRequest(json: Array(body.readableBytesView))
+    let (entry, begun) = try await core.registry.consistently {
+      try await begin(wanted, view, of: camera)
+    }
+    if wanted.goal != .here || begun.supersedes { core.events.viewChanged(camera, view) }
+    if !begun.isJump { follow(begun.move, of: entry) }
+    var members = begun.move.members(filling: entry.preview.usualField)
+    members["view"] = .string(entry.name)
+    members["superseded"] = .bool(begun.supersedes)
+    return Response(json: members)
+  }
+
+  private func begin(
+    _ wanted: MoveRequest, _ view: String, of camera: String
+  ) async throws -> (entry: ServedPreview, begun: BegunMove) {
+    let entry = try core.registry.view(view, of: camera)
+    let target = try target(of: wanted, entry)
+    try limiter.check(entry, at: CaptureClock.now)
+    // The picture of a view without a size grows or shrinks with its field of view.
+    let served = entry.served.view
+    if let target, target.hfov != served.projection?.hfov, served.width == nil || served.height == nil {
+      var moved = served
+      moved.projection?.pose = target
+      try await core.registry.check(moved, of: entry)
+    }
+    return try core.registry.move(view, of: camera, over: wanted.duration) { entry throws(Problem) in
+      try self.target(of: wanted, entry)
+    }
+  }
+
+  /// Returns the pose in which a view ends; nil if it stays where it is.
+  private func target(of wanted: MoveRequest, _ entry: ServedPreview) throws(Problem) -> LensPose? {
+    guard !entry.isScene else {
+      throw Problem(.conflict, "a scene can be changed only in the configuration")
+    }
+    try entry.served.checkLock(of: entry.camera)
+    guard entry.served.isEnabled else { throw .switchedOff(entry) }
+    return try wanted.target(of: entry.served) { entry.preview.usualField }
+  }
+
+  /// Publishes that a move has started, and how it ends.
+  private func follow(_ move: ViewMove, of entry: ServedPreview) {
+    let field = entry.preview.usualField
+    core.events.viewMoved(entry, "started", move, field)
+    Task { [events = core.events] in
+      guard let end = await entry.preview.end(of: move) else { return }
+      events.viewMoved(entry, end.rawValue, move, field)
+    }
+  }
+}
+
+/// Limits the moves of each view.
+final class MoveLimiter: Sendable {
+  /// The most moves of a view within `span`.
+  static let most = 50
+  private static let span = Duration.seconds(1)
+
+  /// The times of the latest moves, by the name of the preview.
+  private let times = Mutex<[String: [CaptureInstant]]>([:])
+
+  /// Counts a move of a view at `now`.
+  ///
+  /// - Throws: `Problem` 429 if it is one too many.
+  func check(_ entry: ServedPreview, at now: CaptureInstant) throws(Problem) {
+    guard !allows(entry.preview.name, at: now) else { return }
+    throw .busy(
+      .tooManyRequests,
+      "view '\(entry.name)' of '\(entry.camera)' is moved more than \(Self.most) times a second",
+      retryAfter: 1)
+  }
+
+  /// Counts a move at `now`, and returns whether it is allowed.
+  func allows(_ preview: String, at now: CaptureInstant) -> Bool {
+    times.withLock { times in
+      times = times.compactMapValues { moves in
+        let recent = moves.filter { now - $0 < Self.span }
+        return recent.isEmpty ? nil : recent
+      }
+      guard times[preview]?.count ?? 0 < Self.most else { return false }
+      times[preview, default: []].append(now)
+      return true
+    }
+  }
+}
