@@ -206,7 +206,8 @@ let package = Package(
 
     // Servers, processes and waiting, for the tests of several targets.
     .target(
-      name: "TestSupport", dependencies: ["CProcess", "NATS", "PreviewCore"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["CProcess", "Conformance", "NATS", "PreviewCore"],
+      path: "Tests/TestSupport",
       swiftSettings: house),
     .testTarget(
       name: "PreviewCoreTests", dependencies: ["PreviewCore", "TestSupport"], swiftSettings: computing),

@@ -165,13 +165,17 @@ private final class SessionRound: Sendable {
     if random(0..<4) == 0 { view.height = random(4..<50) }
     view.contentMode = [.fill, .fit, .stretch][random(0..<3)]
     view.rotation = [.none, .none, .clockwise90, .half][random(0..<4)]
-    return view
+    guard random(0..<3) == 0 else { return view }
+    let plain = view
+    return numbers.withLock { plain.warped(in: PrivacyScene.reference, by: &$0) }
   }
 
   private func addView(_ name: String) throws -> RemoteView {
     let isCropped = random(0..<2) == 0
     let view = view(isCropped ? "part-\(name)" : name, isCropped: isCropped)
-    step("view \(view.name) \(view.crop.map { "of \($0) " } ?? "")as \(view.width ?? 0)x\(view.height ?? 0)")
+    step(
+      "view \(view.name) \(view.crop.map { "of \($0) " } ?? "")as \(view.width ?? 0)x\(view.height ?? 0)"
+        + view.warpInWords)
     let preview = try session.addPreview(view).preview
     return RemoteView(preview: preview, readers: (0..<random(0..<3)).map { _ in read(preview) })
   }
@@ -184,7 +188,8 @@ private final class SessionRound: Sendable {
       ? Replicator(instanceCount: 3, opacityOffset: -0.1, delay: .milliseconds(random(0..<8))) : nil
     let scene = Scene(size: Size(width: random(16..<64), height: random(16..<64)), tiles: [tile])
     let label = isCropped ? "part-\(name)" : name
-    step("scene \(label) \(scene.size) \(tile.view.crop.map { "of \($0)" } ?? "")")
+    step(
+      "scene \(label) \(scene.size) \(tile.view.crop.map { "of \($0)" } ?? "")\(tile.view.warpInWords)")
     let preview = try session.addScene(scene, name: label).preview
     return RemoteView(preview: preview, readers: (0..<random(0..<3)).map { _ in read(preview) })
   }
@@ -196,7 +201,8 @@ private final class SessionRound: Sendable {
     let isCropped = preview.name.hasPrefix("part-")
     let view = view(preview.name, isCropped: isCropped)
     step(
-      "\(view.name) is \(view.crop.map { "of \($0) " } ?? "")as \(view.width ?? 0)x\(view.height ?? 0) now")
+      "\(view.name) is \(view.crop.map { "of \($0) " } ?? "")as \(view.width ?? 0)x\(view.height ?? 0) now"
+        + view.warpInWords)
     preview.update { $0.view = view }
   }
 
@@ -267,5 +273,17 @@ private final class SessionRound: Sendable {
       else { continue }
       look(at: leak, in: picture.name, "a thumbnail")
     }
+  }
+}
+
+extension ViewConfiguration {
+  /// Its warp in words, so that a step can be repeated.
+  var warpInWords: String {
+    guard isWarped else { return "" }
+    var words = [" \(filter)"]
+    if let corners { words.append("corners=\(corners)") }
+    if angle != 0 { words.append("turned by \(angle)") }
+    if let projection { words.append("\(projection) through \(lens.map { "\($0)" } ?? "no lens")") }
+    return words.joined(separator: " ")
   }
 }

@@ -41,7 +41,7 @@ struct PatienceTests {
     ("Memory/MemoryBudgetTests.swift", "elapsed time", "a deadline that has passed"),
     ("Support/PrivacySensor.swift", "sleep", "the pace of a camera that never ends"),
     (
-      "GLPreviewServerTests/ServicePrivacyTests.swift", "sleep",
+      "Support/ServiceRound.swift", "sleep",
       "a look at a stream, however much it shows meanwhile"
     ),
     (

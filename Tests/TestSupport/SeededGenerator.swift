@@ -1,18 +1,13 @@
 // Random numbers that are the same on every run, for tests that try many cases.
+internal import Conformance
 
-/// SplitMix64 (Steele, Lea and Flood): a seed gives the same numbers everywhere.
+/// The generator of synthetic frames: a seed gives the same numbers everywhere.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
-  private var state: UInt64
+  private var numbers: SplitMix64
 
-  package init(seed: UInt64) { state = seed }
+  package init(seed: UInt64) { numbers = SplitMix64(seed: seed) }
 
-  package mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var bits = state
-    bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-    return bits ^ (bits >> 31)
-  }
+  package mutating func next() -> UInt64 { numbers.next() }
 
   /// Returns one of the elements; there must be at least one.
   package mutating func oneOf<Element>(_ elements: [Element]) -> Element {
