@@ -36,6 +36,8 @@ struct MessageFaceTests {
           source: pattern:smpte
           motion: {zones: ["all=0,0,1,1"], rate: 30, cool-down: 300ms}
           record: {when: trigger, after: 1s}
+          lens: fisheye
+          views: {main: {}, pan: {yaw: 0, size: 32x18}}
         gate: {source: pattern:smpte, replay: 1h, required: false}
       recordings: {path: \(folder.path)/recordings}
       snapshots: {webhook: {url: "http://127.0.0.1:\(webhook)/", secret: hush}}
@@ -125,6 +127,7 @@ struct MessageFaceTests {
       try await move()
       try await take()
       try await change(configuration)
+      try await pan()
       try await ask()
     }
 
@@ -139,6 +142,12 @@ struct MessageFaceTests {
       await hears(
         "own camera .reason: string", "relayed camera .reason: string", "relayed camera .replay.from",
         "mqtt glpreview/gate/state .reason", "nats $KV.glp.l.shed .cameras[].reason")
+    }
+
+    private func pan() async throws {
+      let path = "/api/cameras/yard/views/pan/move"
+      #expect(try await shed.send("POST", path, body: #"{"to": {"yaw": 20}, "over": "1ms"}"#).status == 200)
+      await hears("own move .from.yaw", "relayed move .from.yaw")
     }
 
     private func move() async throws {
@@ -170,6 +179,8 @@ struct MessageFaceTests {
       let view = "/api/cameras/yard/views/main"
       #expect(try await edge.send("PATCH", view, body: #"{"width": 64}"#).status == 200)
       await hears("relayed view .view: string", "nats $KV.glp.l.shed .cameras[].views[].width")
+      // The change takes back the picture that MQTT retains. The next one has to be there when the service ends.
+      await subscriber.hears("glpreview/yard/picture") { (try? JPEGProbe($0.payload))?.width == 64 }
       shed.inside.events.rendererChanged(.fails("no renderer"))
       shed.inside.events.rendererChanged(.notNeeded)
       // A schedule would need minutes on a slow machine, and its pictures would replace those that MQTT has.

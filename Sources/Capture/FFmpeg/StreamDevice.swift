@@ -45,13 +45,13 @@ struct StreamDevice: CaptureDevice {
       }
       connection.interrupt()
       // The close runs after the opening, which may still be in progress.
-      await waitAtMost(Self.patience) { await connection.close() }
+      await waitAtMost(Self.closesWithin) { await connection.close() }
       throw CancellationError()
     }
   }
 
   /// How long to wait for an interrupted attempt, which checks for interruption every 100 ms.
-  private static let patience = Duration.milliseconds(400)
+  private static let closesWithin = Duration.milliseconds(400)
 }
 
 /// One connection. After cancellation of a task that waited for a picture, the connection can only be closed.

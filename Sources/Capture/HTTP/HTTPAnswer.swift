@@ -72,19 +72,19 @@ final class HTTPAnswer: Sendable {
     return chunks
   }
 
-  /// Waits until `look` recognises the body's content by its first bytes, which stay unread. `look` must
+  /// Waits until `recognise` knows the body's content by its first bytes, which stay unread. `recognise` must
   /// return a result if `isEnd` is true: at the end of the body, and when no more bytes can be stored unread.
-  func sniff<Kind: Sendable>(_ look: (_ start: [UInt8], _ isEnd: Bool) -> Kind?) async throws -> Kind {
+  func sniff<Kind: Sendable>(_ recognise: (_ start: [UInt8], _ isEnd: Bool) -> Kind?) async throws -> Kind {
     try await wait { state in
       let isEnd = state.end != nil || state.byteCount >= Self.capacity
       // Examined in doubling steps, because each starts at the first byte.
       guard isEnd || state.byteCount >= 2 * state.sniffedCount else { return nil }
       state.sniffedCount = max(state.byteCount, 1)
       if case .failure(let error) = state.end {
-        guard let kind = look(state.chunks.flatMap(\.bytes), false) else { throw error }
+        guard let kind = recognise(state.chunks.flatMap(\.bytes), false) else { throw error }
         return kind
       }
-      return look(state.chunks.flatMap(\.bytes), isEnd)
+      return recognise(state.chunks.flatMap(\.bytes), isEnd)
     }
   }
 
@@ -98,8 +98,8 @@ final class HTTPAnswer: Sendable {
     return bytes
   }
 
-  private func wait<Value: Sendable>(_ look: (inout State) throws -> Value?) async throws -> Value {
-    guard let value = try await state.first(look) else { throw CancellationError() }
+  private func wait<Value: Sendable>(_ result: (inout State) throws -> Value?) async throws -> Value {
+    guard let value = try await state.first(result) else { throw CancellationError() }
     return value
   }
 

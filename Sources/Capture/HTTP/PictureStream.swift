@@ -57,7 +57,7 @@ extension PictureStream {
 /// Concatenated JPEGs.
 struct JPEGRun: PictureStream {
   /// The most consecutive bytes without a picture. Beyond these, the stream is abandoned.
-  static let patience = PictureStart.searchLimit
+  static let mostStrayBytes = PictureStart.searchLimit
 
   private var splitter: MJPEGSplitter
   private var began: CaptureInstant?
@@ -85,7 +85,7 @@ struct JPEGRun: PictureStream {
         began = nil
       }
     }
-    if strayCount > Self.patience {
+    if strayCount > Self.mostStrayBytes {
       events.append(.hopeless("sends \(strayCount >> 20) MiB without a picture"))
     }
     return events

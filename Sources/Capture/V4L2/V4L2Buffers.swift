@@ -198,11 +198,11 @@ private final class V4L2Mapping: Sendable {
   func withBytes<Result>(
     _ buffer: glp_v4l2_buffer, _ body: ([UnsafeRawBufferPointer]) throws -> Result
   ) rethrows -> Result {
-    let all = unsafe zip(planes, buffer.memoryPlanes).map { plane, told in
+    let all = unsafe zip(planes, buffer.memoryPlanes).map { plane, filled in
       let bytes = unsafe UnsafeRawBufferPointer(
         start: UnsafeRawPointer(bitPattern: plane.address), count: Int(plane.length))
-      let end = min(Int(told.bytes_used), bytes.count)
-      return unsafe UnsafeRawBufferPointer(rebasing: bytes[min(Int(told.data_offset), end)..<end])
+      let end = min(Int(filled.bytes_used), bytes.count)
+      return unsafe UnsafeRawBufferPointer(rebasing: bytes[min(Int(filled.data_offset), end)..<end])
     }
     return try unsafe body(all)
   }

@@ -44,11 +44,11 @@ struct V4L2Layout: Sendable, Hashable {
       let (row, rows) = (plane.tightBytesPerRow(of: size), plane.texels(of: size).height)
       let isAlone = samples.memoryPlanes > 1
       // In a single memory plane, chroma rows are padded in the same proportion as luma rows.
-      let told =
+      let stated =
         isAlone || position == 0
         ? bytesPerLine[isAlone ? position : 0]
         : bytesPerLine[0] * plane.texel.byteCount / plane.subsampling.x
-      let bytesPerRow = max(told, row)
+      let bytesPerRow = max(stated, row)
       let memoryPlane = isAlone ? position : 0
       if isAlone { offset = 0 }
       planes.append(

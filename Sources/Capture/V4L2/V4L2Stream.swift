@@ -133,8 +133,8 @@ extension glp_v4l2_buffer {
   /// The driver's timestamp if it is measured by `CaptureClock`, otherwise the current time.
   fileprivate var time: CaptureInstant {
     let now = CaptureClock.now
-    let told = CaptureInstant(sinceStart: .seconds(seconds) + .microseconds(microseconds))
+    let stamp = CaptureInstant(sinceStart: .seconds(seconds) + .microseconds(microseconds))
     // Some drivers claim to use that clock but use a different one, or none.
-    return has_monotonic_time && told > .start && told <= now ? told : now
+    return has_monotonic_time && stamp > .start && stamp <= now ? stamp : now
   }
 }

@@ -38,7 +38,7 @@ enum DisplayPlatform: Sendable, Hashable {
   static func open(_ platform: DisplayPlatform) throws(EGLError) -> GPUDisplay {
     try displays.withLock { displays throws(EGLError) in
       if let display = displays[platform] { return display }
-      let display = try heard(platform)
+      let display = try opened(platform)
       displays[platform] = display
       return display
     }
@@ -72,7 +72,7 @@ enum DisplayPlatform: Sendable, Hashable {
   private static let displays = Mutex<[DisplayPlatform: GPUDisplay]>([:])
 
   /// A new display. Its error has the driver's first message beside EGL's code: "DRI2: failed to load driver".
-  private static func heard(_ platform: DisplayPlatform) throws(EGLError) -> GPUDisplay {
+  private static func opened(_ platform: DisplayPlatform) throws(EGLError) -> GPUDisplay {
     guard EGLClient.has("EGL_KHR_debug") else { return try GPUDisplay(platform) }
     message.withLock { $0 = nil }
     let callbackBefore = unsafe glp_egl_debug_callback()

@@ -3,12 +3,12 @@ internal import CGLES
 
 /// Tells whether a lost context's GPU is still being reset.
 struct GLReset: Sendable {
-  private let patience: Duration
+  private let limit: Duration
   let isUnderWay: @Sendable () -> Bool
 
-  /// `patience` is how long a reset is waited for, at most; drivers give up after a second or two.
-  init(patience: Duration = .seconds(5), isUnderWay: @escaping @Sendable () -> Bool) {
-    (self.patience, self.isUnderWay) = (patience, isUnderWay)
+  /// `limit` is how long a reset is waited for, at most; drivers give up after a second or two.
+  init(limit: Duration = .seconds(5), isUnderWay: @escaping @Sendable () -> Bool) {
+    (self.limit, self.isUnderWay) = (limit, isUnderWay)
   }
 
   /// Asks the driver of the current context, on its thread. A lost context's status differs from `GL_NO_ERROR` until the reset is
@@ -23,9 +23,9 @@ struct GLReset: Sendable {
     return GLReset { unsafe glp_gl_reset_status("glGetGraphicsResetStatus\(suffix)") != GLenum(GL_NO_ERROR) }
   }
 
-  /// Returns when the reset is over, or has taken longer than the patience: a context that is made earlier is lost too.
+  /// Returns when the reset is over, or has taken longer than the limit: a context that is made earlier is lost too.
   func wait(isolation: isolated (any Actor)? = #isolation) async {
-    let end = ContinuousClock.now + patience
+    let end = ContinuousClock.now + limit
     while isUnderWay(), ContinuousClock.now < end {
       try? await pause(.milliseconds(10))
     }

@@ -83,6 +83,17 @@ final class DriverTrial<Choice: RawRepresentable<String> & Sendable>: Sendable {
   }
 }
 
+extension GPUDevice {
+  /// Whether a renderer has opened it without a trial of the ways to draw and to code JPEGs, so that it uses
+  /// default ones. Software, an early version of OpenGL ES, and a user's choices need no trial.
+  package var isUntried: Bool {
+    guard let driver, kind != .cpu, !isSoftware, driver.version >= GLVersion(3, 1) else { return false }
+    if passes == nil || jpegProcessor == nil { return true }
+    let isChosen = PassTrial.forced != nil && JPEGProcessor.chosen != .automatic
+    return CacheFolder.ofThisProcess == nil && !isChosen
+  }
+}
+
 extension GPUDevice.Driver {
   /// The strings that identify whatever the speed of shaders depends on.
   fileprivate var identity: [String] { [vendor, renderer, versionText] }

@@ -18,7 +18,7 @@ final class FramePipeline {
   typealias Wait = (_ fence: borrowing Fence, _ atMost: Duration) throws(GLError) -> Fence.State
 
   /// Drivers give up a hanging GPU after about ten seconds.
-  private static let patience = Duration.seconds(30)
+  private static let longestWait = Duration.seconds(30)
   /// The planes of a frame that have their own buffers.
   private static let buffersPerFrame = 3
 
@@ -112,10 +112,10 @@ final class FramePipeline {
     guard let flight = flights.removeValue(forKey: number) else { return nil }
     // Frames that were in flight with a timed-out one have already had their time; later frames get their
     // own.
-    let limit = number < stalledBefore ? .zero : FramePipeline.patience
+    let limit = number < stalledBefore ? .zero : FramePipeline.longestWait
     guard try wait(flight.fence, limit) == .done else {
       if limit > .zero { stalledBefore = nextNumber }
-      throw GLError("drawing a frame", .timeout(FramePipeline.patience))
+      throw GLError("drawing a frame", .timeout(FramePipeline.longestWait))
     }
     stalledBefore = 0
     let time = clock.time(of: flight.timer)

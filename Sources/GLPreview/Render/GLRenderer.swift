@@ -84,7 +84,7 @@ public actor GLRenderer: DeviceRenderer {
     self.thread = thread
     freeSlots = tuning.framesInFlight
     state = nil  // All properties are set: from the next line on, the init runs on the GPU thread.
-    try PassTrial.check()
+    try PassTrial.check(on: device)
     do { state = try GLState(device, tuning) } catch { throw RenderError("\(device.name): \(error)") }
     reset = .ofCurrentContext()
     do throws(GLError) {

@@ -23,7 +23,7 @@ struct CodedScans {
 
 /// Codes the pictures of frames.
 ///
-/// Eight steps (JPEGStep), each for all pictures of a frame at once, because each waits for the one before. Within a budget, seven
+/// Eight steps (JPEGStep), each for all pictures of a frame at once, because each waits for the one before. Within a budget, six
 /// more search the quality first, by counting bits without writing one. No workgroup waits for
 /// another, which OpenGL ES does not promise: sums over all blocks take two steps. The working memory is used by one
 /// frame after another, in the order of the GPU's commands.

@@ -20,6 +20,18 @@ enum PassTrial {
     throw RenderError("the environment's GLPREVIEW_PASSES is \(variable), but may be \(names)")
   }
 
+  /// - Throws: `RenderError` if the user's choice is not valid, or not possible on a device.
+  static func check(on device: GPUDevice) throws(RenderError) {
+    try check()
+    guard forced == .compute, let version = device.driver?.version, version < leastForCompute else { return }
+    throw RenderError(
+      "\(device.name): the environment's GLPREVIEW_PASSES is compute, but compute shaders need OpenGL ES "
+        + "\(leastForCompute), and this is \(version)")
+  }
+
+  /// The first version of OpenGL ES with compute shaders.
+  fileprivate static let leastForCompute = GLVersion(3, 1)
+
   private static let choices = DriverTrial("passes", usual: PassMethod.fragments)
 
   /// The shaders that draw faster with a driver; nil before a trial.
@@ -118,7 +130,7 @@ extension GPUDevice {
   /// The shaders that draw on it; nil for the CPU, and until a renderer has tried both kinds.
   package var passes: PassMethod? {
     guard let driver, kind != .cpu else { return nil }
-    if driver.version < GLVersion(3, 1) { return .fragments }
+    if driver.version < PassTrial.leastForCompute { return .fragments }
     return PassTrial.forced ?? (isSoftware ? .fragments : PassTrial.known(driver))
   }
 }

@@ -60,7 +60,7 @@ struct PeerMiddleware: ServiceMiddleware {
     }
     guard !request.isFromPeer else {
       throw Problem(
-        Self.loopDetected, "another node serves camera '\(target.camera)': send the request there",
+        Self.loopDetected, "node '\(route.node)' serves camera '\(target.camera)': send the request there",
         headers: elsewhere)
     }
     do {

@@ -84,7 +84,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     await cancelWhenGracefulShutdown { [self] in
       await withDiscardingTaskGroup { group in
         group.addTask { await self.tellEvents() }
-        group.addTask { await self.look() }
+        group.addTask { await self.publishPeriodically() }
         group.addTask { for await snapshot in self.taken { await self.publish(snapshot) } }
         group.addTask { for await message in self.client.messages { await self.obey(message) } }
       }
@@ -145,7 +145,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
 
   /// Takes due pictures once a second, and publishes states less often. A change of a view that hides
   /// something clears its picture at once.
-  private func look() async {
+  private func publishPeriodically() async {
     var number = 0
     while !Task.isCancelled {
       if number % Self.looksPerState == 0 { publishStates() }

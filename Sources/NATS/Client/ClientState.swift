@@ -57,15 +57,15 @@ struct ClientState {
     try checkOpen()
     lastID += 1
     let command = NATSCommand.subscribe(pattern, queue: queue, id: lastID)
-    var told: NATSLink?
+    var usedLink: NATSLink?
     if link != nil {
-      told = try enqueue(command)
+      usedLink = try enqueue(command)
     } else {
       var unused = ByteBuffer()
       try command.write(into: &unused)
     }
     subscriptions[lastID] = Subscription(pattern: pattern, queue: queue, sink: sink)
-    return (lastID, told)
+    return (lastID, usedLink)
   }
 
   /// Appends a command to the waiting bytes, which may not exceed `limit` if there is one. Returns the link

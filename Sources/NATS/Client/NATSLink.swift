@@ -143,7 +143,7 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     parser.append(unwrapInboundIn(data))
-    keepAlive.heard()
+    keepAlive.received()
     do throws(NATSProtocolError) {
       while let operation = try parser.next() {
         receive(operation)
@@ -198,7 +198,7 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
     guard let context else { throw .tls("\(server) requires it, and it is not configured") }
     let isAddress = { (name: String) in (try? SocketAddress(ipAddress: name, port: 0)) != nil }
     var name = configuration.tls?.serverName ?? server.host
-    if isAddress(name), let told = server.certificateName { name = told }
+    if isAddress(name), let certified = server.certificateName { name = certified }
     do {
       // Without a name, the certificate must be valid for the IP address.
       let handler = try NIOSSLClientHandler(context: context, serverHostname: isAddress(name) ? nil : name)

@@ -93,9 +93,9 @@ struct ServerPool: Sendable, Equatable {
   /// forgotten.
   mutating func learn(_ urls: [String], from server: NATSServerAddress) {
     guard !urls.isEmpty else { return }
-    let told = urls.prefix(64).compactMap { NATSServerAddress($0, toldBy: server) }
-    entries.removeAll { $0.isLearned && $0.address != server && !told.contains($0.address) }
-    for address in told where index(of: address) == nil {
+    let listed = urls.prefix(64).compactMap { NATSServerAddress($0, listedBy: server) }
+    entries.removeAll { $0.isLearned && $0.address != server && !listed.contains($0.address) }
+    for address in listed where index(of: address) == nil {
       entries.append(Entry(address: address, isLearned: true))
     }
   }
@@ -112,7 +112,7 @@ struct KeepAlive: Sendable {
   init(allowed: Int) { self.allowed = max(allowed, 1) }
 
   /// Records that something arrived from the server.
-  mutating func heard() { missed = 0 }
+  mutating func received() { missed = 0 }
 
   /// Records that an interval has passed: returns true to send PING, false to close the connection.
   mutating func intervalPassed() -> Bool {

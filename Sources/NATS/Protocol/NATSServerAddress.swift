@@ -21,7 +21,7 @@ package struct NATSServerAddress: Sendable, Hashable, CustomStringConvertible {
   ///
   /// - Throws: `NATSError.invalidConfiguration`.
   package init(_ text: String) throws(NATSError) {
-    guard let address = Self(text, toldBy: nil) else {
+    guard let address = Self(text, listedBy: nil) else {
       throw .invalidConfiguration(
         "an address of a NATS server is nats://HOST:PORT, tls://HOST:PORT or HOST:PORT")
     }
@@ -30,9 +30,9 @@ package struct NATSServerAddress: Sendable, Hashable, CustomStringConvertible {
 
   /// Nil if the text is not an address. An address learned from another server inherits that server's TLS
   /// requirement.
-  init?(_ text: String, toldBy teller: NATSServerAddress?) {
+  init?(_ text: String, listedBy source: NATSServerAddress?) {
     var rest = text[...]
-    var requiresTLS = teller?.requiresTLS ?? false
+    var requiresTLS = source?.requiresTLS ?? false
     if rest.hasPrefix("tls://") { requiresTLS = true }
     for scheme in ["nats://", "tls://"] where rest.hasPrefix(scheme) { rest = rest.dropFirst(scheme.count) }
     if rest.hasSuffix("/") { rest = rest.dropLast() }
@@ -53,7 +53,7 @@ package struct NATSServerAddress: Sendable, Hashable, CustomStringConvertible {
       let number = UInt16(port), number > 0
     else { return nil }
     (host, self.port, self.requiresTLS) = (String(rest), Int(number), requiresTLS)
-    certificateName = teller.flatMap { $0.certificateName ?? $0.host }
+    certificateName = source.flatMap { $0.certificateName ?? $0.host }
   }
 
   package var description: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }

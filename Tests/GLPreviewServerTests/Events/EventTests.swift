@@ -215,7 +215,8 @@ struct EventTests {
     }
 
     #expect(wrong.status == .badRequest)
-    #expect(String(buffer: wrong.body).contains("camera,motion,recording,schedule,service,snapshot,view"))
+    let types = "camera,motion,move,recording,schedule,service,snapshot,view"
+    #expect(String(buffer: wrong.body).contains(types))
   }
 
   @Test("an idle event stream sends keep-alive comments", .timeLimit(.minutes(15)))

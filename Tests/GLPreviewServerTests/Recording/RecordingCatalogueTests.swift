@@ -71,8 +71,14 @@ struct RecordingCatalogueTests {
     catalogue.remove((0..<20).map { Self.name($0) })
     let left = [15, 20, 30, 35, 40, 50].map { Self.name($0, [15, 35].contains($0) ? "b" : "a") }
     #expect(catalogue.recordings.map(\.name) == left)
+    let counts = ["a", "b", "c"].map { catalogue.count(of: $0) }
+    #expect(counts == [4, 2, 0])
     catalogue[Self.name(60)] = Recording(beginning: Self.name(60), "a", "main")
     catalogue.removeAllWritten()
     #expect(catalogue.recordings.map(\.name) == [Self.name(60)])
+    #expect(catalogue.count(of: "a") == 1 && catalogue.count(of: "b") == 0)
+    #expect(catalogue.list(of: "b", from: nil, to: nil, limit: 9) == [])
+    let around = catalogue.around(Self.time(20), of: "b") { _ in true }
+    #expect(around.before == nil && around.after == nil)
   }
 }

@@ -65,7 +65,9 @@ struct RecordingNoteTests {
 
     var names = [Recording.LockedView(plain)]
     for words in ["yaw=1", "yaw=2", "rotate=1.5", "corners=0,0 9,0 9,9 0,9", "lens=fisheye,yaw=1"] {
-      names.append(Recording.LockedView(try ViewConfiguration(parsing: "main:width=99,\(words)")))
+      let view = try ViewConfiguration(parsing: "main:width=99,\(words)")
+      #expect(Recording.LockedView.description(of: view) == "\(view)", "it has all properties of a view")
+      names.append(Recording.LockedView(view))
     }
     #expect(Set(names).count == names.count)
   }

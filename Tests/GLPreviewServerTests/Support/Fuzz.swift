@@ -23,7 +23,8 @@ struct RequestFuzzer {
 
   private static let keys =
     SnapshotQuery.query.names + [
-      "w", "h", "q", "fps", "key", "action", "src", "view", "types", "token", "_", "", "x",
+      "w", "h", "q", "fps", "key", "action", "src", "view", "types", "token", "from", "to", "every", "_", "",
+      "x",
     ]
 
   private static let values = [
@@ -41,6 +42,10 @@ struct RequestFuzzer {
     "%00", "%", "%zz", "%ff%fe", "%F0%9F%98%80", "%D9%A3", "+", "%20", "..%2f..%2fetc%2fpasswd",
     "camera/main",
     "camera/none", "scene/main", "snapshot", "stream_9", "camera%0d%0aX-Bad:%201", "<script>", "'", "%22",
+    "fisheye", "fisheye%20fov%20190", "fisheye%20radius%200", "pinhole%20fov%2060",
+    "pinhole%20matrix%201,1,1,1%20size%201x1%20distortion%201e300", "ptlens%200,0,0", "flat", "cylinder",
+    "equirectangular", "12.5", "-44.99", "45.01", "0,0%20150,0%20150,80%200,80", "0,0%201,1%202,2%203,3",
+    "-999999,0%20999999,0%20999999,9%200,9", "10s", "1h", "-1d", "06:00%20to%20sunset",
   ]
 
   /// A path with a query.
@@ -71,13 +76,19 @@ struct RequestFuzzer {
     "crop", "rotate", "mirror", "size", "width", "height", "mode", "background", "filter", "linear", "fps",
     "enabled",
     "quality", "views", "max_bytes", "max_age", "timeout", "still", "settle", "offline", "name", "locked", "",
+    "lens", "projection", "yaw", "pitch", "roll", "hfov", "corners", "positions", "position", "schedules",
+    "every", "at", "between", "days", "to",
   ]
   private static let scalars = [
     "null", "true", "false", "0", "-1", "1", "90", "4.5", "60", "1e400", "-1e-400", "9223372036854775808",
     "NaN",
     #""""#, #""90""#, #""80x45+0+0""#, #""horizontal""#, #""main""#, #""\u0000""#, #""\ud800""#, #""last""#,
     #""64x36""#,
-    #""fit""#, "[]", "{}", #"["main","other"]"#, #"["none"]"#, "[[[[[[]]]]]]", #"{"a":{"b":1}}"#,
+    #""fit""#, #""fisheye fov 190""#, #""pinhole fov 60""#, #""flat""#, #""cylinder""#, "12.5", "-44.99",
+    "181",
+    #""0,0 150,0 150,80 0,80""#, #""0,0 1,1 2,2 3,3""#, #"{"yaw":30,"hfov":60}"#, #"{"door":{"yaw":30}}"#,
+    #""10s""#, #""06:00 to sunset""#, #"["12:00","sunrise+30m"]"#, "[]", "{}", #"["main","other"]"#,
+    #"["none"]"#, "[[[[[[]]]]]]", #"{"a":{"b":1}}"#,
   ]
 
   /// The body of a change, or of a snapshot.

@@ -1,5 +1,6 @@
 // JPEGs decoded at n/8 of their size: sizes, layouts, and where their samples lie.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import CaptureCore
@@ -21,7 +22,7 @@ private func decode(_ data: [UInt8], eighths: Int) throws -> Frame {
 
 /// Blobs of light and colour: no code is near its ends, so that nothing is clipped.
 private func blobs(_ size: Size, _ chroma: Picture.ChromaSubsampling, seed: UInt64 = 5) -> Picture {
-  var noise = TestNoise(seed: seed)
+  var noise = SeededGenerator(seed: seed)
   var bytes: [UInt8] = []
   var planes: [Picture.Plane] = []
   for plane in Picture.Format.ycbcr(chroma).planeSizes(of: size) {

@@ -229,7 +229,7 @@ struct PNGEncoderTests {
   @Test("a valid RGB profile is kept")
   func profiles() throws {
     // A display's with one tag, of noise: what libpng looks at (ICC.1:2022, 7.2 and 7.3).
-    var noise = TestNoise(seed: 1)
+    var noise = SeededGenerator(seed: 1)
     var icc =
       [UInt8](repeating: 0, count: 144) + (0..<200).map { _ in UInt8.random(in: 0...255, using: &noise) }
     icc.replaceSubrange(0..<4, with: TestPNG.word(344))

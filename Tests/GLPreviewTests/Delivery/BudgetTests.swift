@@ -1,5 +1,6 @@
 // Pictures within a budget: never a byte more, in eight encodes at most, and not much smaller than they could be.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview
@@ -14,7 +15,7 @@ struct BudgetTests {
 
     /// A picture of `size`, 4:2:0.
     func picture(_ size: Size) throws -> Picture {
-      var generator = TestNoise(seed: 11)
+      var generator = SeededGenerator(seed: 11)
       var bytes: [UInt8] = []
       for (index, plane) in Picture.Format.ycbcr(.yuv420).planeSizes(of: size).enumerated() {
         for y in 0..<plane.height {

@@ -1,5 +1,6 @@
 // Smaller pictures by means over areas: worked out by hand, and against sums in fractions.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import GLPreview
@@ -38,7 +39,7 @@ struct PictureScalerTests {
     Picture.ChromaSubsampling.allCases)
   func exact(sizes: (Int, Int, Int, Int), chroma: Picture.ChromaSubsampling) throws {
     let (full, target) = (Size(width: sizes.0, height: sizes.1), Size(width: sizes.2, height: sizes.3))
-    var noise = TestNoise(seed: 5)
+    var noise = SeededGenerator(seed: 5)
     var picture = ramps(full, chroma, padding: 3)
     picture = Picture(
       size: full, format: picture.format, planes: picture.planes,

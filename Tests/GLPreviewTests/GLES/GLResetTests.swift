@@ -19,10 +19,10 @@ struct GLResetTests {
     #expect(polls.load(ordering: .relaxed) == 4)
   }
 
-  @Test("a reset that does not end is waited for no longer than its patience")
+  @Test("a reset that does not end is waited for no longer than its limit")
   func endless() async {
     let polls = Atomic(0)
-    await GLReset(patience: .milliseconds(1)) { polls.add(1, ordering: .relaxed).newValue > 0 }.wait()
+    await GLReset(limit: .milliseconds(1)) { polls.add(1, ordering: .relaxed).newValue > 0 }.wait()
     #expect(polls.load(ordering: .relaxed) > 0)
   }
 }

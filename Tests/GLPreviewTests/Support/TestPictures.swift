@@ -97,22 +97,6 @@ func profile(_ space: String = "RGB ", count: Int = 200) -> [UInt8] {
   return bytes
 }
 
-/// A sequence of bytes that is the same on every run.
-struct TestNoise: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    // SplitMix64.
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-    return z ^ z >> 31
-  }
-}
-
 /// Runs `body` with the path of a file that holds `bytes`, and that is removed afterwards.
 func withFile<Result>(
   _ bytes: [UInt8], named name: String = "file", _ body: (String) async throws -> Result

@@ -1,5 +1,6 @@
 // Recorded files are indexed while they grow: pictures have the times, places and formats that were written.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import VideoFormats
@@ -72,7 +73,7 @@ private func samples(at times: [Int]) -> [VideoSample] {
 @Suite("MP4 index")
 struct MP4IndexTests {
   /// Mostly an interval of a camera, sometimes a gap.
-  private static func interval(_ random: inout TestNoise) -> Int {
+  private static func interval(_ random: inout SeededGenerator) -> Int {
     switch Int.random(in: 0..<20, using: &random) {
     case 0: Int.random(in: 1...5, using: &random)
     case 1, 2: Int.random(in: 1...200_000, using: &random)
@@ -87,7 +88,7 @@ struct MP4IndexTests {
 
   @Test("capture times are exact, whatever the intervals and gaps", arguments: 0..<20 as Range<UInt64>)
   func times(seed: UInt64) {
-    var (random, times) = (TestNoise(seed: seed), [0])
+    var (random, times) = (SeededGenerator(seed: seed), [0])
     for _ in 0..<150 { times.append((times.last ?? 0) + Self.interval(&random)) }
     #expect(CountedFile(samples(at: times)).index().pictures.map(\.ticks) == times)
   }
@@ -121,7 +122,7 @@ struct MP4IndexTests {
   }
 
   /// Pictures of random sizes and formats; a format begins with a keyframe.
-  private static func randomSamples(_ count: Int, _ random: inout TestNoise) -> [VideoSample] {
+  private static func randomSamples(_ count: Int, _ random: inout SeededGenerator) -> [VideoSample] {
     var (samples, ticks, width): ([VideoSample], Int, Int) = ([], 0, 16)
     for index in 0..<count {
       let isKey = index == 0 || Int.random(in: 0..<6, using: &random) == 0
@@ -138,7 +139,7 @@ struct MP4IndexTests {
     "pictures have the bytes, the keyframe flag and the format of their samples",
     arguments: [1, 2, 3] as [UInt64])
   func roundTrip(seed: UInt64) throws {
-    var random = TestNoise(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let samples = Self.randomSamples(60, &random)
     let file = CountedFile(samples)
     let index = file.index()
@@ -182,7 +183,7 @@ struct MP4IndexTests {
 
   @Test("a finished file has the pictures and the length that it had before")
   func finished() throws {
-    var random = TestNoise(seed: 4)
+    var random = SeededGenerator(seed: 4)
     let file = CountedFile(Self.randomSamples(30, &random))
     let recording = try #require(MP4Recording(size: file.bytes.count, read: file.read))
     let end = MP4Recording.finish(length: recording.length)
@@ -256,7 +257,7 @@ struct MP4IndexTests {
 
   @Test("random changes never lead out of the file or back in time", arguments: 0..<10 as Range<UInt64>)
   func randomDamage(seed: UInt64) {
-    var random = TestNoise(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let file = CountedFile(samples(at: [0, 3000, 6000, 60_000, 63_000]))
     for _ in 0..<40 {
       var bytes = file.bytes

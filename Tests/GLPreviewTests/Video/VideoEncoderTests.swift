@@ -245,7 +245,7 @@ struct VideoEncoderTests {
       "lowering the bit rate of a running encoder at least halves its output", arguments: Software.installed)
     func bitrate(encoder: VideoConfiguration.Encoder) throws {
       let size = Size(width: 160, height: 120)
-      var noise = TestNoise(seed: 1)
+      var noise = SeededGenerator(seed: 1)
       let pictures = (0..<60).map { _ in
         Picture(
           tight: size, format: .video,

@@ -100,7 +100,7 @@ struct ServerPoolTests {
   func keepAlive() {
     var keepAlive = KeepAlive(allowed: 2)
     let first = [keepAlive.intervalPassed(), keepAlive.intervalPassed()]
-    keepAlive.heard()
+    keepAlive.received()
     let second = (0..<3).map { _ in keepAlive.intervalPassed() }
 
     #expect(first == [true, true])

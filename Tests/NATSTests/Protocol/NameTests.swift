@@ -41,8 +41,8 @@ struct NameTests {
   @Test("a server address learned from another keeps its TLS requirement and certificate name")
   func toldAddresses() throws {
     let teller = try NATSServerAddress("tls://nats.example:4443")
-    let told = try #require(NATSServerAddress("10.0.0.2:4222", toldBy: teller))
-    let next = try #require(NATSServerAddress("10.0.0.3:4222", toldBy: told))
+    let told = try #require(NATSServerAddress("10.0.0.2:4222", listedBy: teller))
+    let next = try #require(NATSServerAddress("10.0.0.3:4222", listedBy: told))
 
     #expect(
       told.requiresTLS && told.certificateName == "nats.example" && next.certificateName == "nats.example")

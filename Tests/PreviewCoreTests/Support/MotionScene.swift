@@ -1,4 +1,5 @@
 // Synthetic scenes of a fixed camera, made cell by cell, with what truly moves. No sine, so that they are the same on all machines.
+import TestSupport
 
 @testable import PreviewCore
 
@@ -28,7 +29,7 @@ struct MotionScene: Sendable {
   }
 
   func pictures(seed: UInt64) -> [MotionCells] {
-    var random = SplitMix(state: seed)
+    var random = SeededGenerator(seed: seed)
     let texture = Texture(seed: seed &* 77 &+ 5)
     var (background, seen) = (texture.cells(at: .zero), SIMD2<Float>.zero)
     return (0..<length).compactMap { picture in
@@ -36,7 +37,7 @@ struct MotionScene: Sendable {
         seen = shift(picture)
         background = texture.cells(at: seen)
       }
-      var canvas = Canvas(cells: background, random: SplitMix(state: seed &+ UInt64(picture) &* 7919))
+      var canvas = Canvas(cells: background, random: SeededGenerator(seed: seed &+ UInt64(picture) &* 7919))
       draw(picture, &canvas)
       let light = light(picture)
       let luma = canvas.cells.map { cell in
@@ -51,7 +52,7 @@ struct MotionScene: Sendable {
 /// A picture that is drawn on.
 struct Canvas {
   var cells: [Float]
-  var random: SplitMix
+  var random: SeededGenerator
 
   /// A rectangle, in cells, that differs from the background by `contrast`; partly covered cells differ less.
   mutating func box(_ x: Float, _ y: Float, _ width: Float, _ height: Float, contrast: Float) {
@@ -115,8 +116,8 @@ struct Texture {
   private func lattice(_ x: Float, _ y: Float, _ layer: UInt64) -> Float {
     let (column, row) = (x.rounded(.down), y.rounded(.down))
     func corner(_ right: Float, _ below: Float) -> Float {
-      var random = SplitMix(
-        state: seed &+ layer &* 1_000_003 &+ UInt64(bitPattern: Int64(column + right)) &* 6_364_136
+      var random = SeededGenerator(
+        seed: seed &+ layer &* 1_000_003 &+ UInt64(bitPattern: Int64(column + right)) &* 6_364_136
           &+ UInt64(bitPattern: Int64(row + below)) &* 1_442_695_041)
       return random.uniform() - 0.5
     }
@@ -126,18 +127,7 @@ struct Texture {
   }
 }
 
-/// Steele, Lea and Flood's generator (2014).
-struct SplitMix {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-
+extension SeededGenerator {
   /// 0..<1.
   mutating func uniform() -> Float { Float(next() >> 40) / Float(1 << 24) }
 

@@ -22,15 +22,15 @@ package struct StreamClock: Sendable {
 
   /// Records the arrival of a packet with the sender's time `says`.
   package mutating func observe(_ says: Duration, arrived: CaptureInstant) {
-    let told = arrived - says
-    if let zero, told < zero - Self.largestDelay || told > zero + Self.largestDelay {
+    let estimate = arrived - says
+    if let zero, estimate < zero - Self.largestDelay || estimate > zero + Self.largestDelay {
       (current, previous) = (nil, nil)
     }
     if current == nil || arrived - windowStart >= Self.window {
-      (previous, current) = (current, told)
+      (previous, current) = (current, estimate)
       windowStart = arrived
     } else {
-      current = min(current ?? told, told)
+      current = min(current ?? estimate, estimate)
     }
   }
 

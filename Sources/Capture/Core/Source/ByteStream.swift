@@ -80,16 +80,16 @@ struct ByteStream: ~Copyable {
     return Array(buffer[position...].prefix(count))
   }
 
-  /// Calls `look` with the next bytes, and again with more bytes each time, until it returns a result.
-  /// Consumes nothing. `seen` is the number of bytes that `look` got before. Returns nil at the end, and
+  /// Calls `parse` with the next bytes, and again with more bytes each time, until it returns a result.
+  /// Consumes nothing. `seen` is the number of bytes that `parse` got before. Returns nil at the end, and
   /// after `limit` bytes.
   mutating func search<Found>(
-    limit: Int, _ look: (_ bytes: ArraySlice<UInt8>, _ seen: Int) -> Found?
+    limit: Int, _ parse: (_ bytes: ArraySlice<UInt8>, _ seen: Int) -> Found?
   ) throws -> Found? {
     var seen = 0
     while true {
       let waiting = buffer[position...].prefix(limit)
-      if let found = look(waiting, seen) { return found }
+      if let found = parse(waiting, seen) { return found }
       seen = waiting.count
       guard seen < limit, try refill() else { return nil }
     }

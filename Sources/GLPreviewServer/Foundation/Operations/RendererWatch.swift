@@ -133,6 +133,13 @@ package final class RendererWatch: Service {
       metadata["shaders"] = device.passes.map { "\($0.rawValue)" }
       metadata["jpeg"] = device.jpegProcessor.map { "\($0.rawValue)" }
       logger.notice(words, metadata: metadata)
+      if device.isUntried {
+        logger.notice(
+          """
+          the fastest way to draw is not known: its trial needs a cache folder that can be written, and waits for those of \
+          other processes
+          """)
+      }
     case .standsIn(let device, let reason):
       logger.warning(
         "renderer failed: the CPU draws until it works again, which is tried",

@@ -16,11 +16,11 @@ final class MQTTClient: Sendable {
     var isSubscribeDue = false
     var isPingDue = false
     /// The number of packets received.
-    var heard = 0
+    var packetCount = 0
     /// Set at the end: waiting messages are still sent.
     var isEnding = false
     /// The state that was logged last: an error, or an inner nil for a connection.
-    var told: MQTTError??
+    var lastLogged: MQTTError??
     /// The version to use. If the server wants another, the other one is tried next.
     var version = MQTTVersion.v3_1_1
 
@@ -163,7 +163,7 @@ final class MQTTClient: Sendable {
   private func read(_ inbound: NIOAsyncChannelInboundStream<MQTTPacket>) async throws -> MQTTError {
     var isSubscribed = false
     for try await packet in inbound {
-      state.withLock { $0.heard += 1 }
+      state.withLock { $0.packetCount += 1 }
       switch packet {
       case .answeredConnect(0): opened()
       case .answeredConnect(let code): throw MQTTError.refused(code)
@@ -204,15 +204,15 @@ final class MQTTClient: Sendable {
   private func watch() async throws -> MQTTError {
     let isOpen = try await state.first(until: CaptureClock.now + times.answer) { $0.isOpen ? true : nil }
     guard isOpen != nil else { throw MQTTError.silent }
-    var heard = 0
+    var count = 0
     while true {
       try await Task.sleep(for: times.silence)
       let now = state.update { state in
         state.isPingDue = true
-        return state.heard
+        return state.packetCount
       }
-      guard now != heard else { throw MQTTError.silent }
-      heard = now
+      guard now != count else { throw MQTTError.silent }
+      count = now
     }
   }
 
@@ -223,8 +223,8 @@ final class MQTTClient: Sendable {
       guard !state.isOpen else { return false }
       state.outbox.connected()
       (state.isOpen, state.isPingDue, state.isSubscribeDue) = (true, false, !patterns.isEmpty)
-      defer { state.told = .some(nil) }
-      return state.told != .some(nil)
+      defer { state.lastLogged = .some(nil) }
+      return state.lastLogged != .some(nil)
     }
     if isNews { logger.notice("MQTT server connected", metadata: ["server": "\(server)"]) }
   }
@@ -233,10 +233,10 @@ final class MQTTClient: Sendable {
   private func lost(_ reason: MQTTError) {
     let (isNews, events) = state.update { state in
       let events = state.outbox.disconnected()
-      (state.isOpen, state.heard) = (false, 0)
+      (state.isOpen, state.packetCount) = (false, 0)
       if reason.isOfVersion { state.version = state.version == .v5 ? .v3_1_1 : .v5 }
-      defer { state.told = reason }
-      return (state.told != reason && !state.isEnding, events)
+      defer { state.lastLogged = reason }
+      return (state.lastLogged != reason && !state.isEnding, events)
     }
     if events > 0 { metrics.count(.mqtt(.dropped), by: events) }
     guard isNews else { return }

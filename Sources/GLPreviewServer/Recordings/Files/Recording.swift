@@ -97,8 +97,20 @@ extension Recording {
     /// Returns a text that only equal views have. Views without a lens and a warp have that of earlier versions, so
     /// that their recordings are still known.
     static func description(of view: ViewConfiguration) -> String {
-      let (text, later) = ("\(view)", ", lens: nil, projection: nil, angle: 0.0, corners: nil)")
-      return text.hasSuffix(later) ? String(text.dropLast(later.count)) + ")" : text
+      var values: [(String, Any)] = [
+        ("name", view.name), ("crop", view.crop as Any), ("rotation", view.rotation),
+        ("mirroring", view.mirroring), ("width", view.width as Any), ("height", view.height as Any),
+        ("contentMode", view.contentMode), ("background", view.background), ("surround", view.surround),
+        ("filter", view.filter), ("light", view.light), ("labels", view.labels),
+      ]
+      if view.lens != nil || view.isWarped {
+        values += [
+          ("lens", view.lens as Any), ("projection", view.projection as Any), ("angle", view.angle),
+          ("corners", view.corners as Any),
+        ]
+      }
+      let texts = values.map { "\($0.0): \(String(reflecting: $0.1))" }
+      return "ViewConfiguration(\(texts.joined(separator: ", ")))"
     }
 
     init(text: String) { self.text = text }

@@ -3,6 +3,8 @@
 /// The recordings of a folder, sorted by their names, which begin with their times.
 struct RecordingCatalogue: Sendable {
   private(set) var recordings: [Recording] = []
+  /// The number of recordings of each camera that has any. Clients ask for cameras by any name.
+  private var counts: [String: Int] = [:]
 
   private struct View: Hashable {
     let camera: String
@@ -21,13 +23,32 @@ struct RecordingCatalogue: Sendable {
       let place = place(of: name)
       let isThere = place < recordings.count && recordings[place].name == name
       switch (isThere, newValue) {
-      case (true, let new?): recordings[place] = new
-      case (true, nil): recordings.remove(at: place)
-      case (false, let new?): recordings.insert(new, at: place)
+      case (true, let new?):
+        if new.camera != recordings[place].camera {
+          count(recordings[place], by: -1)
+          count(new, by: 1)
+        }
+        recordings[place] = new
+      case (true, nil): count(recordings.remove(at: place), by: -1)
+      case (false, let new?):
+        recordings.insert(new, at: place)
+        count(new, by: 1)
       case (false, nil): break
       }
     }
   }
+
+  private mutating func count(_ recording: Recording, by change: Int) {
+    let count = counts[recording.camera, default: 0] + change
+    counts[recording.camera] = count > 0 ? count : nil
+  }
+
+  private mutating func countAll() {
+    counts = recordings.reduce(into: [:]) { $0[$1.camera, default: 0] += 1 }
+  }
+
+  /// The number of recordings of a camera.
+  func count(of camera: String) -> Int { counts[camera] ?? 0 }
 
   private func place(of name: StampedFileName) -> Int { count { $0 < name } }
 
@@ -48,6 +69,7 @@ struct RecordingCatalogue: Sendable {
     let known = Set(recordings.map(\.name))
     let new = files.filter { !known.contains($0.name) }.map { Recording($0.name, bytes: $0.bytes) }
     recordings = (recordings + new).sorted { $0.name < $1.name }
+    countAll()
     var (counts, newest, others): ([View: Int], [StampedFileName], [StampedFileName]) = ([:], [], [])
     for recording in recordings.reversed() where recording.isUnknown {
       counts[View(recording.name), default: 0] += 1
@@ -64,10 +86,14 @@ struct RecordingCatalogue: Sendable {
     if names.count < 10 { return names.forEach { self[$0] = nil } }
     let names = Set(names)
     recordings.removeAll { names.contains($0.name) }
+    countAll()
   }
 
   /// Removes all recordings except those that are being written.
-  mutating func removeAllWritten() { recordings.removeAll { !$0.isOpen } }
+  mutating func removeAllWritten() {
+    recordings.removeAll { !$0.isOpen }
+    countAll()
+  }
 
   /// Longer than any recording: a file ends with the first keyframe after a day at most.
   private static let longest = Duration.seconds(2 * 86_400)
@@ -78,6 +104,7 @@ struct RecordingCatalogue: Sendable {
     of camera: String?, from: WallTime?, to: WallTime?, limit: Int,
     where isWanted: (Recording) -> Bool = { _ in true }
   ) -> [Recording] {
+    if let camera, counts[camera] == nil { return [] }
     let (first, last) = (from.map(StampedFileName.stamp), to.map(StampedFileName.stamp))
     var found: [Recording] = []
     var earlier: Set<View> = []
@@ -104,6 +131,7 @@ struct RecordingCatalogue: Sendable {
   func around(
     _ time: WallTime, of camera: String, where isWanted: (Recording) -> Bool
   ) -> (before: Recording?, after: Recording?) {
+    guard counts[camera] != nil else { return (nil, nil) }
     let stamp = StampedFileName.stamp(time)
     let place = count { $0.stamp <= stamp }
     func isOne(_ recording: Recording) -> Bool { recording.camera == camera && isWanted(recording) }

@@ -78,7 +78,7 @@ extension RecordingFolder {
 
   /// The number of recordings of a camera.
   func count(of camera: String) -> Int {
-    catalogue.withLock { $0.recordings.recordings.count { $0.camera == camera } }
+    catalogue.withLock { $0.recordings.count(of: camera) }
   }
 
   /// A recording by the path components of its URL.

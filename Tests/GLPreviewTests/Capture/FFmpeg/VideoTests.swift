@@ -254,7 +254,7 @@
       arguments: ["601.mp4", "stream.ts", "mjpeg.avi", "hevc-12bit.mkv", "vp9.webm"])
     func noise(name: String) async throws {
       let whole = try video(name)
-      var noise = TestNoise(seed: 7)
+      var noise = SeededGenerator(seed: 7)
 
       for _ in 0..<60 {
         var bytes = whole

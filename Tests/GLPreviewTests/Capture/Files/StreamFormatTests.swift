@@ -332,7 +332,7 @@ struct MJPEGSourceTests {
 struct HostileInputTests {
   @Test("the JPEG and PNG decoders do not crash on randomly changed files", arguments: 0..<8)
   func mutations(seed: UInt64) throws {
-    var noise = TestNoise(seed: seed)
+    var noise = SeededGenerator(seed: seed)
     var seeds = try ["ycc420.jpg", "progressive420.jpg", "adobe-ycck.jpg", "ycc410.jpg"].map(fixture)
     seeds.append(
       inserting(
@@ -372,7 +372,7 @@ struct HostileInputTests {
 
   @Test("random bytes throw an error, with or without a format's signature before them", arguments: 0..<20)
   func noise(seed: UInt64) async throws {
-    var noise = TestNoise(seed: seed)
+    var noise = SeededGenerator(seed: seed)
     let starts: [[UInt8]] = [
       Array("YUV4MPEG2 W4 H4\n".utf8), Array("YUV4MPEG2 ".utf8), [0xFF, 0xD8, 0xFF], PNGDecoder.signature, [],
     ]

@@ -1,5 +1,6 @@
 // The ring against a plain model: what is kept, in which order, within which bytes and which time.
 import PreviewCore
+import TestSupport
 import Testing
 
 @testable import CaptureCore
@@ -142,7 +143,7 @@ struct ReplayRingTests {
 
   @Test("for random input, the ring holds the same pictures as a simple model", arguments: 0..<200)
   func model(seed: Int) {
-    var random = TestNoise(seed: UInt64(seed))
+    var random = SeededGenerator(seed: UInt64(seed))
     let isGrouped = seed % 2 == 1
     var model = Model(
       duration: .milliseconds(.random(in: 1...3000, using: &random)),
