@@ -126,8 +126,14 @@ package struct KeyValueWatch: AsyncSequence, Sendable {
         let isNew = created != nil && created != stream.created || revision > stream.state.lastSequence
         if isNew { (revision, isCurrent) = (0, false) }
         created = stream.created
-        consumer = try await makeConsumer(jetStream)
-        return isNew
+        let new = try await makeConsumer(jetStream)
+        // A server whose copy of the stream is broken makes consumers that never have a message. The next consumer
+        // may be at another server.
+        let isBlind = revision == 0 && new.pending == 0 && stream.state.messages > 0 && watch.pattern == ">"
+        if !isBlind || isNew {
+          consumer = isBlind ? nil : new
+          return isNew
+        }
       } catch .unavailable(let error)
         where error != .closed && error != .cancelled && watch.content == .values
       {
