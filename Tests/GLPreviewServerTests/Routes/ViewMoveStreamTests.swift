@@ -1,4 +1,4 @@
-// Streams and pictures of views that move and are locked: what they show, who shares them, and when they end.
+// Streams and pictures of views that move and are locked: the poses that they show, their sharing, and their ends.
 import GLPreview
 import HTTPTypes
 import PreviewCore

@@ -227,7 +227,7 @@ final class ServiceRound: Sendable {
         bytes += Array(chunk.readableBytesView)
       }
     } catch {
-      // It is ended by who began it.
+      // The round ends the stream.
     }
     let text = String(decoding: bytes, as: UTF8.self)
     for event in text.split(separator: "\n") where event.hasPrefix("data:") {
