@@ -6,7 +6,7 @@
 // interpolated between the nodes of a grid. Makes four neighbouring outputs at a time.
 //
 // Whole numbers decide which samples are read, exactly as WarpGrid and WarpSampling do. Positions are in 1/256 of a pixel of
-// the stored picture, those in the target in 1/16 of a pixel.
+// the stored picture, those in the target in 1/64 of a pixel.
 precision highp float;
 precision highp int;
 #include "place.glsl"
@@ -177,7 +177,7 @@ ivec2 nodeOf(uvec4 texel) { return ivec2(texel.xy << 8u) >> 8; }
 ivec2 countOf(ivec2 ratio) {
   if (ratio.x == 0) return ivec2(0);
   if (finest < 0) return ivec2(1);
-  ivec2 sixteenths = ratio * (grid.zw >> 4) >> finest;
+  ivec2 sixteenths = ratio * (grid.zw >> 6) >> finest;
   ivec2 count = min((3 * sixteenths + 31) >> 5, 8);
   return ivec2(sixteenths.x <= 18 ? 1 : count.x, sixteenths.y <= 18 ? 1 : count.y);
 }

@@ -23,6 +23,9 @@ struct bands {
 // along columns.
 enum { WARP_RUN = 256, WARP_CELLS = 32, WARP_COUNT = 8 };
 
+// The binary logarithm of the parts of a pixel of the target in which positions are counted.
+enum { WARP_BITS = 6 };
+
 // What a cell of a grid shows: nothing of the source, samples that may all be read, or some at edges.
 enum warp_cell { WARP_EMPTY, WARP_INSIDE, WARP_EDGE };
 
@@ -35,11 +38,11 @@ struct warp_line {
 // Neighbouring outputs whose cells are alike, in whole vectors.
 struct warp_run {
   int count;
-  // The binary logarithm of half a cell's side, in sixteenths of a pixel.
+  // The binary logarithm of half a cell's side, in 1/64 of a pixel.
   int bits;
-  // The binary logarithm of the outputs of a cell's row, and their distances from one to the next in sixteenths of a pixel.
+  // The binary logarithm of the outputs of a cell's row, and their distances from one to the next in 1/64 of a pixel.
   int cell_bits, step;
-  // The first output's corner in the target, in sixteenths of a pixel.
+  // The first output's corner in the target, in 1/64 of a pixel.
   int32_t x, y;
   // The positions of an output along rows and along columns, and their distances from its corner.
   int columns, rows;
@@ -48,8 +51,8 @@ struct warp_run {
   struct warp_line lines[WARP_COUNT][WARP_CELLS];
 };
 
-// The middles of `count` equal parts of one or two pixels, in sixteenths of a pixel, rounded. Those from `count` on are not read.
-#define MIDDLE(pixels, count, i) ((16 * (pixels) * (2 * (i) + 1) + (count)) / (2 * (count)))
+// The middles of `count` equal parts of one or two pixels, in 1/64 of a pixel, rounded. Those from `count` on are not read.
+#define MIDDLE(pixels, count, i) ((((pixels) << WARP_BITS) * (2 * (i) + 1) + (count)) / (2 * (count)))
 #define MIDDLES(pixels, count) \
   { MIDDLE(pixels, count, 0), MIDDLE(pixels, count, 1), MIDDLE(pixels, count, 2), MIDDLE(pixels, count, 3), \
     MIDDLE(pixels, count, 4), MIDDLE(pixels, count, 5), MIDDLE(pixels, count, 6), MIDDLE(pixels, count, 7) }

@@ -60,8 +60,8 @@ INLINE int FORM(find_cell)(const struct pixels_warp *w, int column, int row) {
   int32_t left = least[0], right = most[0], top = least[1], bottom = most[1];
   if (right < w->left || left >= w->right || bottom < w->top || top >= w->bottom) return WARP_EMPTY;
   // The outputs of the cell end with the plane's.
-  int32_t x = column << (grid->shift + 4), y = row << (grid->shift + 4), side = 16 << grid->shift;
-  int32_t end_x = w->width * w->step_x * 16, end_y = w->height * w->step_y * 16;
+  int32_t bits = grid->shift + WARP_BITS, x = column << bits, y = row << bits, side = 1 << bits;
+  int32_t end_x = w->width * w->step_x << WARP_BITS, end_y = w->height * w->step_y << WARP_BITS;
   if (end_x > x + side) end_x = x + side;
   if (end_y > y + side) end_y = y + side;
   int is_inside = left >= w->left && right < w->right && top >= w->top && bottom < w->bottom
@@ -81,14 +81,14 @@ INLINE int32_t FORM(find_between)(int32_t first, int32_t second, int32_t third, 
 // Finds the positions of `count` outputs from column `x` of row `y` on, whose cells are alike. The first begins a cell.
 INLINE void FORM(find_run)(const struct pixels_warp *w, int x, int y, int count, int cell, struct warp_run *run) {
   const struct pixels_warp_grid *grid = &w->grid;
-  run->bits = grid->shift + 3;
+  run->bits = grid->shift + WARP_BITS - 1;
   run->cell_bits = grid->shift - (w->step_x > 1);
-  run->step = 16 * w->step_x;
+  run->step = w->step_x << WARP_BITS;
   run->count = count;
   run->columns = cell >> 4 & 15;
   run->rows = cell >> 8;
   run->x = x * run->step;
-  run->y = y * w->step_y * 16;
+  run->y = y * w->step_y << WARP_BITS;
   for (int i = 0; i < WARP_COUNT; i++) {
     run->across[i] = warp_offsets[w->step_x - 1][run->columns - 1][i];
     run->down[i] = warp_offsets[w->step_y - 1][run->rows - 1][i];

@@ -208,7 +208,7 @@ struct pixels_warp {
   int32_t width, height, step_x, step_y;
   // Whether an output may have several positions, and the pixels of the finest signal's samples.
   int32_t supersamples, finest;
-  // The part of the target that the picture covers, in sixteenths of a pixel.
+  // The part of the target that the picture covers, in 1/64 of a pixel.
   int32_t placed_left, placed_top, placed_right, placed_bottom;
   // The part of the stored picture that is shown, in 1/256 of a pixel.
   int32_t left, top, right, bottom;

@@ -97,7 +97,7 @@ struct GridTrial {
 
   /// Whether the whole numbers of a cell are so small that positions between its nodes are computed in 32 bits.
   private func fits(_ first: Int, _ line: Int) -> Bool {
-    let half = 8 << shift
+    let half = (WarpGrid.outputUnit / 2) << shift
     func fits(_ node: Int, _ step: Int) -> Bool {
       (0..<2).allSatisfy { axis in
         let (one, two, three) = (

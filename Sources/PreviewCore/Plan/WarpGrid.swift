@@ -35,7 +35,8 @@ package final class WarpGrid: Sendable {
   /// The parts of a source pixel in which positions are given.
   package static let unit = 256
   /// The parts of an output in which positions between nodes are counted.
-  package static let outputUnit = 16
+  package static let outputUnit = 1 << outputBits
+  private static let outputBits = 6
   /// The longest side of a picture that can be warped, in pixels: sums of positions and weights fit 32 bits.
   package static let maximumSide = 16_384
 
@@ -82,7 +83,7 @@ package final class WarpGrid: Sendable {
 
   /// Returns the position of a point of the target, in `outputUnit`s, in the stored picture, in 1/256 of its pixels.
   package func position(at point: SIMD2<Int>) -> SIMD2<Int> {
-    let bits = shift + 4
+    let bits = shift + WarpGrid.outputBits
     let (column, row) = (2 * (point.x >> bits), 2 * (point.y >> bits))
     let (x, y) = (point.x & (1 << bits - 1), point.y & (1 << bits - 1))
     func edge(_ column: Int) -> SIMD2<Int> {
@@ -95,14 +96,16 @@ package final class WarpGrid: Sendable {
   private func between(_ first: SIMD2<Int>, _ second: SIMD2<Int>, _ third: SIMD2<Int>, _ part: Int)
     -> SIMD2<Int>
   {
-    let (bits, half) = (shift + 3, 1 << (shift + 3))
+    let bits = shift + WarpGrid.outputBits - 1
+    let half = 1 << bits
     let bend = ((third &- second &- second &+ first) &* (part * (part - half))) &>> (bits + 1)
     return first &+ ((second &- first) &* part &+ bend &+ half / 2) &>> bits
   }
 
   /// Returns the source pixels from one output to the next in the cell of a point, in 1/16 along rows and columns.
   package func ratio(at point: SIMD2<Int>) -> SIMD2<Int> {
-    let cell = 2 * ((point.y >> (shift + 4)) * cells.width + point.x >> (shift + 4))
+    let bits = shift + WarpGrid.outputBits
+    let cell = 2 * ((point.y >> bits) * cells.width + point.x >> bits)
     return [Int(ratios[cell]), Int(ratios[cell + 1])]
   }
 

@@ -49,8 +49,8 @@ struct WarpGridTests {
     var (worst, hidden) = (0.0, 0)
     for _ in 0..<2000 {
       let point = SIMD2(
-        Int.random(in: 0..<16 * target.width, using: &random),
-        Int.random(in: 0..<16 * target.height, using: &random))
+        Int.random(in: 0..<WarpGrid.outputUnit * target.width, using: &random),
+        Int.random(in: 0..<WarpGrid.outputUnit * target.height, using: &random))
       let exact = warp.map.position(of: seen(SIMD2(Double(point.x), Double(point.y)) / unit))
       let isInside = exact.map { (0..<640).contains($0.x) && (0..<480).contains($0.y) } ?? false
       let ratio = grid.ratio(at: point)
