@@ -11,7 +11,7 @@ struct LeastSquares: Sendable {
   /// The residuals' products with the columns, along each eigenvector.
   private let slopes: [Double]
 
-  /// Creates the equations. There is at least one column, as long as `residuals`.
+  /// Creates the equations, of columns as long as `residuals`.
   init(_ columns: [[Double]], _ residuals: [Double]) {
     func product(_ one: [Double], _ other: [Double]) -> Double {
       zip(one, other).reduce(0) { $0 + $1.0 * $1.1 }

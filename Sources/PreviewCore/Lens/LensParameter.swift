@@ -17,6 +17,13 @@ package enum LensParameter: String, Sendable, Hashable, CaseIterable {
     return parameters
   }
 
+  /// Returns the parameters as text: `radius, center and curve`.
+  package static func text(of parameters: [LensParameter]) -> String {
+    let names = parameters.map(\.rawValue)
+    guard let last = names.last, names.count > 1 else { return names.first ?? "" }
+    return "\(names.dropLast().joined(separator: ", ")) and \(last)"
+  }
+
   /// Checks that the parameters are those of a lens, and that straight lines can determine them.
   ///
   /// - Throws: `ParameterError` with key `fit`.

@@ -3,19 +3,24 @@ internal import Glibc
 
 /// How far positions in the picture move with the numbers of a lens, less the part that a rotation of the camera does.
 struct PictureMoves {
+  private let rays: [SIMD3<Double>]
+  private let positions: [Double]
+  /// The moves by rotations of the camera, of length 1 and orthogonal to each other.
+  private let turns: [[Double]]
   /// For each number, both coordinates of all moves by a change of its scale.
   private let columns: [[Double]]
 
   private static let parts = (x: 16, y: 12)
   private static let step = 1e-5
 
-  /// Creates the moves of directions to the front, or as far from the axis as the points.
+  /// Creates the moves of directions to the front, or up to the angle `reach` from the axis; nil if the lens can't be
+  /// used, or the picture has no such directions.
   init?(of lens: Lens, in size: Size, _ numbers: [LensNumber], _ scales: [Double], _ reach: Double) {
     guard let map = try? LensMap(lens, in: size) else { return nil }
     let step = PictureMoves.step
     let rays = PictureMoves.rays(of: map, reach)
+    guard !rays.isEmpty else { return nil }
     let here = PictureMoves.positions(of: rays, map)
-    // Orthogonal to each other.
     var turns: [[Double]] = []
     for axis in 0..<3 {
       let (next, last) = ((axis + 1) % 3, (axis + 2) % 3)
@@ -38,6 +43,7 @@ struct PictureMoves {
         to: high.map { PictureMoves.positions(of: rays, $0) } ?? here,
         high == nil || low == nil ? step : 2 * step, without: turns)
     }
+    (self.rays, positions, self.turns) = (rays, here, turns)
   }
 
   private static func rays(of map: LensMap, _ reach: Double) -> [SIMD3<Double>] {
@@ -66,6 +72,12 @@ struct PictureMoves {
       let share = zip(rest, move).reduce(0) { $0 + $1.0 * $1.1 }
       return zip(rest, move).map { $0 - share * $1 }
     }
+  }
+
+  /// Returns the root mean square move, in pixels, from the lens to another one.
+  func size(to map: LensMap) -> Double {
+    let there = PictureMoves.positions(of: rays, map)
+    return PictureMoves.move(from: positions, to: there, 1, without: turns).rms * 2.0.squareRoot()
   }
 
   /// Returns the root mean square move, in pixels, with changes of all numbers.

@@ -1,5 +1,5 @@
-// Points of a picture on an edge that is straight in the scene, and their distances from the curve that a lens makes of
-// one straight line.
+// Points of a picture on an edge that is straight in the scene, the curve that a lens makes of one straight line, and the
+// points' distances from it.
 internal import Glibc
 
 /// Points on an edge that is straight in the scene, in pixels of the upright picture; (0, 0) is the top left corner
@@ -87,13 +87,17 @@ extension StraightLine {
     }
   }
 
-  /// Returns the distance of each point, in pixels, from the curve of the straight line that fits best; its sign is
-  /// the side. Nil if the lens does not see all points.
-  ///
-  /// A straight line and the lens span a plane, in which the rays of all its points lie. The distance is that to the
-  /// plane, divided by its gradient in the picture (Sampson's distance). The plane is the eigenvector of the
-  /// smallest eigenvalue of the rays' products, weighted by the gradients.
-  package func distances(through lens: LensMap) -> [Double]? {
+  /// The plane that a straight line and the lens span, in which the rays of all the line's points lie.
+  private struct Plane {
+    let sights: [Sight]
+    let normal: SIMD3<Double>
+    /// The distances from the plane of a ray for a pixel beside each point.
+    let slopes: [Double]
+  }
+
+  /// Returns the plane that fits best, as the eigenvector of the smallest eigenvalue of the rays' products, weighted by
+  /// the gradients; nil if the lens does not see all points.
+  private func plane(through lens: LensMap) -> Plane? {
     var sights: [Sight] = []
     for point in points {
       guard let sight = Sight(point, lens) else { return nil }
@@ -106,13 +110,68 @@ extension StraightLine {
       normal = found
       slopes = sights.map { $0.slope(found) }
     }
+    return Plane(sights: sights, normal: normal, slopes: slopes)
+  }
+
+  /// Returns the distance of each point, in pixels, from the curve of the straight line that fits best; its sign is
+  /// the side. Nil if the lens does not see all points.
+  ///
+  /// The distance is that to the line's plane, divided by its gradient in the picture (Sampson's distance).
+  package func distances(through lens: LensMap) -> [Double]? {
+    guard let plane = self.plane(through: lens) else { return nil }
     // The side must not depend on rounding: the first point and the one farthest from it give it.
     let origin = points[0]
     func length(_ way: SIMD2<Double>) -> Double { (way * way).sum() }
     let farthest = points.indices.max { length(points[$0] - origin) < length(points[$1] - origin) } ?? 0
-    let across = StraightLine.cross(sights[0].ray, sights[farthest].ray)
-    let side = (normal * across).sum() < 0 ? -1.0 : 1.0
-    return zip(sights, slopes).map { side * ($0.ray * normal).sum() / $1 }
+    let across = StraightLine.cross(plane.sights[0].ray, plane.sights[farthest].ray)
+    let side = (plane.normal * across).sum() < 0 ? -1.0 : 1.0
+    return zip(plane.sights, plane.slopes).map { side * ($0.ray * plane.normal).sum() / $1 }
+  }
+
+  /// The part of a line's plane from its first point to its last: directions at angles, in radians, from one in
+  /// the middle.
+  private struct Arc {
+    let middle: SIMD3<Double>
+    /// At an angle of 90 degrees.
+    let across: SIMD3<Double>
+    let angles: ClosedRange<Double>
+  }
+
+  private func arc(through lens: LensMap) -> Arc? {
+    guard let plane = self.plane(through: lens) else { return nil }
+    let normal = plane.normal
+    let rays = plane.sights.map { sight in
+      let height = (sight.ray * normal).sum()
+      return sight.ray - normal * height
+    }
+    let sum = rays.reduce(SIMD3<Double>.zero) { $0 + $1 }
+    let length = (sum * sum).sum().squareRoot()
+    guard length > 1e-9 else { return nil }
+    let middle = sum / length
+    let across = StraightLine.cross(normal, middle)
+    let angles = rays.map { atan2(($0 * across).sum(), ($0 * middle).sum()) }
+    guard let first = angles.min(), let last = angles.max(), first <= last else { return nil }
+    return Arc(middle: middle, across: across, angles: first...last)
+  }
+
+  /// Returns the angle, in degrees, that the lens sees between the line's ends; nil if it does not see all points. A
+  /// straight line spans less than 180 degrees.
+  package func span(through lens: LensMap) -> Double? {
+    arc(through: lens).map { ($0.angles.upperBound - $0.angles.lowerBound) * 180 / .pi }
+  }
+
+  private static let curveSteps = 64
+
+  /// Returns the curve of the straight line that fits best, from the first point along it to the last, as positions that
+  /// are joined by straight lines; empty if the lens does not see all points.
+  package func curve(through lens: LensMap) -> [SIMD2<Double>] {
+    guard let arc = self.arc(through: lens) else { return [] }
+    let (first, last) = (arc.angles.lowerBound, arc.angles.upperBound)
+    return (0...StraightLine.curveSteps).compactMap { step in
+      let angle = first + (last - first) * Double(step) / Double(StraightLine.curveSteps)
+      let (cosine, sine) = (cos(angle), sin(angle))
+      return lens.position(of: arc.middle * cosine + arc.across * sine)
+    }
   }
 
   /// Returns the normal of the plane that is closest to the rays, by inverse iteration.

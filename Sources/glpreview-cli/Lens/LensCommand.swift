@@ -17,14 +17,15 @@ struct LensCommand: AsyncParsableCommand {
       --line measures it: points on an edge that is straight in the scene, such as a door frame, in pixels of the upright \
       picture. The report says how far they are from the curve of a straight line. --fit changes the lens so that the lines \
       become straight, and prints it for --lens and configurations. Four or more long edges in several directions near the \
-      picture's edges, with eight points each, are enough for radius,center.
+      picture's edges, with eight points each, are enough for radius,center. A warning names the parameters that the lines \
+      hardly determine. With --line, -o draws the points, and the curve that each line should have.
 
       Examples:
         glpreview lens ceiling.jpg --lens 'fisheye fov 190' -o grid.jpg
         glpreview lens ceiling.jpg --lens fisheye --line '310,420 280,700 300,980' --line '700,180 990,150 1300,190' --fit radius
 
-      Exit status: 0 done, 64 wrong usage, or lines that do not determine what is fitted, 65 bad picture, 66 no such picture, \
-      69 no usable device for -o, 74 write failed.
+      Exit status: 0 done, also with that warning, 64 wrong usage, or lines that would not determine what is fitted with exact \
+      points either, 65 bad picture, 66 no such picture, 69 no usable device for -o, 74 write failed.
       """)
 
   @Argument(help: ArgumentHelp("The picture.", valueName: "PICTURE"))
@@ -77,10 +78,6 @@ struct LensCommand: AsyncParsableCommand {
       )
     }
     guard fit == nil || !line.isEmpty else { throw UsageError("--fit needs --line") }
-    let output = try output.map { try RenderOutput($0, source: picture, format: nil) }
-    if let output, output.format == nil {
-      throw UsageError("-o \(self.output ?? ""): the picture's name must end in .jpg or .png")
-    }
     let locator = SourceLocator(picture)
     guard !locator.isLive || picture == "-" || locator.kind.origin == .path else {
       throw UsageError(
@@ -92,8 +89,20 @@ struct LensCommand: AsyncParsableCommand {
     }
     return LensJob(
       picture: locator, lens: try Lens(parsing: lens), lines: lines,
-      fit: try fit.map { try LensParameter.list(parsing: $0) }, output: output, isJSON: json,
+      fit: try fit.map { try LensParameter.list(parsing: $0) }, output: try pictureOutput(), isJSON: json,
       gpu: deviceOptions.gpu)
+  }
+
+  /// Parses `-o`, which takes pictures alone.
+  private func pictureOutput() throws -> RenderOutput? {
+    guard let output else { return nil }
+    guard !output.hasPrefix("null:") else {
+      throw UsageError("-o \(output) would discard the picture: omit -o for the report alone")
+    }
+    guard output.isEmpty || output == "-" || EncodedPicture.Format(fileName: output) != nil else {
+      throw UsageError("-o \(output): the picture's name must end in .jpg or .png")
+    }
+    return try RenderOutput(output, source: picture, format: nil)
   }
 }
 
@@ -133,6 +142,15 @@ private struct LensJob: Sendable {
     } else {
       try StandardOutput.print(text)
     }
+    if let fitted { warn(of: fitted.uncertain) }
+  }
+
+  private func warn(of uncertain: [LensParameter]) {
+    guard !uncertain.isEmpty else { return }
+    let advice =
+      "correct the points that are worst, add lines near the picture's edges, in several directions, or fit less"
+    StandardError.print(
+      "glpreview: the lines hardly determine \(LensParameter.text(of: uncertain)): \(advice)")
   }
 
   private func firstFrame() async throws -> Frame {

@@ -1,4 +1,5 @@
-// The picture that `glpreview lens` draws over another one: curves of a lens, and points on straight edges.
+// The picture that `glpreview lens` draws over another one: curves of a lens, and points on straight edges
+// with the curves that they should have.
 import GLPreview
 
 /// Draws what a lens claims to show.
@@ -34,8 +35,9 @@ struct LensDrawing {
     let (center, arm) = (extent.map.center, width * 12)
     drawing.draw([center - SIMD2(arm, 0), center + SIMD2(arm, 0)], Self.rimColor)
     drawing.draw([center - SIMD2(0, arm), center + SIMD2(0, arm)], Self.rimColor)
-    for point in lines.flatMap(\.points) {
-      drawing.drawSegment(point, point, Self.lineColor, width: 5 * width)
+    for line in lines {
+      drawing.draw(line.curve(through: extent.map), Self.lineColor)
+      for point in line.points { drawing.drawSegment(point, point, Self.lineColor, width: 4 * width) }
     }
     let bitmap = try Bitmap(size: size, bytes: drawing.bytes)
     return [Layer(.bitmap(bitmap), in: Rectangle(all: size), opacity: Self.opacity)] + labels

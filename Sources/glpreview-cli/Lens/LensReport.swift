@@ -9,7 +9,20 @@ struct LensReport: Codable {
   struct Line: Codable {
     let points: Int
     let rms: Double
+    /// The largest distance, and the point that has it: its number, from 1, and its position.
     let worst: Double
+    let worstPoint: Int
+    let worstPosition: [Double]
+
+    init(_ line: StraightLine, _ map: LensMap) {
+      let distances = line.distances(through: map) ?? []
+      let worst = distances.indices.max { distances[$0].magnitude < distances[$1].magnitude } ?? 0
+      points = line.points.count
+      rms = distances.rms
+      self.worst = distances.isEmpty ? 0 : distances[worst].magnitude
+      worstPoint = worst + 1
+      worstPosition = [line.points[worst].x, line.points[worst].y]
+    }
   }
 
   /// The result of `--fit`.
@@ -18,6 +31,10 @@ struct LensReport: Codable {
     let before: Double
     let after: Double
     let numbers: [Number]
+    /// The root mean square error of positions in the picture, and the parameters that the lines hardly
+    /// determine.
+    let uncertainty: Double
+    let uncertain: [String]
     /// The distances by curve, with `--fit curve`.
     let curves: [String: Double]?
   }
@@ -55,16 +72,13 @@ struct LensReport: Codable {
     (horizontal, vertical, diagonal) = (extent.horizontal, extent.vertical, extent.diagonal)
     (largestAngle, outside) = (extent.largestAngle, extent.outside)
     (centerResolution, edgeResolution) = (extent.centerResolution, extent.edgeResolution)
-    self.lines = lines.map { line in
-      let distances = line.distances(through: map) ?? []
-      return Line(
-        points: line.points.count, rms: distances.rms, worst: distances.map { abs($0) }.max() ?? 0)
-    }
+    self.lines = lines.map { Line($0, map) }
     self.fit = fit.map { fit in
       let curves = fit.curves.map { ($0.rawValue, $1) }
       return Fit(
         before: fit.before, after: fit.after,
         numbers: fit.numbers.map { Number(name: $0.name, value: $0.value, error: $0.error) },
+        uncertainty: fit.uncertainty, uncertain: fit.uncertain.map(\.rawValue),
         curves: curves.isEmpty ? nil : Dictionary(curves) { $1 })
     }
   }
@@ -87,9 +101,10 @@ struct LensReport: Codable {
       ["outside the lens", "\(Self.short(outside * 100)) % of the picture"],
     ]
     for (number, line) in lines.enumerated() {
+      let place = line.worstPosition.map(\.shortText).joined(separator: ",")
+      let worst = "\(Self.short(line.worst)) at worst (point \(line.worstPoint) at \(place))"
       rows.append([
-        "line \(number + 1)",
-        "\(line.points) points, \(Self.short(line.rms)) pixels rms, \(Self.short(line.worst)) at worst",
+        "line \(number + 1)", "\(line.points) points, \(Self.short(line.rms)) pixels rms, \(worst)",
       ])
     }
     if let fit {
@@ -98,6 +113,7 @@ struct LensReport: Codable {
       for number in fit.numbers {
         rows.append([number.name, "\(number.value.shortText) ± \(number.shortError)"])
       }
+      rows.append(["uncertainty", "\(Self.short(fit.uncertainty)) pixels rms over the picture"])
       for (curve, rms) in (fit.curves ?? [:]).sorted(by: { $0.value < $1.value }) {
         rows.append(["as \(curve)", "\(Self.short(rms)) pixels rms"])
       }
