@@ -58,7 +58,7 @@ static glp_av_frame *make_picture(glp_av_decoder *self, glp_av_error *error) {
     free(picture);
     return glp_av_fail(error, AVERROR(ENOMEM));
   }
-  picture->is_damaged = glp_av_losses_heard() > 0 || self->frame->decode_error_flags ||
+  picture->is_damaged = glp_av_losses_logged() > 0 || self->frame->decode_error_flags ||
                         self->frame->flags & AV_FRAME_FLAG_CORRUPT;
   picture->time_base = (AVRational){1, 1000000000};
   glp_av.av_frame_move_ref(picture->frame, self->frame);

@@ -16,7 +16,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool is_loaded;
 static char reason[200];
 
-static _Thread_local char heard[200];
+static _Thread_local char first_error[200];
 static _Thread_local unsigned losses;
 static _Thread_local void (*watch)(void *);
 static _Thread_local void *watched;
@@ -40,19 +40,19 @@ static void listen_to(void *context, int level, const char *format, va_list argu
   for (size_t i = 0; i < sizeof words_of_loss / sizeof *words_of_loss; i++) {
     if (strstr(format, words_of_loss[i])) losses++;
   }
-  if (level > AV_LOG_ERROR || heard[0]) return;
-  vsnprintf(heard, sizeof heard, format, arguments);
-  size_t length = strlen(heard);
-  while (length > 0 && (unsigned char)heard[length - 1] <= ' ') heard[--length] = 0;
+  if (level > AV_LOG_ERROR || first_error[0]) return;
+  vsnprintf(first_error, sizeof first_error, format, arguments);
+  size_t length = strlen(first_error);
+  while (length > 0 && (unsigned char)first_error[length - 1] <= ' ') first_error[--length] = 0;
 }
 
 void glp_av_listen(void) {
-  heard[0] = 0;
+  first_error[0] = 0;
   losses = 0;
 }
 
-const char *glp_av_heard(void) { return heard; }
-unsigned glp_av_losses_heard(void) { return losses; }
+const char *glp_av_first_error(void) { return first_error; }
+unsigned glp_av_losses_logged(void) { return losses; }
 
 #define LIBRARY(name, major) "lib" name ".so." AV_STRINGIFY(major)
 #define PACKAGE(name, major) "lib" name AV_STRINGIFY(major)
@@ -145,11 +145,11 @@ void *glp_av_fail(glp_av_error *error, int code) {
     case AVERROR_DECODER_NOT_FOUND: error->status = GLP_AV_NO_DECODER; break;
     default: break;
   }
-  if (strstr(heard, "Failed to resolve hostname")) error->status = GLP_AV_HOST_UNKNOWN;
+  if (strstr(first_error, "Failed to resolve hostname")) error->status = GLP_AV_HOST_UNKNOWN;
   // What quotes an address may quote the password in it.
-  const bool is_quotable = heard[0] && !strstr(heard, "://") && !strchr(heard, '@');
+  const bool is_quotable = first_error[0] && !strstr(first_error, "://") && !strchr(first_error, '@');
   if (is_quotable) {
-    snprintf(error->text, sizeof error->text, "%s", heard);
+    snprintf(error->text, sizeof error->text, "%s", first_error);
   } else if (glp_av.av_strerror(code, error->text, sizeof error->text) < 0) {
     snprintf(error->text, sizeof error->text, "error %d", code);
   }

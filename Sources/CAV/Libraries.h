@@ -50,10 +50,10 @@ extern glp_av_functions glp_av;
 /// Asked at each message of FFmpeg's on this thread, while `context` is not NULL.
 void glp_av_watch(void (*watch)(void *context), void *context);
 
-/// What FFmpeg has said on this thread since glp_av_listen: its first error, and how often it spoke of what is missing.
+/// The messages of FFmpeg on this thread since glp_av_listen: the first error, and how many were about missing data.
 void glp_av_listen(void);
-const char *glp_av_heard(void);
-unsigned glp_av_losses_heard(void);
+const char *glp_av_first_error(void);
+unsigned glp_av_losses_logged(void);
 
 /// Sets what an FFmpeg call ended with. Returns NULL.
 void *glp_av_fail(glp_av_error *error, int code);

@@ -70,7 +70,7 @@ struct glp_av_reader {
   unsigned losses;
   bool has_given;
   int64_t arrived;
-  int64_t says;
+  int64_t media_time;
   bool has_said;
   int64_t partial[PARTIAL_PACKETS];
   int partial_count;
@@ -395,9 +395,9 @@ glp_av_facts glp_av_reader_facts(const glp_av_reader *self) {
   return facts;
 }
 
-bool glp_av_last_packet(const glp_av_reader *self, int64_t *arrived, int64_t *says) {
+bool glp_av_last_packet(const glp_av_reader *self, int64_t *arrived, int64_t *media_time) {
   *arrived = self->arrived;
-  *says = self->says;
+  *media_time = self->media_time;
   return self->has_said;
 }
 
@@ -455,14 +455,14 @@ static glp_av_frame *make_picture(glp_av_reader *self, glp_av_error *error) {
   return picture;
 }
 
-static void *tell_damage(glp_av_error *error) {
+static void *report_damage(glp_av_error *error) {
   glp_av_fail(error, AVERROR_INVALIDDATA);
   error->status = GLP_AV_DAMAGED;
   return NULL;
 }
 
 /// How the file, or the connection, ended.
-static void *tell_end(glp_av_reader *self, glp_av_error *error) {
+static void *report_end(glp_av_reader *self, glp_av_error *error) {
   const int end = self->end;
   self->end = AVERROR_EOF;
   if (end == AVERROR_EOF && self->partial_count > 0) {
@@ -503,7 +503,7 @@ static void note_packet(glp_av_reader *self) {
   self->arrived = now();
   self->has_said = packet->pts != AV_NOPTS_VALUE;
   if (self->has_said) {
-    self->says = glp_av.av_rescale_q(packet->pts, self->stream->time_base, (AVRational){1, 1000000000});
+    self->media_time = glp_av.av_rescale_q(packet->pts, self->stream->time_base, (AVRational){1, 1000000000});
   }
   if (packet->flags & AV_PKT_FLAG_CORRUPT && self->partial_count < PARTIAL_PACKETS) {
     self->partial[self->partial_count++] = packet->pts;
@@ -516,7 +516,7 @@ static int take_packet(glp_av_reader *self) {
   if (code < 0) return code;
   note_packet(self);
   // Listened to apart from what was said while waiting, but losses on the way count.
-  self->losses = glp_av_losses_heard();
+  self->losses = glp_av_losses_logged();
   glp_av_listen();
   return 0;
 }
@@ -524,7 +524,7 @@ static int take_packet(glp_av_reader *self) {
 static int send_packet(glp_av_reader *self) {
   const int code = glp_av.avcodec_send_packet(self->decoder, self->packet);
   glp_av.av_packet_unref(self->packet);
-  if (self->is_live && self->losses + glp_av_losses_heard() > 0) self->has_lost = !self->is_leading_in;
+  if (self->is_live && self->losses + glp_av_losses_logged() > 0) self->has_lost = !self->is_leading_in;
   self->losses = 0;
   return code;
 }
@@ -544,7 +544,7 @@ static glp_av_frame *next(glp_av_reader *self, bool stays, glp_av_error *error) 
       self->is_leading_in = false;
       return make_picture(self, error);
     }
-    if (code == AVERROR_EOF) return tell_end(self, error);
+    if (code == AVERROR_EOF) return report_end(self, error);
     if (code == AVERROR(EAGAIN)) {
       if (stays && !self->packet->data) {
         *error = (glp_av_error){.status = GLP_AV_OK};
@@ -560,12 +560,12 @@ static glp_av_frame *next(glp_av_reader *self, bool stays, glp_av_error *error) 
       } else {
         self->end = code;
         // What is in the decoder is given first.
-        if (glp_av.avcodec_send_packet(self->decoder, NULL) < 0) return tell_end(self, error);
+        if (glp_av.avcodec_send_packet(self->decoder, NULL) < 0) return report_end(self, error);
         continue;
       }
     }
     if (code == AVERROR(ENOMEM)) return glp_av_fail(error, code);
-    if (!self->is_leading_in) return tell_damage(error);
+    if (!self->is_leading_in) return report_damage(error);
     if (is_stopped(self)) return glp_av_fail(error, AVERROR_EXIT);
   }
 }
@@ -589,7 +589,7 @@ glp_av_packet glp_av_read_packet(const glp_av_reader *self) {
       .count = packet->size > 0 ? packet->size : 0,
       .is_damaged = packet->flags & AV_PKT_FLAG_CORRUPT || self->losses > 0,
       .has_time = self->has_said,
-      .time = self->says,
+      .time = self->media_time,
   };
   view.header = glp_av.av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, &view.header_count);
   return view;

@@ -188,18 +188,18 @@ struct MemoryTests {
   @Test("code is unmapped after a start, and again only when 8 MB more than is in use stays for a while")
   func filePages() {
     var pages = FilePages()
-    func drops(_ megabytes: Int, looks: Int) -> Int {
-      (0..<looks).count { _ in pages.shouldDrop(resident: megabytes << 20, patience: 3) }
+    func drops(_ megabytes: Int, checks: Int) -> Int {
+      (0..<checks).count { _ in pages.shouldDrop(resident: megabytes << 20, after: 3) }
     }
-    #expect(drops(40, looks: 3) == 0)
-    #expect(drops(40, looks: 1) == 1)
+    #expect(drops(40, checks: 3) == 0)
+    #expect(drops(40, checks: 1) == 1)
     #expect(!pages.isSettled)
     // What is mapped again soon is in use.
-    #expect(drops(15, looks: 4) == 0)
+    #expect(drops(15, checks: 4) == 0)
     #expect(pages.isSettled)
-    #expect(drops(22, looks: 20) == 0)
-    #expect(drops(24, looks: 3) + drops(20, looks: 1) + drops(24, looks: 3) == 0)
-    #expect(drops(24, looks: 1) == 1)
+    #expect(drops(22, checks: 20) == 0)
+    #expect(drops(24, checks: 3) + drops(20, checks: 1) + drops(24, checks: 3) == 0)
+    #expect(drops(24, checks: 1) == 1)
   }
 
   @Test("memory limits of cgroups v1 and v2 include parents; the default budget is 1/4 of memory")

@@ -152,7 +152,7 @@ glp_av_frame *glp_av_decoder_decode(
 
 /// The last packet that came: when (CLOCK_MONOTONIC), and the time that it says of itself, both in nanoseconds. False
 /// where it says none.
-bool glp_av_last_packet(const glp_av_reader *reader, int64_t *arrived, int64_t *says);
+bool glp_av_last_packet(const glp_av_reader *reader, int64_t *arrived, int64_t *media_time);
 
 /// The components of a pixel format: R, G, B and alpha, or Y', Cb, Cr and alpha, or Y' and alpha.
 typedef struct {

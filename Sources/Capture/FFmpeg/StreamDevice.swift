@@ -170,7 +170,7 @@ actor StreamConnection: CaptureConnection {
       let now = CaptureClock.now
       // Packets of B pictures do not arrive in the order of their times. They would advance the clock too far
       // for the pictures.
-      let time = mode.videoRefusal == nil ? clock.time(of: packet.says, now: now) : now
+      let time = mode.videoRefusal == nil ? clock.time(of: packet.mediaTime, now: now) : now
       let verdict = passing?.take(packet, timestamp: time)
       mode.videoRefusal = passing?.refusal
       switch verdict {
@@ -188,7 +188,7 @@ actor StreamConnection: CaptureConnection {
   }
 
   private func observePacket(_ reader: VideoReader) {
-    if let packet = reader.lastPacket { clock.observe(packet.says, arrived: packet.arrived) }
+    if let packet = reader.lastPacket { clock.observe(packet.mediaTime, arrived: packet.arrived) }
   }
 
   /// Updates the mode. A picture that can't be drawn is reported here, not when its frame is requested.

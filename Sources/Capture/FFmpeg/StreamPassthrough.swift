@@ -35,7 +35,7 @@ struct StreamPassthrough {
     if let header = packet.header { h264.read(header) }
     if video.isBroken { h264.lose() }
     switch h264.take(
-      packet.bytes, says: packet.says, timestamp: timestamp, isDamaged: packet.isDamaged)
+      packet.bytes, mediaTime: packet.mediaTime, timestamp: timestamp, isDamaged: packet.isDamaged)
     {
     case .nothing: return .nothing
     case .decode:

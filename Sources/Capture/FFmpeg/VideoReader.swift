@@ -94,7 +94,7 @@ internal import Glibc
       header: packet.header.map {
         unsafe Array(UnsafeBufferPointer(start: $0, count: packet.header_count))
       },
-      says: packet.has_time ? .nanoseconds(packet.time) : nil, isDamaged: packet.is_damaged)
+      mediaTime: packet.has_time ? .nanoseconds(packet.time) : nil, isDamaged: packet.is_damaged)
   }
 
   /// Decodes the packet that was read; returns nil if it does not yield a picture yet.
@@ -120,10 +120,10 @@ internal import Glibc
   }
 
   /// The arrival time and the timestamp of the last packet; nil if it has no timestamp.
-  var lastPacket: (arrived: CaptureInstant, says: Duration)? {
-    var (arrived, says): (Int64, Int64) = (0, 0)
-    guard unsafe glp_av_last_packet(handle, &arrived, &says) else { return nil }
-    return (CaptureInstant(sinceStart: .nanoseconds(arrived)), .nanoseconds(says))
+  var lastPacket: (arrived: CaptureInstant, mediaTime: Duration)? {
+    var (arrived, mediaTime): (Int64, Int64) = (0, 0)
+    guard unsafe glp_av_last_packet(handle, &arrived, &mediaTime) else { return nil }
+    return (CaptureInstant(sinceStart: .nanoseconds(arrived)), .nanoseconds(mediaTime))
   }
 }
 
@@ -133,7 +133,7 @@ struct VideoPacket: Sendable {
   /// A new header that replaces the reader's first one; nil if there is none.
   let header: [UInt8]?
   /// The time measured by the stream's own clock; nil if it has none.
-  let says: Duration?
+  let mediaTime: Duration?
   /// Whether it arrived incomplete, or packets before it are missing.
   let isDamaged: Bool
 }

@@ -19,7 +19,7 @@ struct FragmentStream: PictureStream {
     do throws(FragmentedMP4Reader.Failure) {
       return try reader.take(bytes).compactMap { event($0, at: time) }
     } catch {
-      return [.hopeless("its video can't be read: \(error)")]
+      return [.unusable("its video can't be read: \(error)")]
     }
   }
 
@@ -36,14 +36,14 @@ struct FragmentStream: PictureStream {
         h264?.read(header)
       }
       self.shown = shown
-      return h264?.refusal.map { .hopeless("its video can't be passed through: \($0)") }
-    case .picture(let bytes, let says):
-      if let says { clock.observe(says, arrived: now) }
-      let time = clock.time(of: says, now: now)
-      switch h264?.take(bytes, says: says, timestamp: time) {
+      return h264?.refusal.map { .unusable("its video can't be passed through: \($0)") }
+    case .picture(let bytes, let mediaTime):
+      if let mediaTime { clock.observe(mediaTime, arrived: now) }
+      let time = clock.time(of: mediaTime, now: now)
+      switch h264?.take(bytes, mediaTime: mediaTime, timestamp: time) {
       case .sample(let sample): return .sample(shown.map { sample.shown(at: $0) } ?? sample)
       case .decode:
-        return h264?.refusal.map { .hopeless("its video can't be passed through: \($0)") }
+        return h264?.refusal.map { .unusable("its video can't be passed through: \($0)") }
           ?? .damaged("a picture depends on one that is missing")
       case .nothing, nil: return nil
       }

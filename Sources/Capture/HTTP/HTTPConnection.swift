@@ -76,7 +76,7 @@ actor HTTPConnection: CaptureConnection {
           mode.size = sample.format.size
           if let capture = video?.capture(sample) { return capture }
         case .damaged(let reason): throw DamagedCapture(reason)
-        case .hopeless(let reason): throw SourceError(.unavailable, path: name, reason: reason)
+        case .unusable(let reason): throw SourceError(.unavailable, path: name, reason: reason)
         case nil: if case .stream = way { return nil }
         }
       }

@@ -123,7 +123,7 @@ struct MultipartParser: PictureStream {
     position += count
     preambleCount += count
     guard preambleCount > Self.preambleLimit else { return }
-    events.append(.hopeless("sends \(preambleCount >> 20) MiB without a boundary or a picture"))
+    events.append(.unusable("sends \(preambleCount >> 20) MiB without a boundary or a picture"))
     state = .ended
   }
 

@@ -17,12 +17,12 @@ enum PictureEvent: Sendable, Hashable {
   /// Data that is not a usable picture, with the reason in one line.
   case damaged(String)
   /// No picture can follow, for this reason, in one line.
-  case hopeless(String)
+  case unusable(String)
 
   var isPicture: Bool {
     switch self {
     case .picture, .sample: true
-    case .damaged, .hopeless: false
+    case .damaged, .unusable: false
     }
   }
 
@@ -86,7 +86,7 @@ struct JPEGRun: PictureStream {
       }
     }
     if strayCount > Self.mostStrayBytes {
-      events.append(.hopeless("sends \(strayCount >> 20) MiB without a picture"))
+      events.append(.unusable("sends \(strayCount >> 20) MiB without a picture"))
     }
     return events
   }

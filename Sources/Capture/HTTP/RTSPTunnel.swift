@@ -7,7 +7,7 @@ internal import Synchronization
 /// One tunnel, with a thread of its own.
 package final class RTSPTunnel: Sendable {
   /// The time limit for FFmpeg's last requests to the camera.
-  private static let farewell = Duration.milliseconds(100)
+  private static let closingTimeout = Duration.milliseconds(100)
 
   private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
   private let state = Mutex(State())
@@ -152,7 +152,7 @@ package final class RTSPTunnel: Sendable {
   /// Ends the tunnel. If FFmpeg was connected, it has sent its last request by now, which is forwarded first.
   private func end() async {
     if let channel = state.withLock({ $0.camera }), channel.isActive {
-      await waitAtMost(Self.farewell) {
+      await waitAtMost(Self.closingTimeout) {
         try? await channel.eventLoop.submit {
           try channel.pipeline.syncOperations.handler(type: RelayHandler.self).endIfAlone()
         }.get()

@@ -113,7 +113,7 @@ struct TLSVerification: Sendable {
       if case .fingerprint = trust {
         reason = "does not have the configured fingerprint"
       } else {
-        reason = distrust(of: certificate)
+        reason = untrustedReason(of: certificate)
       }
     case let error as NIOSSLExtraError
     where error == .failedToValidateHostname || error == .serverHostnameImpossibleToMatch:
@@ -124,7 +124,7 @@ struct TLSVerification: Sendable {
   }
 
   /// Finds the reason in the certificate, because BoringSSL reports only that it does not trust it.
-  private func distrust(of certificate: NIOSSLCertificate) -> String {
+  private func untrustedReason(of certificate: NIOSSLCertificate) -> String {
     let now = Int(WallClockTime.now().secondsSince1970)
     var reasons: [String] = []
     if certificate.subjectName == certificate.issuerName { reasons.append("is self-signed") }

@@ -63,7 +63,7 @@ public struct PictureEncoder: Sendable, Hashable {
   /// The sample format that the encoder expects from a renderer.
   public var pictureFormat: Picture.Format { format == .jpeg ? .ycbcr(subsampling) : .rgba }
 
-  /// The wish that a renderer codes pictures for it. Within a budget, their samples may be needed, too.
+  /// The request that a renderer codes pictures for it. Within a budget, their samples may be needed, too.
   package var coding: PictureCoding? {
     format == .jpeg ? PictureCoding(quality: quality, maximumBytes: maximumBytes) : nil
   }

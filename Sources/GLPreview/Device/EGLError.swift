@@ -25,7 +25,7 @@ struct EGLError: Error, Equatable, CustomStringConvertible {
   /// Returns the last error of this thread, and clears it.
   static func last(_ activity: String) -> EGLError { EGLError(activity, .code(eglGetError())) }
 
-  func saying(_ message: String?) -> EGLError { EGLError(activity, reason, message: message ?? "") }
+  func with(message: String?) -> EGLError { EGLError(activity, reason, message: message ?? "") }
 
   var description: String {
     // Some drivers only repeat the name of the call.

@@ -82,7 +82,7 @@ enum DisplayPlatform: Sendable, Hashable {
     }
     defer { unsafe glp_egl_set_debug_callback(callbackBefore) }
     do throws(EGLError) { return try GPUDisplay(platform) } catch {
-      throw error.saying(message.withLock { $0 })
+      throw error.with(message: message.withLock { $0 })
     }
   }
 

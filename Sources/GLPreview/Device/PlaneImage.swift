@@ -24,10 +24,10 @@ internal import CEGL
     }
   }
 
-  /// Imports a plane: `size` in texels, rows `stride` bytes apart from byte `offset` on; `tellsLinear` where the driver wants to hear
-  /// that rows follow one another.
+  /// Imports a plane: `size` in texels, rows `stride` bytes apart from byte `offset` on; `passesLinear`
+  /// passes the modifier for rows that follow one another, where the driver accepts modifiers.
   init(
-    of buffer: DMABuffer, _ size: Size, offset: Int, stride: Int, tellsLinear: Bool
+    of buffer: DMABuffer, _ size: Size, offset: Int, stride: Int, passesLinear: Bool
   ) throws(EGLError) {
     let activity = "importing a plane of \(size) texels"
     guard let display = unsafe eglGetCurrentDisplay(), let width = EGLint(exactly: size.width),
@@ -36,7 +36,7 @@ internal import CEGL
     else { throw EGLError(activity, .missing("a display")) }
     guard
       let image = unsafe glp_egl_import(
-        display, buffer.descriptor, Self.format, width, height, offset, stride, tellsLinear)
+        display, buffer.descriptor, Self.format, width, height, offset, stride, passesLinear)
     else { throw .last(activity) }
     unsafe (self.display, self.image) = (display, image)
   }

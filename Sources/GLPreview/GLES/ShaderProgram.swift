@@ -248,8 +248,8 @@ struct ShaderError: Error, Equatable, CustomStringConvertible {
     let words = defines.map { $0.replacing(" ", with: "=", maxReplacements: 1) }
     let variant = words.isEmpty ? "" : " with " + words.joined(separator: " ")
     let heading = "\(step) \(fileNames.joined(separator: " and "))\(variant)"
-    let said = log.isEmpty ? "the driver gives no reason" : log
-    return [heading + ": " + said, sourceLine].compactMap(\.self).joined(separator: "\n  line ")
+    let reason = log.isEmpty ? "the driver gives no reason" : log
+    return [heading + ": " + reason, sourceLine].compactMap(\.self).joined(separator: "\n  line ")
   }
 
   /// The line of `text` that a log names first: `0:7(12)` in Mesa's, `0:7:` in others', `0(7)` in NVIDIA's.

@@ -65,7 +65,7 @@ extension DeviceRenderer {
       views.map { view throws(ParameterError) in
         ViewRequest(
           view, as: output, coding: coding,
-          under: try Lettering(at: nil, PangoTextRenderer.shared).layers(of: view, format, planner))
+          under: try LabelLayers(at: nil, PangoTextRenderer.shared).layers(of: view, format, planner))
       })
   }
 }

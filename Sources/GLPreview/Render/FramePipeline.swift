@@ -22,7 +22,7 @@ final class FramePipeline {
   /// The planes of a frame that have their own buffers.
   private static let buffersPerFrame = 3
 
-  /// `capacity` is the number of frames in flight at the same time; `coder` codes pictures where that is wished; `wait` is
+  /// `capacity` is the number of frames in flight at the same time; `coder` codes pictures on request; `wait` is
   /// replaced by tests.
   init(
     capacity: Int, _ clock: PassClock, coder: JPEGCoder? = nil,
@@ -87,7 +87,7 @@ final class FramePipeline {
   /// A buffer for pictures that compute shaders write.
   func takeStorage(_ byteCount: Int) throws(GLError) -> Shared<PixelBuffer> { try storages.take(byteCount) }
 
-  /// Makes the GPU code the drawn pictures where that is wished. `buffer` has the planes that have no target.
+  /// Makes the GPU code the drawn pictures on request. `buffer` has the planes that have no target.
   func code(
     _ targets: [PictureTarget], in buffer: PictureBuffer? = nil
   ) throws(GLError) -> FrameReadback {

@@ -34,7 +34,7 @@ struct FrameReadback {
     let capacity: Int
   }
 
-  /// Pictures in targets, or, planes that have none, in `buffer`. Where that is wished, `coder` codes them; `take` gets a
+  /// Pictures in targets, or, planes that have none, in `buffer`. On request, `coder` codes them; `take` gets a
   /// buffer for their samples of at least a number of bytes.
   init(
     _ targets: [PictureTarget], in buffer: PictureBuffer?, _ coder: JPEGCoder?,

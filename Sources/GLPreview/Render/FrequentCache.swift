@@ -17,7 +17,7 @@ struct FrequentCache<Key: Hashable, Value> {
   private var drawings = 0
 
   /// The number of drawings after which an unused value may be evicted.
-  static var patience: Int { 256 }
+  static var idleDrawings: Int { 256 }
 
   /// - Parameters:
   ///   - capacity: the most values.
@@ -59,6 +59,6 @@ struct FrequentCache<Key: Hashable, Value> {
   /// The least recently used, if it has not been used for long.
   private var unused: Key? {
     let oldest = entries.min { $0.value.lastUse < $1.value.lastUse }
-    return oldest.flatMap { drawings - $0.value.lastUse > Self.patience ? $0.key : nil }
+    return oldest.flatMap { drawings - $0.value.lastUse > Self.idleDrawings ? $0.key : nil }
   }
 }

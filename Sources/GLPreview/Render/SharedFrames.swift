@@ -21,7 +21,7 @@ struct ImportedPlane: ~Copyable {
 final class SharedFrames {
   /// Whether only external samplers read the planes.
   let isExternal: Bool
-  private let tellsLinear: Bool
+  private let passesLinear: Bool
   private let maximumSide: Int
   /// The device's file, which buffers are made by.
   private let node: String
@@ -51,7 +51,7 @@ final class SharedFrames {
     let needed = isExternal ? "GL_OES_EGL_image_external_essl3" : "GL_OES_EGL_image"
     guard GLCapabilities().has(needed) else { return nil }
     self.node = node
-    tellsLinear = display.has("EGL_EXT_image_dma_buf_import_modifiers")
+    passesLinear = display.has("EGL_EXT_image_dma_buf_import_modifiers")
     maximumSide = tuning.maximumTargetSide
   }
 
@@ -112,7 +112,7 @@ final class SharedFrames {
       }
       let image = try PlaneImage(
         of: buffer, key.size, offset: key.plane.offset, stride: key.plane.bytesPerRow,
-        tellsLinear: tellsLinear)
+        passesLinear: passesLinear)
       let plane = Shared(try ImportedPlane(image, key.size, isExternal: isExternal))
       planes[key] = plane
       return plane

@@ -10,7 +10,7 @@ struct ClipCursor: Sendable {
   init(_ clip: Clip) { self.clip = clip }
 
   /// The longest wait for a picture before the cursor checks again whether the clip goes on.
-  private static let looksEvery = Duration.seconds(1)
+  private static let pollInterval = Duration.seconds(1)
 
   /// Whether all buffered pictures were examined: the next one is still to come.
   var isCaughtUp: Bool { clip.feed.replay?.buffer.hasPicture(after: last, in: clip.times) != true }
@@ -19,7 +19,7 @@ struct ClipCursor: Sendable {
   mutating func next() async throws -> ReplayBuffer.Entry? {
     guard let buffer = clip.feed.replay?.buffer else { return nil }
     while clip.isShown {
-      let until = min(clip.times.upperBound, CaptureClock.now + Self.looksEvery)
+      let until = min(clip.times.upperBound, CaptureClock.now + Self.pollInterval)
       if let entry = try await buffer.next(after: &last, in: clip.times, until: until) {
         if clip.shows(entry.timestamp) { return clip.isShown ? entry : nil }
       } else if CaptureClock.now >= clip.times.upperBound {

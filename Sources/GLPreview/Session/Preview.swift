@@ -101,14 +101,14 @@ package final class Preview: Sendable {
 
   /// Watches the preview's video from now on. An encoder that this starts is counted in `counters`; `control`
   /// lowers and raises its bit rate. With `passes`, the source's own H.264 is passed through if the view
-  /// shows it whole and the configuration has no settings. With `isPatient`, the watcher reads in batches,
-  /// about twice a second.
+  /// shows it whole and the configuration has no settings. With `inBatches`, the watcher reads about twice a
+  /// second.
   package func watchVideo(
-    _ configuration: VideoConfiguration, passes: Bool, patiently isPatient: Bool = false,
+    _ configuration: VideoConfiguration, passes: Bool, inBatches readsInBatches: Bool = false,
     counting counters: VideoCounters, control: BitrateControl = BitrateControl()
   ) -> VideoWatch {
     videos.watch(
-      self, configuration, VideoTimes(control: control), passes: passes, patiently: isPatient,
+      self, configuration, VideoTimes(control: control), passes: passes, inBatches: readsInBatches,
       counting: counters
     ) {
       VideoEncoder(configuration, counting: counters, within: producer.budget)
@@ -117,7 +117,7 @@ package final class Preview: Sendable {
 
   /// Whether a JPEG may be decoded at a reduced size for its readers. Recordings, and others that read video in
   /// batches, get exact pictures.
-  var takesReduced: Bool { configuration.takesReduced && !videos.areReadPatiently }
+  var takesReduced: Bool { configuration.takesReduced && !videos.areReadInBatches }
 
   /// The format of the encoder that runs with a configuration; nil if none does.
   package func videoFormat(_ configuration: VideoConfiguration) -> H264Format? {

@@ -254,7 +254,7 @@ actor SceneFeed: PictureProducer {
     self.preview = preview
     follow(preview)
     let start = CaptureClock.now
-    while !isSettled, !isClosed, CaptureClock.now < start + min(patience, limit / 2) {
+    while !isSettled, !isClosed, CaptureClock.now < start + min(openingTimeout, limit / 2) {
       try await pause(.milliseconds(5))
     }
     guard !isClosed, !preview.current.isRemoved else {
@@ -271,7 +271,7 @@ actor SceneFeed: PictureProducer {
 
   /// How long a snapshot waits for sources that were not open: 2 seconds, or the longest `opensWithin` above
   /// that.
-  private var patience: Duration {
+  private var openingTimeout: Duration {
     followed.values.map(\.feed.source.opensWithin).reduce(.seconds(2)) { max($0, $1) }
   }
 

@@ -37,7 +37,7 @@ final class SessionDrawing: Sendable {
 
   /// The interval between checks whether anything was drawn. If nothing was, a renderer that keeps more than
   /// this releases it.
-  private static let looksEvery = Duration.seconds(1)
+  private static let pollInterval = Duration.seconds(1)
   private static let mostIdleBytes = 16 << 20
   /// After this long without drawing, the renderer releases everything, and the next drawing takes about 40
   /// ms longer.
@@ -160,14 +160,14 @@ final class SessionDrawing: Sendable {
         ?? Task { [weak self, weak renderer] in
           var (seen, rest) = (-1, Duration.zero)
           while rest < Self.restsAfter, let count = self?.drawings.load(ordering: .relaxed) {
-            rest = count == seen ? rest + Self.looksEvery : .zero
+            rest = count == seen ? rest + Self.pollInterval : .zero
             seen = count
-            if rest == Self.looksEvery, let renderer,
+            if rest == Self.pollInterval, let renderer,
               renderer.cachedByteCount > Self.mostIdleBytes || renderer.programCount > ProgramCache.mostAtRest
             {
               await renderer.removeCached()
             }
-            try? await pause(Self.looksEvery)
+            try? await pause(Self.pollInterval)
           }
           guard let self else { return }
           self.idling.withLock { $0 = nil }

@@ -162,7 +162,7 @@ actor PacedSource: TimelySource {
   private var hasSeveral = false
 
   /// If a reader is later than this, playback continues from the frame that it gets.
-  private static let patience = Duration.seconds(1)
+  private static let largestLag = Duration.seconds(1)
 
   init(_ source: any FrameSource, repeats: Bool) {
     name = source.name
@@ -182,7 +182,7 @@ actor PacedSource: TimelySource {
     lastGiven = given
     let interval = await interval
     nextDue.withLock { $0 = given + interval }
-    start = (given - due > Self.patience ? given : due) - position
+    start = (given - due > Self.largestLag ? given : due) - position
     defer { sequence += 1 }
     return frame.with(sequence: sequence, timestamp: given)
   }

@@ -89,12 +89,12 @@ extension SourceFeed {
   /// - Throws: the errors of opening it; `CancellationError` if it must not be open any more.
   private func openSource() async throws -> any FrameSource {
     if let opened = camera.opened { return opened.source }
-    let opening = camera.opening ?? Task { try await openAnew() }
+    let opening = camera.opening ?? Task { try await openCamera() }
     camera.opening = opening
     return try await opening.value
   }
 
-  private func openAnew() async throws -> any FrameSource {
+  private func openCamera() async throws -> any FrameSource {
     let late = Task { [began = CaptureClock.now] in
       guard (try? await pause(self.source.opensWithin)) != nil, camera.opening != nil, camera.isOn, !isClosed,
         board.outage == nil

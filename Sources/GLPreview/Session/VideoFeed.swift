@@ -48,13 +48,13 @@ final class VideoFeed: Sendable {
 
   // MARK: Watchers
 
-  /// Adds a watcher, which reads in batches with `isPatient`. Nil if the feed has ended.
-  func join(patiently isPatient: Bool = false) -> VideoWatch? {
+  /// Adds a watcher, which reads in batches with `inBatches`. Nil if the feed has ended.
+  func join(inBatches readsInBatches: Bool = false) -> VideoWatch? {
     let id = state.update { state -> Int? in
       guard state.end == nil else { return nil }
       state.lastID += 1
       var watcher = VideoWatcher()
-      watcher.isPatient = isPatient
+      watcher.readsInBatches = readsInBatches
       if let last = past(state) {
         watcher.begin(last.video.pictures(after: nil, through: last.index).map(\.sample))
       }
@@ -96,7 +96,7 @@ final class VideoFeed: Sendable {
       var dropped = 0
       if samples.contains(where: \.isKey) { state.keys.came(at: now) }
       for sample in samples { state.rate.saw(sample.timestamp) }
-      for (id, var watcher) in state.watchers where isOfCamera || !watcher.isPatient {
+      for (id, var watcher) in state.watchers where isOfCamera || !watcher.readsInBatches {
         let lost = watcher.take(samples, times)
         dropped += lost.count
         if lost.isTooSlow { state.control.dropped(id, at: now) }
@@ -157,7 +157,7 @@ final class VideoFeed: Sendable {
       case .sooner: continue
       case .picture(let picture):
         let now = CaptureClock.now
-        let isBatched = state.withLock { $0.isPatient }
+        let isBatched = state.withLock { $0.allReadInBatches }
         for step in plan.steps(for: picture, isBatched: isBatched, at: now) {
           try await perform(step, picture, at: now)
         }
@@ -198,7 +198,7 @@ final class VideoFeed: Sendable {
   ) async throws {
     switch (step, picture) {
     case (.flush, _): if let newest = state.withLock({ $0.passed?.video.newest }) { pass(newest) }
-    case (.discard(let batched), _): state.update { $0.loseUnread { batched || !$0.isPatient } }
+    case (.discard(let batched), _): state.update { $0.loseUnread { batched || !$0.readsInBatches } }
     case (.loseSource, _):
       state.update { state in for id in state.watchers.keys { state.watchers[id]?.sourceLost() } }
     case (.rest, _): await encoder.rest()
@@ -210,7 +210,7 @@ final class VideoFeed: Sendable {
       let (isDue, factor) = state.update { state in
         // The next one is read while this one is encoded.
         state.picture = nil
-        return (state.asksForKeyframe(isOfCamera: isOfCamera, at: now), state.control.factor)
+        return (state.needsKeyframe(isOfCamera: isOfCamera, at: now), state.control.factor)
       }
       let sample = try await encoder.encode(
         rendered.picture, at: time, isKey: keyframe || isDue, bitrateFactor: factor)
@@ -221,10 +221,10 @@ final class VideoFeed: Sendable {
 
   /// Passes through the pictures that the source has sent after the last original, or from a keyframe on.
   private func pass(_ place: OriginalVideo.Place) {
-    let (last, isPatient) = state.withLock { ($0.passed, $0.isPatient) }
+    let (last, isBatched) = state.withLock { ($0.passed, $0.allReadInBatches) }
     let known = last?.video === place.video ? last?.index : nil
     var pictures = place.video.pictures(after: known, through: place.index)
-    place.video.wait(for: isPatient ? place.index + 1 : nil, by: ObjectIdentifier(self))
+    place.video.wait(for: isBatched ? place.index + 1 : nil, by: ObjectIdentifier(self))
     // The view may have changed since the picture was requested.
     guard let first = pictures.first, preview.passesVideo(since: place.keyTime) else { return }
     // Pictures captured before the view was enabled, or last changed, are left out.
@@ -248,7 +248,7 @@ final class VideoFeed: Sendable {
       do {
         while let picture = try await iterator.nextPicture(passes: passes) {
           state.update { if !Task.isCancelled { $0.picture = picture } }
-          _ = try await state.first { $0.picture == nil && !$0.rests ? true : nil }
+          _ = try await state.first { $0.picture == nil && !$0.needsNoPicture ? true : nil }
         }
         // A task that is cancelled because encoding failed must not report that the preview has ended.
         if !Task.isCancelled { end(.success(())) }
@@ -264,7 +264,7 @@ final class VideoFeed: Sendable {
 extension VideoFeed.State {
   /// Whether a watcher has lost pictures, and has not requested a keyframe since.
   func isLost(_ watcher: Int) -> Bool {
-    watchers[watcher].map { $0.unread.isEmpty && !$0.isPromised } ?? false
+    watchers[watcher].map { $0.unread.isEmpty && !$0.isKeyRequested } ?? false
   }
 
   /// Discards the unread samples of the watchers that `isLost` selects.
@@ -274,22 +274,22 @@ extension VideoFeed.State {
 
   /// Whether no watcher needs the next picture yet. The source buffers its own H.264, and batched watchers
   /// read it later.
-  var rests: Bool { passed != nil && watchers.values.allSatisfy(\.isContent) }
+  var needsNoPicture: Bool { passed != nil && watchers.values.allSatisfy(\.needsNoPicture) }
 
   /// Whether all watchers read in batches.
-  var isPatient: Bool { watchers.values.allSatisfy(\.isPatient) }
+  var allReadInBatches: Bool { watchers.values.allSatisfy(\.readsInBatches) }
 
-  mutating func askForKey(_ watcher: Int) {
+  mutating func requestKeyframe(_ watcher: Int) {
     guard isLost(watcher) else { return }
-    watchers[watcher]?.isPromised = true
+    watchers[watcher]?.isKeyRequested = true
     keys.drop()
     control.resumed(watcher, at: CaptureClock.now)
   }
 
   /// Returns whether the picture that is encoded now is to be a keyframe. Batched watchers only request
   /// keyframes of the camera's pictures.
-  mutating func asksForKeyframe(isOfCamera: Bool, at now: CaptureInstant) -> Bool {
-    if isOfCamera, watchers.values.contains(where: { $0.isPatient && $0.needsKey }) { keys.join() }
+  mutating func needsKeyframe(isOfCamera: Bool, at now: CaptureInstant) -> Bool {
+    if isOfCamera, watchers.values.contains(where: { $0.readsInBatches && $0.needsKey }) { keys.join() }
     return keys.asks(at: now)
   }
 

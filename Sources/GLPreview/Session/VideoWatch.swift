@@ -32,7 +32,7 @@ package final class VideoWatch: Sendable {
   }
 
   /// Requests a keyframe for all watchers; no picture was lost.
-  package func askForKey() { feed.state.update { $0.keys.join() } }
+  package func requestKeyframe() { feed.state.update { $0.keys.join() } }
 
   /// Whether new watchers may begin with buffered pictures, from the last keyframe on.
   package var showsPast: Bool { feed.state.withLock { feed.past($0) != nil } }
@@ -49,14 +49,14 @@ package final class VideoWatch: Sendable {
 
   /// Waits for the next sample; nil at the end.
   package func next() async throws -> VideoSample? {
-    if feed.state.withLock({ $0.isLost(id) }) { feed.state.update { $0.askForKey(id) } }
+    if feed.state.withLock({ $0.isLost(id) }) { feed.state.update { $0.requestKeyframe(id) } }
     return try await first { $0?.read(isShown: feed.preview.isShown) }
   }
 
   /// Waits for all samples since the last call; for batched watchers. Empty where the camera has stopped
   /// showing anything, nil at the end.
   package func nextSamples() async throws -> [VideoSample]? {
-    feed.state.update { $0.watchers[id]?.isAsking = true }
+    feed.state.update { $0.watchers[id]?.isWaiting = true }
     return try await first { $0?.readAll(isShown: feed.preview.isShown) }
   }
 
@@ -65,7 +65,7 @@ package final class VideoWatch: Sendable {
     let found = try await feed.state.first { state -> Read?? in
       if let found = read(&state.watchers[id]) { return .some(found) }
       if state.watchers[id] == nil { return .some(nil) }
-      state.askForKey(id)
+      state.requestKeyframe(id)
       try state.end?.get()
       return state.end == nil ? nil : .some(nil)
     }
@@ -73,7 +73,7 @@ package final class VideoWatch: Sendable {
   }
 
   /// Sets how many clients it reads for. Each counts in decisions by majority, such as about the bit rate.
-  package func stand(for clients: Int) { feed.state.update { $0.watchers[id]?.clients = clients } }
+  package func setClients(_ count: Int) { feed.state.update { $0.watchers[id]?.clients = count } }
 
   /// Ends it now; `next` returns nil.
   package func end() {

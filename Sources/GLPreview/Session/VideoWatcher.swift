@@ -12,8 +12,8 @@ struct VideoTimes: Sendable {
   var unread = Duration.milliseconds(500)
   var unreadBytes = 8_000_000
   /// How much a batched watcher may leave unread.
-  var patientlyUnread = Duration.seconds(5)
-  var patientlyUnreadBytes = 64_000_000
+  var batchedUnread = Duration.seconds(5)
+  var batchedUnreadBytes = 64_000_000
   /// How long after the last picture it is repeated, if no new one comes.
   var repeats = Duration.seconds(1)
   /// Lowers and raises the bit rate that the watchers share.
@@ -28,24 +28,24 @@ struct VideoWatcher {
   var needsKey = true
   /// Whether the keyframe that it needs was requested. A watcher that lost pictures requests it with its next
   /// read, so that a watcher that never reads again costs the other watchers nothing.
-  var isPromised = true
+  var isKeyRequested = true
   /// How many clients it reads for.
   var clients = 1
   /// Whether it reads in batches: all unread samples about twice a second, and only pictures of the camera,
   /// no fallbacks.
-  var isPatient = false
+  var readsInBatches = false
   /// Whether a batched watcher waits for pictures.
-  var isAsking = false
+  var isWaiting = false
   /// Whether it is to be notified, after the unread samples, that the camera shows nothing.
-  var isAway = false
+  var hasLostSource = false
 
   /// Whether it needs no further picture yet.
-  var isContent: Bool { isPatient && (!isAsking || !unread.isEmpty) }
+  var needsNoPicture: Bool { readsInBatches && (!isWaiting || !unread.isEmpty) }
 
   /// Discards the unread samples. Returns how many.
   @discardableResult
   mutating func lose() -> Int {
-    defer { (unread, past, needsKey, isPromised) = ([], 0, true, false) }
+    defer { (unread, past, needsKey, isKeyRequested) = ([], 0, true, false) }
     return unread.count
   }
 
@@ -53,8 +53,8 @@ struct VideoWatcher {
   mutating func begin(_ samples: [VideoSample]) {
     guard let key = samples.lastIndex(where: \.isKey) else { return }
     // A batched watcher keeps its unread samples: only the camera was unavailable for a moment.
-    unread = (isPatient ? unread : []) + samples[key...]
-    (needsKey, isPromised, isAway) = (false, true, false)
+    unread = (readsInBatches ? unread : []) + samples[key...]
+    (needsKey, isKeyRequested, hasLostSource) = (false, true, false)
     past = unread.count - 1
   }
 
@@ -64,33 +64,33 @@ struct VideoWatcher {
     if let first = unread.dropFirst(past).first, let newest = samples.last {
       let bytes = (unread.dropFirst(past) + samples).reduce(0) { $0 + $1.bytes.count }
       isTooSlow =
-        newest.timestamp - first.timestamp > (isPatient ? times.patientlyUnread : times.unread)
-        || bytes > (isPatient ? times.patientlyUnreadBytes : times.unreadBytes)
+        newest.timestamp - first.timestamp > (readsInBatches ? times.batchedUnread : times.unread)
+        || bytes > (readsInBatches ? times.batchedUnreadBytes : times.unreadBytes)
       if isTooSlow { dropped = lose() }
     }
     guard needsKey else {
       unread += samples
       return (dropped, isTooSlow)
     }
-    if !isPromised { dropped += samples.prefix { !$0.isKey }.count }
+    if !isKeyRequested { dropped += samples.prefix { !$0.isKey }.count }
     begin(samples)
     return (dropped, isTooSlow)
   }
 
   /// Records that the camera shows nothing: later samples begin with a keyframe.
   mutating func sourceLost() {
-    guard isPatient, !needsKey || !unread.isEmpty else { return }
-    (needsKey, isPromised, isAway) = (true, true, true)
+    guard readsInBatches, !needsKey || !unread.isEmpty else { return }
+    (needsKey, isKeyRequested, hasLostSource) = (true, true, true)
   }
 
   /// Returns all unread samples of a batched watcher, or none where the camera shows nothing any more; nil if
   /// it waits.
   mutating func readAll(isShown: Bool) -> [VideoSample]? {
     if !isShown { lose() }
-    guard !unread.isEmpty || isAway else { return nil }
+    guard !unread.isEmpty || hasLostSource else { return nil }
     defer {
-      isAway = isAway && !unread.isEmpty
-      (unread, past, isAsking) = ([], 0, false)
+      hasLostSource = hasLostSource && !unread.isEmpty
+      (unread, past, isWaiting) = ([], 0, false)
     }
     return unread
   }

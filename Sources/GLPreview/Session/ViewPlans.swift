@@ -106,7 +106,8 @@ package final class ViewPlans: Sendable {
     var rescaled: [ViewRequest] = []
     for request in requests {
       let view = try self.rescaled(request.view, for: format)
-      let layers = try Lettering(at: WallClockTime(capturedAt: time), text).layers(of: view, format, planner)
+      let layers = try LabelLayers(at: WallClockTime(capturedAt: time), text).layers(
+        of: view, format, planner)
       // A renderer that does not code has one plan for all qualities.
       let coding = planner.tuning.codesJPEG == true ? request.coding : nil
       rescaled.append(ViewRequest(view, as: request.format, coding: coding, under: layers))

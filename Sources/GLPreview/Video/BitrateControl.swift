@@ -4,18 +4,18 @@
 /// Decides the bit rate that the watchers of an encoder share, and which watchers can't keep up. It has no
 /// clock: callers pass the time.
 ///
-/// A watcher is struggling when it has dropped pictures at least twice, the first time at least `patience`
-/// ago, without keeping up for as long as `forgets` in between. A watcher that has stopped reading drops
-/// once, and is not struggling.
+/// A watcher is struggling when it has dropped pictures at least twice, the first time at least
+/// `loweredAfter` ago, without keeping up for as long as `dropsExpireAfter` in between. A watcher that has
+/// stopped reading drops once, and is not struggling.
 package struct BitrateControl: Sendable {
   /// How long more than half of the watchers must struggle before the bit rate is lowered by a step.
-  var patience = Duration.seconds(5)
+  var loweredAfter = Duration.seconds(5)
   /// How long no watcher may drop pictures before the bit rate is raised by a step.
-  var recovery = Duration.seconds(30)
+  var raisedAfter = Duration.seconds(30)
   /// How long a watcher must struggle before it is left behind.
-  var endurance = Duration.seconds(10)
-  /// How long a watcher must keep up before its earlier drops are forgotten.
-  var forgets = Duration.seconds(10)
+  var leftBehindAfter = Duration.seconds(10)
+  /// How long a watcher must keep up before its earlier drops no longer count.
+  var dropsExpireAfter = Duration.seconds(10)
 
   static let step = 0.7
   /// The lowest factor.
@@ -40,7 +40,7 @@ package struct BitrateControl: Sendable {
   /// Records that a watcher has lost pictures because it was too slow.
   mutating func dropped(_ watcher: Int, at now: CaptureInstant) {
     unsettled = now
-    if var known = drops[watcher], now - known.last <= forgets {
+    if var known = drops[watcher], now - known.last <= dropsExpireAfter {
       (known.count, known.last) = (known.count + 1, now)
       drops[watcher] = known
     } else {
@@ -51,21 +51,21 @@ package struct BitrateControl: Sendable {
   /// Records that a watcher that had dropped pictures reads again; until now it did not keep up.
   mutating func resumed(_ watcher: Int, at now: CaptureInstant) { drops[watcher]?.last = now }
 
-  /// Forgets a watcher that has left.
+  /// Removes a watcher that has left.
   mutating func left(_ watcher: Int) { drops[watcher] = nil }
 
   /// Adapts the factor; to be called at least once a second. `watchers` is the number of all clients, and
   /// `clients` returns the number that a watcher reads for.
   mutating func adjust(watchers: Int, at now: CaptureInstant, clients: (Int) -> Int = { _ in 1 }) {
     let struggling = drops.keys.reduce(0) {
-      $0 + (isStruggling($1, for: patience, at: now) ? clients($1) : 0)
+      $0 + (isStruggling($1, for: loweredAfter, at: now) ? clients($1) : 0)
     }
     if struggling * 2 > watchers {
       guard factor > Self.least else { return }
       factor = max(factor * Self.step, Self.least)
       // The effect is judged from here on.
       (drops, unsettled) = ([:], now)
-    } else if factor < 1, now - unsettled >= recovery {
+    } else if factor < 1, now - unsettled >= raisedAfter {
       factor = min(factor / Self.step, 1)
       unsettled = now
     }
@@ -74,14 +74,16 @@ package struct BitrateControl: Sendable {
   /// Whether a watcher still struggles although the bit rate is not lowered any more: it is at its minimum,
   /// or most watchers keep up.
   package func isLeftBehind(_ watcher: Int, at now: CaptureInstant) -> Bool {
-    (drops[watcher]?.count ?? 0) > 2 && isStruggling(watcher, for: endurance, at: now)
+    (drops[watcher]?.count ?? 0) > 2 && isStruggling(watcher, for: leftBehindAfter, at: now)
   }
 
   /// When a watcher was last known not to keep up; nil if never.
   package func lastDrop(of watcher: Int) -> CaptureInstant? { drops[watcher]?.last }
 
   private func isStruggling(_ watcher: Int, for time: Duration, at now: CaptureInstant) -> Bool {
-    guard let drops = drops[watcher], drops.count > 1, now - drops.last <= forgets else { return false }
+    guard let drops = drops[watcher], drops.count > 1, now - drops.last <= dropsExpireAfter else {
+      return false
+    }
     return now - drops.first >= time
   }
 }

@@ -42,7 +42,7 @@ package struct ClusterFeature: ServiceFeature {
         broker, configuration.configuration.identity(of: configuration.nodeName, peers.instance),
         Self.follower(core, responder), times: timeouts.leases, logger: logger)
     }
-    expect(configuration)
+    configurePeers(configuration)
   }
 
   private static func follower(_ core: ServiceCore, _ responder: BrokerResponder?) -> LeaseFollower {
@@ -117,13 +117,13 @@ package struct ClusterFeature: ServiceFeature {
 
   package func apply(_ new: ValidatedConfiguration, replacing old: ServedState) {
     core.peers.apply(new.cluster, name: new.nodeName)
-    expect(new)
-    node?.become(new.configuration.identity(of: new.nodeName, core.peers.instance))
+    configurePeers(new)
+    node?.updateIdentity(new.configuration.identity(of: new.nodeName, core.peers.instance))
     answerByBroker()
   }
 
-  private func expect(_ configuration: ValidatedConfiguration) {
-    core.peers.expect(
+  private func configurePeers(_ configuration: ValidatedConfiguration) {
+    core.peers.configure(
       homes: configuration.configuration.homes, movable: configuration.configuration.leasedCameras)
   }
 

@@ -75,14 +75,14 @@ final class PeerEvents: Service, CustomStringConvertible {
       // Saves the id to resume after before the first event, in case the peer is lost by then.
       if messages.isEmpty { places.withLock { $0[url] = parser.lastID } }
       guard let peer = catalogue.cluster.eventSource(url) else { return }
-      metrics.count(.heard(.failed), by: parser.droppedCount - known)
+      metrics.count(.peerEvent(.failed), by: parser.droppedCount - known)
       let events = messages.filter { $0.type != "lost" }.compactMap { message in
         event(message, of: peer, &rates).map { (message.id, $0) }
       }
       // Clients request the cameras after an event, so the peer's list must show the change by then.
       if events.contains(where: { $1.type != "snapshot" }) { await catalogue.refresh(url) }
       for (id, event) in events {
-        metrics.count(.heard(log.relay(event, id, from: peer.name) ? .done : .dropped))
+        metrics.count(.peerEvent(log.relay(event, id, from: peer.name) ? .done : .dropped))
       }
       places.withLock { $0[url] = parser.lastID }
       try await Task.sleep(for: .seconds(Double(bytes.readableBytes) / Self.mostBytesPerSecond))
@@ -97,11 +97,11 @@ final class PeerEvents: Service, CustomStringConvertible {
     guard let event = RelayedEvent(json: message.data), event.type == message.type,
       event.camera.map({ catalogue.mayBe($0, of: peer) }) ?? true
     else {
-      metrics.count(.heard(.failed))
+      metrics.count(.peerEvent(.failed))
       return nil
     }
     guard rates.allows(peer.url, at: CaptureClock.now) else {
-      metrics.count(.heard(.dropped))
+      metrics.count(.peerEvent(.dropped))
       return nil
     }
     return event

@@ -74,7 +74,7 @@ package final class PeerForwarder: Sendable {
     let limit = context.rest(of: whole)
     let permit = try gate(of: route.url).enter()
     let (head, body) = try await send(call, route, within: limit)
-    if call.method != .GET, call.method != .HEAD, head.result == .done { catalogue.askAgain(route.url) }
+    if call.method != .GET, call.method != .HEAD, head.result == .done { catalogue.requestPoll(route.url) }
     return Self.response(head, body, to: call, context, holding: permit)
   }
 
@@ -220,7 +220,7 @@ package final class PeerForwarder: Sendable {
   private func call(
     _ request: Request, _ context: ServiceContext, to route: PeerRoute
   ) async throws -> PeerClient.Call {
-    if let outage = route.outage, !route.isAskedAnyway { throw Problem.peer(route.node, outage) }
+    if let outage = route.outage, !route.isFixed { throw Problem.peer(route.node, outage) }
     return try await call(request, context, at: route.url)
   }
 

@@ -21,7 +21,7 @@ struct PeerRequests: Sendable {
   private enum Event: Sendable {
     case ended(Result<Answer?, any Error>, PeerRoute, attempt: Int)
     case moved(PeerCatalogue.NextOwner, attempt: Int)
-    /// Asks the unavailable owner again.
+    /// Sends the request to the unavailable owner again.
     case again(PeerRoute, attempt: Int)
   }
 
@@ -29,8 +29,8 @@ struct PeerRequests: Sendable {
   private static let tries = 6
   /// The most changes of owner that a request follows. More mean that the store can't be trusted.
   private static let mostMoves = 4
-  /// The interval at which an unavailable owner is asked again.
-  private static let asksEvery = Duration.milliseconds(300)
+  /// The interval at which the request is sent again to an unavailable owner.
+  private static let retryInterval = Duration.milliseconds(300)
 
   /// Sends a request, and waits for the head of the answer; nil if none comes within `limit`.
   ///
@@ -41,23 +41,23 @@ struct PeerRequests: Sendable {
   func send(_ call: PeerClient.Call, to route: PeerRoute, within limit: Duration) async throws -> Answer? {
     let deadline = CaptureClock.now + limit
     // If no new owner answers in time, the old owner's error is returned.
-    let away = Watched<Result<Answer?, any Error>?>(nil)
+    let lastResult = Watched<Result<Answer?, any Error>?>(nil)
     let answer = try await withDeadline(limit) {
-      try await race(call, route, until: deadline) { result in away.update { $0 = result } }
+      try await race(call, route, until: deadline) { result in lastResult.update { $0 = result } }
     }
     if let answer { return answer }
-    return try away.value?.get() ?? nil
+    return try lastResult.value?.get() ?? nil
   }
 
   private func race(
     _ call: PeerClient.Call, _ first: PeerRoute, until deadline: CaptureInstant,
-    onAway: (Result<Answer?, any Error>) -> Void
+    onUnavailable: (Result<Answer?, any Error>) -> Void
   ) async throws -> Answer? {
     let isRepeatable = call.method == .GET || call.method == .HEAD
     return try await withThrowingTaskGroup(of: Event.self) { group in
-      var (last, isAsking) = (0, false)
-      func ask(_ route: PeerRoute) {
-        isAsking = true
+      var (last, isPending) = (0, false)
+      func request(_ route: PeerRoute) {
+        isPending = true
         group.addTask { [last] in
           .ended(await answer(call, route, isNew: last > 0, deadline), route, attempt: last)
         }
@@ -70,30 +70,30 @@ struct PeerRequests: Sendable {
       func go(on next: PeerCatalogue.NextOwner) throws {
         guard case .node(let route) = next else { throw CameraIsHere() }
         last += 1
-        ask(route)
+        request(route)
         if last < Self.mostMoves { follow(route) }
       }
       defer { group.cancelAll() }
-      ask(first)
+      request(first)
       follow(first)
       while let event = try await group.next() {
         switch event {
         // A refusal or an error of an earlier owner does not decide the result.
         case .ended(let result, let route, let attempt):
           guard attempt == last || result.isGood else { continue }
-          guard route.moves, last < Self.mostMoves, result.isAway(mayRepeat: isRepeatable) else {
+          guard route.moves, last < Self.mostMoves, result.isUnavailable(mayRepeat: isRepeatable) else {
             return try result.get()
           }
-          isAsking = false
-          onAway(result)
+          isPending = false
+          onUnavailable(result)
           group.addTask {
-            try await Task.sleep(for: Self.asksEvery)
+            try await Task.sleep(for: Self.retryInterval)
             return .again(route, attempt: attempt)
           }
         case .again(let route, let attempt) where attempt == last:
-          if let next = catalogue.knownOwner(after: route) { try go(on: next) } else { ask(route) }
+          if let next = catalogue.knownOwner(after: route) { try go(on: next) } else { request(route) }
         case .moved(let next, let attempt) where attempt == last:
-          guard isRepeatable || !isAsking else {
+          guard isRepeatable || !isPending else {
             throw Problem(
               .badGateway,
               "camera '\(first.camera.name)' moved from node '\(first.node)' before that answered: the request may have taken effect",
@@ -156,7 +156,7 @@ extension Result<PeerRequests.Answer?, any Error> {
 
   /// Whether the node gave no answer because it is dead or does not have the camera. Unless the request may
   /// be repeated, it must be certain that the node has done nothing.
-  fileprivate func isAway(mayRepeat: Bool) -> Bool {
+  fileprivate func isUnavailable(mayRepeat: Bool) -> Bool {
     switch self {
     case .success(let answer?): !answer.response.headers[PeerField.elsewhere].isEmpty
     case .success(nil): false

@@ -42,7 +42,7 @@ final class HLSStream: Sendable {
       change(&state)
       return (state.video, state.visits.count)
     }
-    video.stand(for: clients)
+    video.setClients(clients)
     if clients == 0 { video.end() }
     return clients > 0
   }
@@ -117,7 +117,7 @@ final class HLSStream: Sendable {
           let video = try videos.begin(target, as: wanted, configuration, passes: false)
           update { $0.video = video }
         }
-        state.withLock { $0.video }.askForKey()
+        state.withLock { $0.video }.requestKeyframe()
       }
       throw Problem.reconfigured(target)
     } catch { state.update { $0.end = error } }

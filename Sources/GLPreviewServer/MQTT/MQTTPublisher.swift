@@ -47,11 +47,12 @@ final class MQTTPublisher: Service, CustomStringConvertible {
   }
 
   private static let closesWithin = Duration.seconds(1)
-  /// How often a camera that gave no picture is asked again, even if nothing reports that it works.
-  private static let asksLostEvery = Duration.seconds(10)
-  private static let lookInterval = Duration.seconds(1)
-  /// How often states, with their frame rates, are published, in steps of `lookInterval`.
-  private static let looksPerState = 10
+  /// How often the picture of a camera that gave none is requested again, even if nothing reports that it
+  /// works.
+  private static let retryInterval = Duration.seconds(10)
+  private static let checkInterval = Duration.seconds(1)
+  /// How often states, with their frame rates, are published, in steps of `checkInterval`.
+  private static let checksPerState = 10
   private static let quality = 80
   /// The most snapshots that wait to be published.
   private static let mostWaiting = 4
@@ -83,10 +84,10 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     let connecting = Task { await client.run() }
     await cancelWhenGracefulShutdown { [self] in
       await withDiscardingTaskGroup { group in
-        group.addTask { await self.tellEvents() }
+        group.addTask { await self.publishEvents() }
         group.addTask { await self.publishPeriodically() }
         group.addTask { for await snapshot in self.taken { await self.publish(snapshot) } }
-        group.addTask { for await message in self.client.messages { await self.obey(message) } }
+        group.addTask { for await message in self.client.messages { await self.handleCommand(message) } }
       }
     }
     // A service that returns ends all others.
@@ -129,9 +130,9 @@ final class MQTTPublisher: Service, CustomStringConvertible {
       // since.
       for camera in new {
         if registry.served[camera: camera].flatMap(shownView(of:)) == nil {
-          outbox.forget(topics.picture(camera))
+          outbox.clearRetained(topics.picture(camera))
         }
-        if !moving.contains(camera) { outbox.forget(topics.motion(camera)) }
+        if !moving.contains(camera) { outbox.clearRetained(topics.motion(camera)) }
       }
       for (camera, report) in cameras {
         for message in topics.discovery(of: camera, hasMotion: moving.contains(camera)) {
@@ -148,10 +149,10 @@ final class MQTTPublisher: Service, CustomStringConvertible {
   private func publishPeriodically() async {
     var number = 0
     while !Task.isCancelled {
-      if number % Self.looksPerState == 0 { publishStates() }
+      if number % Self.checksPerState == 0 { publishStates() }
       number += 1
       if client.isConnected { await takePictures() }
-      let next = CaptureClock.now + Self.lookInterval
+      let next = CaptureClock.now + Self.checkInterval
       while !Task.isCancelled, CaptureClock.now < next {
         let served = registry.served
         for camera in served.cameras { clearHidden(camera) }
@@ -180,9 +181,9 @@ final class MQTTPublisher: Service, CustomStringConvertible {
     var what: String?
   }
 
-  private func tellEvents() async {
+  private func publishEvents() async {
     for await event in log.own() {
-      if event.type == "motion" { tellMotion(event) }
+      if event.type == "motion" { publishMotion(event) }
       if event.type != "snapshot" { publishStates() }
       let message = MQTTMessage(topic: topics.event(event.type), payload: event.linkedData)
       let dropped = client.update { $0.add(message) }
@@ -191,7 +192,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
   }
 
   /// Publishes motion. A camera gets a motion sensor when it first reports motion.
-  private func tellMotion(_ event: OwnEvent) {
+  private func publishMotion(_ event: OwnEvent) {
     guard let event = try? JSONDecoder().decode(Event.self, from: Data(event.data)),
       let camera = event.camera, registry.served[camera: camera] != nil, let what = event.what
     else { return }
@@ -204,7 +205,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
   // MARK: Snapshots
 
   /// Takes a snapshot as POST does. Commands are carried out one after another.
-  private func obey(_ message: MQTTMessage) async {
+  private func handleCommand(_ message: MQTTMessage) async {
     // A retained message is not a command: it would be carried out at every connection.
     guard !message.isRetained, let camera = topics.camera(ofCommand: message.topic),
       registry.served[camera: camera] != nil
@@ -245,7 +246,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
       if last == nil {
         client.update { outbox in
           guard state.withLock({ $0.published[camera.source] }) == nil else { return }
-          outbox.forget(topics.picture(camera.configuration.name))
+          outbox.clearRetained(topics.picture(camera.configuration.name))
         }
       }
       state.update {
@@ -260,9 +261,9 @@ final class MQTTPublisher: Service, CustomStringConvertible {
   private func isDue(_ camera: ServedCamera) -> Bool {
     guard let last = state.withLock({ $0.pictures[camera.source] }) else { return true }
     if last.shown != shownView(of: camera).map(Shown.init) { return true }
-    // A camera without viewers does not report that it works until it is asked.
-    let isRested = CaptureClock.now - last.time >= Self.asksLostEvery
-    if !last.isLive, isRested || watch.report(of: camera).state == .live { return true }
+    // A camera without viewers does not report that it works until a picture is requested.
+    let isRetryDue = CaptureClock.now - last.time >= Self.retryInterval
+    if !last.isLive, isRetryDue || watch.report(of: camera).state == .live { return true }
     return configuration.pictures.map { CaptureClock.now - last.time >= $0 } ?? false
   }
 

@@ -6,15 +6,15 @@ package struct MotionFeature: ServiceFeature {
   private let core: ServiceCore
   let motion: MotionWatch
 
-  /// `onNews` is called for changes of a camera's motion, after they were published as events.
+  /// `onChange` is called for changes of a camera's motion, after they were published as events.
   package init(
-    _ core: ServiceCore, onNews: @escaping @Sendable (_ camera: String, MotionEpisodes.News) -> Void
+    _ core: ServiceCore, onChange: @escaping @Sendable (_ camera: String, MotionEpisodes.Change) -> Void
   ) {
     self.core = core
     motion = MotionWatch(core.registry, logger: core.logger) {
       [registry = core.registry, events = core.events] in
       events.motionChanged($0, $1, showsAll: registry.served[camera: $0]?.showsAll ?? false)
-      onNews($0, $1)
+      onChange($0, $1)
     }
   }
 

@@ -178,9 +178,9 @@ extension ViewConfiguration {
   /// The rectangle, in pixels of a picture of the view, that shows a part of the source; nil if the view does
   /// not show it.
   fileprivate func rectangle(showing box: MotionBox, of source: Size, in picture: Size) throws -> Rectangle? {
-    let said = try RenderPlanner().size(of: self, in: source)
+    let full = try RenderPlanner().size(of: self, in: source)
     let scale = SIMD2(
-      Double(picture.width) / Double(said.width), Double(picture.height) / Double(said.height))
+      Double(picture.width) / Double(full.width), Double(picture.height) / Double(full.height))
     let (size, part) = (SIMD2(Double(source.width), Double(source.height)), box.fractions)
     var (low, high) = (SIMD2<Double>(repeating: .infinity), SIMD2<Double>(repeating: -.infinity))
     // A part of the box may be outside the view, or may not be visible in it, so points all over the box are

@@ -7,7 +7,7 @@ internal import Synchronization
 final class MotionWatch: Service {
   private let registry: CameraRegistry
   private let logger: Logger
-  private let onNews: @Sendable (String, MotionEpisodes.News) -> Void
+  private let onChange: @Sendable (String, MotionEpisodes.Change) -> Void
   let pictures: MotionPictures
   /// By the names of the cameras' sources, so that a replaced camera starts from the beginning.
   private let state = Mutex<[String: WatchedMotion]>([:])
@@ -20,9 +20,9 @@ final class MotionWatch: Service {
 
   init(
     _ registry: CameraRegistry, logger: Logger,
-    onNews: @escaping @Sendable (_ camera: String, MotionEpisodes.News) -> Void
+    onChange: @escaping @Sendable (_ camera: String, MotionEpisodes.Change) -> Void
   ) {
-    (self.registry, self.logger, self.onNews) = (registry, logger, onNews)
+    (self.registry, self.logger, self.onChange) = (registry, logger, onChange)
     pictures = MotionPictures(registry, logger: logger)
   }
 
@@ -61,22 +61,22 @@ final class MotionWatch: Service {
 
   @discardableResult
   private func update<Failure: Error>(
-    _ camera: ServedCamera, _ change: (inout WatchedMotion) throws(Failure) -> [MotionEpisodes.News]
+    _ camera: ServedCamera, _ change: (inout WatchedMotion) throws(Failure) -> [MotionEpisodes.Change]
   ) throws(Failure) -> WatchedMotion {
-    let (motion, news) = try state.withLock { (state) throws(Failure) in
+    let (motion, changes) = try state.withLock { (state) throws(Failure) in
       var motion = state[camera.source] ?? WatchedMotion(camera.configuration)
-      let news = try change(&motion)
+      let changes = try change(&motion)
       state[camera.source] = motion
-      return (motion, news)
+      return (motion, changes)
     }
-    for one in news {
+    for one in changes {
       switch one {
       case .started(let event), .updated(let event):
         pictures.take(event, of: camera)
         wakes.update { $0 += 1 }
       case .ended, .sceneChanged: break
       }
-      onNews(motion.camera, one)
+      onChange(motion.camera, one)
     }
     return motion
   }
@@ -116,10 +116,10 @@ final class MotionWatch: Service {
     for reader in readers.values { reader.cancel() }
     for reader in readers.values { await reader.value }
     // Sends motion-ended for every open event.
-    for (camera, news) in endAll() { onNews(camera, news) }
+    for (camera, change) in endAll() { onChange(camera, change) }
   }
 
-  private func endAll() -> [(String, MotionEpisodes.News)] {
+  private func endAll() -> [(String, MotionEpisodes.Change)] {
     state.withLock { state in
       state.keys.flatMap { source in
         (state[source]?.end() ?? []).map { (state[source]?.camera ?? "", $0) }
@@ -134,7 +134,7 @@ final class MotionWatch: Service {
     let (renewed, ended) = state.withLock { state in
       let sources = Dictionary(cameras.map { ($0.source, $0.configuration) }) { $1 }
       var renewed: Set<String> = []
-      var ended: [(String, MotionEpisodes.News)] = []
+      var ended: [(String, MotionEpisodes.Change)] = []
       for (source, known) in state where sources[source].map(known.isOf) != true {
         renewed.insert(source)
         ended += state[source]?.end().map { (known.camera, $0) } ?? []
@@ -146,7 +146,7 @@ final class MotionWatch: Service {
       }
       return (renewed, ended)
     }
-    for (camera, news) in ended { onNews(camera, news) }
+    for (camera, change) in ended { onChange(camera, change) }
     return renewed
   }
 

@@ -55,7 +55,7 @@ struct WatchedMotion: Sendable {
   /// Takes a picture of `MotionCells.view`, received at `now`. `reference` is the size that masks and
   /// views refer to.
   mutating func take(_ picture: RenderedPicture, reference: Size?, at now: CaptureInstant)
-    -> [MotionEpisodes.News]
+    -> [MotionEpisodes.Change]
   {
     let distance = picture.timestamp.duration(to: now)
     let time = distance > Self.farthest || distance < .zero ? now : picture.timestamp
@@ -70,24 +70,26 @@ struct WatchedMotion: Sendable {
     return counted(episodes.take(detector.take(cells, reference: reference), at: time))
   }
 
-  mutating func passed(to now: CaptureInstant) -> [MotionEpisodes.News] { counted(episodes.passed(to: now)) }
+  mutating func passed(to now: CaptureInstant) -> [MotionEpisodes.Change] {
+    counted(episodes.passed(to: now))
+  }
 
   /// Reports motion for `duration`, from outside.
   mutating func trigger(_ label: String?, for duration: Duration, at now: CaptureInstant)
-    -> [MotionEpisodes.News]
+    -> [MotionEpisodes.Change]
   {
     counted(episodes.trigger(label, at: now, until: now + duration))
   }
 
-  mutating func release(at now: CaptureInstant) -> [MotionEpisodes.News] {
+  mutating func release(at now: CaptureInstant) -> [MotionEpisodes.Change] {
     counted(episodes.release(at: now))
   }
 
   /// Ends watching.
-  mutating func end() -> [MotionEpisodes.News] { counted(episodes.end()) }
+  mutating func end() -> [MotionEpisodes.Change] { counted(episodes.end()) }
 
-  private mutating func counted(_ news: [MotionEpisodes.News]) -> [MotionEpisodes.News] {
-    for one in news {
+  private mutating func counted(_ changes: [MotionEpisodes.Change]) -> [MotionEpisodes.Change] {
+    for one in changes {
       switch one {
       case .started(let event):
         events += 1
@@ -98,7 +100,7 @@ struct WatchedMotion: Sendable {
       case .sceneChanged: break
       }
     }
-    return news
+    return changes
   }
 
   /// How much each cell differs from its usual value, where 1 counts as moving; empty until that value is

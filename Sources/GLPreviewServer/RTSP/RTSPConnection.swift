@@ -13,7 +13,7 @@ final class RTSPConnection {
   /// The client's address, for logs.
   private let address: String
   private let access: RTSPAccess
-  private let heard = Watched(CaptureClock.now)
+  private let lastReceived = Watched(CaptureClock.now)
   private var parser = RTSPParser()
   private var session: RTSPSession?
   private var keptAliveAt: CaptureInstant?
@@ -38,14 +38,14 @@ final class RTSPConnection {
   func run(_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>) async {
     // TCP detects by itself whether packets arrive. UDP does not.
     let limit = Watched<Duration?>(parts.idle)
-    let watchdog = Self.watchdog(of: channel, heard, limit)
+    let watchdog = Self.watchdog(of: channel, lastReceived, limit)
     defer {
       watchdog.cancel()
       session?.end()
     }
     do {
       for try await bytes in inbound {
-        heard.update { $0 = CaptureClock.now }
+        lastReceived.update { $0 = CaptureClock.now }
         parser.append(bytes)
         while let message = try parser.next() {
           let wait = secondsToWait
@@ -60,7 +60,7 @@ final class RTSPConnection {
           let isStreamed = session?.isStreamed == true
           let silence = session == nil ? parts.idle : .seconds(Self.timeout)
           let allowed = isStreamed ? nil : silence
-          heard.update { $0 = CaptureClock.now }
+          lastReceived.update { $0 = CaptureClock.now }
           limit.update { $0 = allowed }
         }
       }
@@ -88,12 +88,14 @@ final class RTSPConnection {
 
   /// Closes the connection when its client has been silent for too long.
   private static func watchdog(
-    of channel: any Channel, _ heard: Watched<CaptureInstant>, _ limit: Watched<Duration?>
+    of channel: any Channel, _ lastReceived: Watched<CaptureInstant>, _ limit: Watched<Duration?>
   ) -> Task<Void, any Error> {
     Task {
       while !Task.isCancelled {
         try await Task.sleep(for: .seconds(1))
-        if let limit = limit.value, CaptureClock.now - heard.value > limit { channel.close(promise: nil) }
+        if let limit = limit.value, CaptureClock.now - lastReceived.value > limit {
+          channel.close(promise: nil)
+        }
       }
     }
   }
@@ -222,10 +224,10 @@ final class RTSPConnection {
       return try await send(461, request, [], "RTP/AVP/TCP or RTP/AVP with client_port, unicast")
     }
     let permit = try parts.sessions.enter()
-    let heard = heard
+    let lastReceived = lastReceived
     let ports: RTSPPorts? =
       if case .datagrams = transport {
-        try await RTSPPorts.open(channel) { heard.update { $0 = CaptureClock.now } }
+        try await RTSPPorts.open(channel) { lastReceived.update { $0 = CaptureClock.now } }
       } else { nil }
     let session = RTSPSession(parts, channel, transport, ports, url: request.url, holding: permit)
     self.session = session

@@ -19,7 +19,7 @@ struct Agenda<Key: Hashable & Sendable>: Sendable {
   }
 
   /// How late a moment may be taken. The picture is captured after the moment in any case.
-  static var patience: Duration { .seconds(10) }
+  static var largestLateness: Duration { .seconds(10) }
   /// If the clock is set back by no more than this, no moment is taken twice.
   static var smallStep: Duration { .seconds(60) }
   private static var mostCounted: Int { 10_000 }
@@ -81,7 +81,7 @@ struct Agenda<Key: Hashable & Sendable>: Sendable {
         (last, before, passed) = (moment, last, passed + 1)
         next = entry.schedule.next(after: moment, at: place, by: clock)
       }
-      let isLate = now - .seconds(last) > Self.patience
+      let isLate = now - .seconds(last) > Self.largestLateness
       if isLate { next = moment(of: entry.schedule, after: now) }
       entries[key]?.next = next
       all.append(

@@ -156,10 +156,10 @@ final class Scheduler: Service, CustomStringConvertible {
     guard isFree else { return report(key, moment, .missed, Self.isBusy) }
     defer { state.update { $0.inProgress[key] = nil } }
     let window = window(of: key, moment)
-    let patience = max(Agenda<Key>.patience - lateness(of: moment), .zero)
+    let timeout = max(Agenda<Key>.largestLateness - lateness(of: moment), .zero)
     // A free place is taken even if the window has ended meanwhile: then the reason is another one.
     var entered = try? gate.enter()
-    if entered == nil { entered = try? await window.run { [gate] in try await gate.enter(within: patience) } }
+    if entered == nil { entered = try? await window.run { [gate] in try await gate.enter(within: timeout) } }
     guard let permit = entered else {
       if !isOver { report(key, moment, .missed, "too many others are being taken") }
       return
@@ -215,9 +215,9 @@ final class Scheduler: Service, CustomStringConvertible {
 
   /// Returns the time within which the frame of a moment must be captured: before the next moment, and not too late.
   private func window(of key: Key, _ moment: Int) -> CaptureWindow {
-    let patience = Agenda<Key>.patience
+    let longest = Agenda<Key>.largestLateness
     return CaptureWindow(
-      length: period(after: moment, of: key).map { min($0, patience) } ?? patience,
+      length: period(after: moment, of: key).map { min($0, longest) } ?? longest,
       end: { [state] in
         _ = try await state.first { state -> Bool? in
           guard let progress = state.inProgress[key] else { return true }
@@ -239,10 +239,11 @@ final class Scheduler: Service, CustomStringConvertible {
       })
   }
 
-  /// Whether a time of capture is before the next moment, and at most `Agenda.patience` after this one.
+  /// Whether a time of capture is before the next moment, and at most `Agenda.largestLateness` after this
+  /// one.
   private func isInTime(_ captured: CaptureInstant, for moment: Int, of key: Key) -> Bool {
     let late = lateness(of: moment) - (CaptureClock.now - captured)
-    return late <= Agenda<Key>.patience && period(after: moment, of: key).map { late < $0 } ?? true
+    return late <= Agenda<Key>.largestLateness && period(after: moment, of: key).map { late < $0 } ?? true
   }
 
   /// The time from a moment to the next one.
@@ -317,20 +318,20 @@ final class Scheduler: Service, CustomStringConvertible {
     guard configuration(key) != nil else { return }
     core.metrics.count(
       .scheduled(camera: key.camera, schedule: key.schedule, result), by: count)
-    let isNews = state.withLock { state in
+    let isNew = state.withLock { state in
       var record = state.records[key] ?? Record()
       record.counts[result, default: 0] += count
       // A moment that took long may end after the next one.
       let isLast = record.last.map { $0.moment <= moment } ?? true
       if isLast { record.last = (moment, result, reason) }
-      // Moments during a slow one have another reason, and the slow one ends after them: neither is news.
+      // Moments during a slow one have another reason, and the slow one ends after them: neither is reported.
       let isKnown = reason == Self.isBusy && record.reported != nil || reason == nil && !isLast
       defer { state.records[key] = record }
       guard !isKnown, record.reported != reason else { return false }
       record.reported = reason
       return true
     }
-    guard isNews else { return }
+    guard isNew else { return }
     var metadata: Logger.Metadata = ["camera": "\(key.camera)", "schedule": "\(key.schedule)"]
     var event: [String: JSONValue?] = ["camera": .string(key.camera), "schedule": .string(key.schedule)]
     if let reason {

@@ -7,18 +7,21 @@ struct KeyframeRequests: Sendable, Hashable {
 
   /// The least time between two keyframes on request.
   static let least = Duration.milliseconds(500)
-  /// A client struggles if it needs a second keyframe within `again`, until it has needed none for `calm`.
+  /// A client struggles if it needs a second keyframe within `again`, until it has needed none for
+  /// `recovery`.
   static let again = Duration.seconds(10)
-  static let calm = Duration.seconds(60)
+  static let recovery = Duration.seconds(60)
 
   /// Reports that the client needs a keyframe. Returns whether it gets one now.
   mutating func need(at now: CaptureInstant) -> Bool {
     if let last, now - last < Self.least { return false }
-    goesOn = last.map { now - $0 < (goesOn ? Self.calm : Self.again) } ?? false
+    goesOn = last.map { now - $0 < (goesOn ? Self.recovery : Self.again) } ?? false
     last = now
     return true
   }
 
   /// Whether it has needed keyframes repeatedly: the shared stream may be too much for it.
-  func isStruggling(at now: CaptureInstant) -> Bool { goesOn && last.map { now - $0 < Self.calm } ?? false }
+  func isStruggling(at now: CaptureInstant) -> Bool {
+    goesOn && last.map { now - $0 < Self.recovery } ?? false
+  }
 }

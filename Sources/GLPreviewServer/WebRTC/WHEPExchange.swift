@@ -175,7 +175,7 @@ final class WHEPExchange: ChannelInboundHandler {
       // smaller picture.
       let isStruggling = session.isStruggling(at: now)
       if before == nil || isStruggling { read(entry, alone: isStruggling, at: now) }
-      if let feed = session.feed, feed === before { feed.askForKey(for: session, at: now) }
+      if let feed = session.feed, feed === before { feed.requestKeyframe(for: session, at: now) }
     }
     enqueue(session)
   }
@@ -193,8 +193,8 @@ final class WHEPExchange: ChannelInboundHandler {
     feeds[key] = feed
     feed.add(session, at: now)
     let (exchange, reader) = (NIOLoopBound(self, eventLoop: loop), ObjectIdentifier(feed))
-    feed.run(entry.pictures, logger: logger) { news in
-      try await loop.submit { exchange.value.deliver(news, to: key, by: reader) }.get()
+    feed.run(entry.pictures, logger: logger) { event in
+      try await loop.submit { exchange.value.deliver(event, to: key, by: reader) }.get()
     }
   }
 
@@ -206,11 +206,11 @@ final class WHEPExchange: ChannelInboundHandler {
     feed.end()
   }
 
-  private func deliver(_ news: WHEPFeed.News, to key: WHEPFeed.Key, by reader: ObjectIdentifier) {
+  private func deliver(_ event: WHEPFeed.Event, to key: WHEPFeed.Key, by reader: ObjectIdentifier) {
     // Another feed may have replaced it, whose pictures are not from this reader.
     guard let feed = feeds[key], ObjectIdentifier(feed) == reader else { return }
     let now = CaptureClock.now
-    feed.deliver(news, at: now)
+    feed.deliver(event, at: now)
     for session in feed.sessions {
       if session.wantsKey || session.end != nil, let entry = sessions[session.terms.id] {
         settle(entry, at: now)

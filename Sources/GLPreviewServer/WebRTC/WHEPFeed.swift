@@ -46,7 +46,7 @@ final class WHEPFeed {
   init(_ key: Key) { self.key = key }
 
   /// A result of reading a feed.
-  enum News: Sendable {
+  enum Event: Sendable {
     case picture(RTPPicture)
     /// Further pictures are from another stream: new sessions do not get those from before.
     case interrupted
@@ -60,21 +60,21 @@ final class WHEPFeed {
     task = Task { await WHEPFeed.read(pictures, into: reading, logger, deliver) }
   }
 
-  typealias Deliver = @Sendable (News) async throws -> Void
+  typealias Deliver = @Sendable (Event) async throws -> Void
 
   private static func read(
     _ pictures: Pictures, into reading: Watched<Reading>, _ logger: Logger, _ deliver: Deliver
   ) async {
-    var told: String?
+    var loggedReason: String?
     while !Task.isCancelled {
       do {
         let stream = try await pictures()
         reading.update {
           ($0.stream, $0.moves) = (stream, 0)
-          stream.stand(for: $0.clients)
+          stream.setClients($0.clients)
         }
         while let sample = try await stream.next() {
-          told = nil
+          loggedReason = nil
           if reading.value.moves != stream.moves {
             try await deliver(.interrupted)
             reading.update { $0.moves = stream.moves }
@@ -88,10 +88,10 @@ final class WHEPFeed {
         try? await deliver(.ended(problem.endOfView))
       } catch {
         let reason = "\(error)"
-        if reason != told {
+        if reason != loggedReason {
           logger.warning("WebRTC sessions interrupted", metadata: ["reason": "\(reason)"])
         }
-        told = reason
+        loggedReason = reason
       }
       reading.update { $0.stream = nil }
       try? await deliver(.interrupted)
@@ -110,8 +110,8 @@ final class WHEPFeed {
     session.feed = self
     forgetOldPast()
     session.restart(with: past, at: now)
-    stand()
-    if past.isEmpty { reading.value.stream?.askForKey() }
+    updateClients()
+    if past.isEmpty { reading.value.stream?.requestKeyframe() }
   }
 
   /// Drops `past` if the view has changed, another node's stream has ended, or the camera has moved since.
@@ -123,8 +123,8 @@ final class WHEPFeed {
   }
 
   /// Gives a picture to all sessions, or ends them.
-  func deliver(_ news: News, at now: CaptureInstant) {
-    switch news {
+  func deliver(_ event: Event, at now: CaptureInstant) {
+    switch event {
     case .picture(let picture):
       keep(picture)
       for session in sessions { session.send(picture, at: now) }
@@ -145,13 +145,13 @@ final class WHEPFeed {
   func remove(_ session: WHEPSession) {
     sessions.removeAll { $0 === session }
     session.feed = nil
-    stand()
+    updateClients()
   }
 
-  private func stand() {
+  private func updateClients() {
     reading.update { [count = sessions.count] in
       $0.clients = count
-      $0.stream?.stand(for: count)
+      $0.stream?.setClients(count)
     }
   }
 
@@ -160,13 +160,13 @@ final class WHEPFeed {
 
   /// Requests a keyframe for a session. A shared feed continues for the other sessions meanwhile. A separate
   /// feed reports lost pictures, which lowers the bit rate or the size if they recur.
-  func askForKey(for session: WHEPSession, at now: CaptureInstant) {
+  func requestKeyframe(for session: WHEPSession, at now: CaptureInstant) {
     guard let stream = reading.value.stream else { return }
     forgetOldPast()
     if key.session != nil {
       stream.lost()
     } else if past.isEmpty {
-      stream.askForKey()
+      stream.requestKeyframe()
     } else {
       session.restart(with: past, at: now)
     }

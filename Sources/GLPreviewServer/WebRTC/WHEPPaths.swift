@@ -43,7 +43,7 @@ struct WHEPPaths {
   private static let repeatsAfter = Duration.milliseconds(100)
   private static let mostRequests = 5
   /// How often the address in use is checked (RFC 7675, 5.1).
-  private static let asksEvery = Duration.seconds(5)
+  private static let checkInterval = Duration.seconds(5)
   /// 110 is for an address that was learnt from a check (RFC 8445, 5.1.2).
   private static let priority: UInt32 = 110 << 24 | 65535 << 8 | 255
 
@@ -63,7 +63,8 @@ struct WHEPPaths {
     let old = known.firstIndex { $0.path.address == address }.map { known.remove(at: $0) }
     var entry = old ?? Known(path: DatagramPath(address))
     // An address that has not answered is checked again.
-    if let request = entry.request, request.count >= Self.mostRequests, now - request.sentAt >= Self.asksEvery
+    if let request = entry.request, request.count >= Self.mostRequests,
+      now - request.sentAt >= Self.checkInterval
     {
       entry.request = nil
     }
@@ -123,7 +124,7 @@ struct WHEPPaths {
 
   private func isDue(_ entry: Known, isInUse: Bool, at now: CaptureInstant) -> Bool {
     guard let request = entry.request else { return true }
-    if isGood(entry, at: now) { return isInUse && now - request.sentAt >= Self.asksEvery }
+    if isGood(entry, at: now) { return isInUse && now - request.sentAt >= Self.checkInterval }
     return request.count < Self.mostRequests
       && now - request.sentAt >= Self.repeatsAfter * (1 << (request.count - 1))
   }

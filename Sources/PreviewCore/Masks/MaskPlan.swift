@@ -54,7 +54,7 @@ package struct MaskPlan: Sendable, Hashable {
     let (slack, scale) = (stored.slack, stored.scale)
     let kinds = Set(format.pixelFormat.components.map(\.subsampling))
     steps = masks.map { mask in
-      let region = MaskRegion(mask.shape, said: reference, in: format).grown(by: slack, in: format.size)
+      let region = MaskRegion(mask.shape, reference: reference, in: format).grown(by: slack, in: format.size)
       return Step(
         effect: Self.effect(mask.effect, region.bounds.size, scale: scale, format), region: region,
         regions: Dictionary(uniqueKeysWithValues: kinds.map { ($0, region.subsampled($0)) }))

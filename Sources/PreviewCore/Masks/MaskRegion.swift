@@ -26,7 +26,7 @@ struct MaskRegion: Sendable, Hashable {
 
   /// Creates the region of the frame pixels that share any area with a shape, which is in pixels of the
   /// upright source at `reference`. The frame may be rotated, scaled, or decoded at a reduced size.
-  init(_ shape: PrivacyMask.Shape, said reference: Size, in format: Frame.Format) {
+  init(_ shape: PrivacyMask.Shape, reference: Size, in format: Frame.Format) {
     let stored = StoredMask(reference, format)
     switch shape {
     case .rectangle(let rectangle):

@@ -57,7 +57,7 @@ extension [PrivacyMask] {
       if case .polygon(let points) = mask.shape, points.count < 3 {
         throw ParameterError("mask", "'\(mask)': a polygon has three points or more")
       }
-      guard !MaskRegion(mask.shape, said: size, in: format).spans.isEmpty else {
+      guard !MaskRegion(mask.shape, reference: size, in: format).spans.isEmpty else {
         throw ParameterError("mask", "'\(mask)' lies outside the \(size) picture")
       }
     }

@@ -54,7 +54,7 @@ struct MotionBackground: Sendable {
   var isSettled: Bool { pictures >= Self.fewestPictures && seconds >= Self.settles }
 
   /// Forgets the background.
-  mutating func forget() { self = MotionBackground() }
+  mutating func reset() { self = MotionBackground() }
 
   /// Compares a picture with the background, and updates the background.
   mutating func compare(_ cells: MotionCells, in field: MotionField) -> Difference {
@@ -116,7 +116,7 @@ struct MotionBackground: Sendable {
     let share = 1 / Float(pictures)
     let follow = isNew ? share : elapsed / (Self.follows + elapsed)
     let absorb = elapsed / (Self.absorbs + elapsed)
-    let accustom = isNew ? share : elapsed / (Self.getsUsedTo + elapsed)
+    let adapt = isNew ? share : elapsed / (Self.getsUsedTo + elapsed)
     for cell in field.seen {
       let (code, residual, limit) = (Float(luma[cell]), residuals[cell], limits[cell])
       let isOther = abs(residual) > limit
@@ -139,7 +139,7 @@ struct MotionBackground: Sendable {
         continue
       }
       let distance = min(abs(residual), Self.farthest * limit)
-      let share = swings[cell] >= Self.manySwings ? min(Self.swingsFaster * accustom, 0.5) : accustom
+      let share = swings[cell] >= Self.manySwings ? min(Self.swingsFaster * adapt, 0.5) : adapt
       variance[cell] += share * (distance * distance - variance[cell])
       variance[cell] = min(max(variance[cell], Self.leastVariance), Self.mostVariance)
     }

@@ -29,7 +29,7 @@ package struct MotionDetector: Sendable {
   package enum Finding: Sendable, Hashable {
     /// The background is being learned: at the beginning, and after the whole picture has changed.
     case learning
-    case quiet
+    case noMotion
     case moves(MotionSighting)
     /// The whole picture has changed at once, as by a lamp or a moved camera. The new background is being
     /// learned.
@@ -46,7 +46,7 @@ package struct MotionDetector: Sendable {
   /// The distance of each cell of the last picture from the background, in units of the threshold for motion.
   package private(set) var differences: [Float] = []
   /// Whether `sceneChanged` was returned since the background was last settled.
-  private var isChangeTold = false
+  private var isChangeReported = false
 
   /// Creates a detector; `views` are the views in which zones may be drawn, by name, with their lenses.
   package init(
@@ -71,15 +71,15 @@ package struct MotionDetector: Sendable {
     switch background.compare(cells, in: field) {
     case .unsettled: return .learning
     case .another:
-      defer { isChangeTold = true }
-      return isChangeTold ? .learning : .sceneChanged
+      defer { isChangeReported = true }
+      return isChangeReported ? .learning : .sceneChanged
     case .cells(let differences):
-      isChangeTold = false
+      isChangeReported = false
       self.differences = differences
       let regions = MotionRegion.regions(in: differences, field).filter {
         !background.accepts($0.cells, of: cells, in: field)
       }
-      guard let first = regions.first else { return .quiet }
+      guard let first = regions.first else { return .noMotion }
       let zones = regions.reduce(0) { $0 | $1.zones }
       let names = settings.zones.enumerated().filter { zones >> UInt64($0.offset) & 1 == 1 }
       return .moves(
@@ -105,7 +105,7 @@ package struct MotionDetector: Sendable {
 
   /// Forgets the background, because the camera delivers no pictures, or different ones. It is learned again.
   package mutating func lost() {
-    background.forget()
-    (differences, isChangeTold) = ([], false)
+    background.reset()
+    (differences, isChangeReported) = ([], false)
   }
 }

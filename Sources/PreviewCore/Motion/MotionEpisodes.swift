@@ -20,7 +20,7 @@ package struct MotionEvent: Sendable, Hashable {
 
 /// Tracks whether something moves in front of one camera. It has no clock: times come with the findings.
 package struct MotionEpisodes: Sendable {
-  package enum News: Sendable, Hashable {
+  package enum Change: Sendable, Hashable {
     case started(MotionEvent)
     /// The event has a clearer sighting, or another label.
     case updated(MotionEvent)
@@ -93,24 +93,24 @@ package struct MotionEpisodes: Sendable {
   }
 
   /// Handles the finding of a picture that was captured at `time`.
-  package mutating func take(_ finding: MotionDetector.Finding, at time: CaptureInstant) -> [News] {
-    var news = passed(to: time, gap: Self.longestGap)
+  package mutating func take(_ finding: MotionDetector.Finding, at time: CaptureInstant) -> [Change] {
+    var changes = passed(to: time, gap: Self.longestGap)
     switch finding {
-    case .moves(let sighting): news += saw(sighting, at: time)
-    case .quiet, .learning: trail = nil
+    case .moves(let sighting): changes += saw(sighting, at: time)
+    case .noMotion, .learning: trail = nil
     case .sceneChanged:
       trail = nil
-      news += [.sceneChanged]
+      changes += [.sceneChanged]
     }
-    return news + endIfOver()
+    return changes + endIfOver()
   }
 
   /// Advances the time without a picture.
-  package mutating func passed(to time: CaptureInstant) -> [News] {
+  package mutating func passed(to time: CaptureInstant) -> [Change] {
     passed(to: time, gap: nil) + endIfOver()
   }
 
-  private mutating func passed(to time: CaptureInstant, gap: Duration?) -> [News] {
+  private mutating func passed(to time: CaptureInstant, gap: Duration?) -> [Change] {
     let jump = now.duration(to: time)
     let isBack = jump < .zero - Self.mostDisorder
     now = isBack ? time : max(now, time)
@@ -124,7 +124,7 @@ package struct MotionEpisodes: Sendable {
 
   // MARK: Seeing
 
-  private mutating func saw(_ sighting: MotionSighting, at time: CaptureInstant) -> [News] {
+  private mutating func saw(_ sighting: MotionSighting, at time: CaptureInstant) -> [Change] {
     guard var trail, trail.box.isNear(sighting.box, within: reach(of: sighting.box, from: trail, to: time))
     else {
       trail = Trail(event: event(at: time, sighting), box: sighting.box)
@@ -156,7 +156,7 @@ package struct MotionEpisodes: Sendable {
 
   /// Reports motion until `end` for an external trigger, such as a person detector or a door switch.
   package mutating func trigger(_ label: String?, at time: CaptureInstant, until end: CaptureInstant)
-    -> [News]
+    -> [Change]
   {
     heldUntil = max(end, time)
     now = max(now, time)
@@ -173,7 +173,7 @@ package struct MotionEpisodes: Sendable {
   }
 
   /// Ends the external trigger. Without sightings, the event ends now, otherwise after the cool-down.
-  package mutating func release(at time: CaptureInstant) -> [News] {
+  package mutating func release(at time: CaptureInstant) -> [Change] {
     guard heldUntil != nil, var event = current else { return [] }
     heldUntil = nil
     now = max(now, time)
@@ -189,13 +189,13 @@ package struct MotionEpisodes: Sendable {
       number: number + 1, start: time, end: time, best: sighting, bestAt: time, zones: sighting?.zones ?? [])
   }
 
-  private mutating func start(_ event: MotionEvent) -> [News] {
+  private mutating func start(_ event: MotionEvent) -> [Change] {
     number = event.number
     current = event
     return [.started(event)]
   }
 
-  private mutating func endIfOver() -> [News] {
+  private mutating func endIfOver() -> [Change] {
     guard var event = current else { return [] }
     if let held = heldUntil {
       guard now >= held else { return [] }
@@ -209,7 +209,7 @@ package struct MotionEpisodes: Sendable {
   }
 
   /// Ends the current event, because the camera is no longer watched.
-  package mutating func end() -> [News] {
+  package mutating func end() -> [Change] {
     guard let event = current else { return [] }
     (current, last, heldUntil) = (nil, event, nil)
     return [.ended(event)]

@@ -102,7 +102,7 @@ struct MotionField: Sendable {
     let format = Frame.Format(.grey, MotionCells.size, color: .jfif)
     var cells: Set<Int> = []
     for mask in masks {
-      let region = MaskRegion(mask.shape, said: reference, in: format).grown(
+      let region = MaskRegion(mask.shape, reference: reference, in: format).grown(
         by: SIMD2(1, 1), in: format.size)
       for span in region.spans {
         cells.formUnion(span.columns.map { span.row * MotionCells.columns + $0 })

@@ -73,7 +73,7 @@ package struct PlanePass: Sendable, Hashable {
   package let background: SIMD3<Double>
 }
 
-/// The wish for a picture that a device codes as JPEG, if it can.
+/// A request for a picture that a device codes as JPEG, if it can.
 package struct PictureCoding: Sendable, Hashable {
   /// 1...100, on libjpeg's scale.
   package let quality: Int

@@ -11,7 +11,8 @@ package struct ViewRequest: Sendable, Hashable {
   /// How the picture will be coded, if that is known; devices that can't code return samples.
   package let coding: PictureCoding?
 
-  /// Creates a request for `view` in `format`. Its labels are not drawn: `Lettering` turns them into layers.
+  /// Creates a request for `view` in `format`. Its labels are not drawn: `LabelLayers` turns them into
+  /// layers.
   package init(
     _ view: ViewConfiguration, as format: Picture.Format, coding: PictureCoding? = nil,
     under overlay: [Layer] = []
@@ -46,7 +47,7 @@ package struct RenderPlanner: Sendable {
     return RenderPlan(source: format, views: views, drawing: drawing(of: drawn, format))
   }
 
-  /// Returns a view that is coded as wished, if the device can do that.
+  /// Returns a view that is coded as requested, if the device can do that.
   func coded(_ view: PlannedView, _ coding: PictureCoding?) -> PlannedView {
     guard tuning.codesJPEG == true, case .ycbcr(_, .full) = view.format else { return view }
     var view = view

@@ -19,7 +19,7 @@ package struct RenderTuning: Sendable, Hashable {
   package var passes: PassMethod?
   /// Whether the content of reused targets is declared undefined: for GPUs that draw tile by tile, which would load it.
   package var discardsTargets: Bool
-  /// Whether pictures are coded as JPEG by compute shaders, where that is wished; nil if a renderer finds that out when it opens.
+  /// Whether pictures are coded as JPEG by compute shaders on request; nil if a renderer finds that out when it opens.
   /// Requires OpenGL ES 3.1 and buffered transfers.
   package var codesJPEG: Bool? = false
   /// For tests: whether memory of other devices is read by external samplers even where others read it.

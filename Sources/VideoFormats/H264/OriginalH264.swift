@@ -67,9 +67,10 @@ package struct OriginalH264: Sendable {
   /// Reports that pictures are missing: none is passed through until the next keyframe.
   package mutating func lose() { isOpen = false }
 
-  /// Decides about a packet: `says` is its time by the stream's own clock, and `timestamp` by `CaptureClock`.
+  /// Decides about a packet: `mediaTime` is its time by the stream's own clock, and `timestamp` by
+  /// `CaptureClock`.
   package mutating func take(
-    _ packet: [UInt8], says: Duration?, timestamp: CaptureInstant, isDamaged: Bool = false
+    _ packet: [UInt8], mediaTime: Duration?, timestamp: CaptureInstant, isDamaged: Bool = false
   ) -> Verdict {
     guard refusal == nil else { return .decode }
     let stream =
@@ -77,8 +78,10 @@ package struct OriginalH264: Sendable {
     take(stream)
     guard !stream.slices.isEmpty else { return isOpen ? .nothing : .decode }
     // A larger jump back is a jump of the sender's clock, not reordering.
-    if let says, let last, says < last, last - says < .seconds(1) { refuse("its pictures are not in order") }
-    last = says ?? last
+    if let mediaTime, let last, mediaTime < last, last - mediaTime < .seconds(1) {
+      refuse("its pictures are not in order")
+    }
+    last = mediaTime ?? last
     if isDamaged { lose() } else if stream.isKey { begin() }
     if let numberBits, !follows(stream, numberBits) { lose() }
     guard isOpen, let format else { return .decode }

@@ -8,7 +8,7 @@ package struct FragmentedMP4Reader: Sendable {
     case header([UInt8], shown: Size?)
     /// The NAL units of a picture, and its time by the sender's clock; nil after a gap, where the fragment
     /// begins before the picture.
-    case picture([UInt8], says: Duration?)
+    case picture([UInt8], mediaTime: Duration?)
   }
 
   /// The reason why the rest of the stream can't be read.
@@ -22,7 +22,7 @@ package struct FragmentedMP4Reader: Sendable {
   private let pictureLimit: Int
   private var held: [UInt8] = []
   /// The time and size of the picture in the next `mdat`, from the last `moof`.
-  private var next: (says: Duration?, byteCount: Int)?
+  private var next: (mediaTime: Duration?, byteCount: Int)?
   private var lastDuration: UInt32?
 
   package init(pictureLimit: Int) { self.pictureLimit = pictureLimit }
@@ -59,7 +59,7 @@ package struct FragmentedMP4Reader: Sendable {
         throw Failure(description: "a picture does not match its fragment")
       }
       next = nil
-      return .picture(Array(content), says: picture.says)
+      return .picture(Array(content), mediaTime: picture.mediaTime)
     default: break
     }
     return nil

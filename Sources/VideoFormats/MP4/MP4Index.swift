@@ -263,7 +263,7 @@ extension MP4Index {
       let bytes = read(picture.offset, picture.byteCount)
       let time = start + .seconds(Double(picture.ticks) / Double(videoTimescale))
       guard bytes.count == picture.byteCount,
-        case .sample(let sample) = h264.take(bytes, says: nil, timestamp: time)
+        case .sample(let sample) = h264.take(bytes, mediaTime: nil, timestamp: time)
       else { return nil }
       samples.append(Self.sample(sample, shown: format.shown))
     }

@@ -16,16 +16,16 @@ struct Worker: Sendable {
   let concurrency: Int
 
   /// How long a job that has begun may continue after the worker is stopped.
-  private static let patience = Duration.seconds(15)
-  /// The number of deliveries beyond a job's attempts that are allowed for workers that died.
-  private static let deaths = 15
+  private static let stopTimeout = Duration.seconds(15)
+  /// The number of deliveries beyond a job's attempts that are allowed for workers that crashed.
+  private static let mostCrashes = 15
 
   /// Works until `isStopping` is true. Jobs that have begun by then are finished, or return to the queue.
   func run(_ isStopping: Watched<Bool>) async throws {
     let work = Task { try await workAll(isStopping) }
     let stopping = Task {
       _ = try await isStopping.first { $0 ? true : nil }
-      try await Task.sleep(for: Self.patience)
+      try await Task.sleep(for: Self.stopTimeout)
       work.cancel()
     }
     defer { stopping.cancel() }
@@ -115,7 +115,7 @@ struct Worker: Sendable {
   private func outcome(
     of job: Job, _ message: JetStreamMessage
   ) async throws -> Result<[JobResult.Picture], JobFailure> {
-    guard message.deliveries <= (job.attempts ?? Job.defaultAttempts) + Self.deaths else {
+    guard message.deliveries <= (job.attempts ?? Job.defaultAttempts) + Self.mostCrashes else {
       return .failure(
         JobFailure("was delivered \(message.deliveries - 1) times, and no worker has finished it"))
     }

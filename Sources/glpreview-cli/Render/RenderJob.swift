@@ -43,7 +43,7 @@ struct RenderJob {
 
   private func run(_ pipeline: RenderPipeline, on name: String) async throws {
     var pipeline = pipeline
-    settings.complain(ofCertificateOf: name, sourceOptions)
+    settings.warn(ofCertificateOf: name, sourceOptions)
     let (schedule, output) = (settings.schedule, settings.output)
     if output.keepsOneFrame {
       pipeline.severalFrames = {
@@ -66,10 +66,10 @@ struct RenderJob {
       }
       progress.withLock { $0.end(of: schedule.limit) }
     }
-    settings.complain(ofTextIn: views)
+    settings.warn(ofTextIn: views)
     let wantsAll = schedule.limit != 1 && schedule.interval == nil && schedule.every == 1
-    if !settings.isQuiet, let complaint = source.status.counters.complaint(wantsAll: wantsAll) {
-      StandardError.print("glpreview: \(source.name): \(complaint)")
+    if !settings.isQuiet, let warning = source.status.counters.warning(wantsAll: wantsAll) {
+      StandardError.print("glpreview: \(source.name): \(warning)")
     }
   }
 
@@ -98,7 +98,7 @@ struct RenderJob {
       progress.withLock { $0.frameDone(of: items.count) }
     }
     progress.withLock { $0.end(of: items.count) }
-    settings.complain(ofTextIn: views)
+    settings.warn(ofTextIn: views)
     let failed = failures.withLock { $0 }
     if !failed.isEmpty { throw BatchError(failed, of: items.count) }
   }

@@ -155,22 +155,22 @@ struct RenderSettings {
   }
 
   /// Warns about a source whose certificate is not verified although the user has not requested that.
-  func complain(ofCertificateOf source: String, _ options: SourceOptions) {
+  func warn(ofCertificateOf source: String, _ options: SourceOptions) {
     guard !isQuiet, let warning = SourceLocator(source).warning(of: options) else { return }
     StandardError.print("glpreview: \(SourceLocator(source)): \(warning)")
   }
 
   /// Warns if labels can't be drawn, with the reason.
-  func complain(ofTextIn views: [ViewConfiguration]) {
-    complain(ofText: views.contains { !$0.labels.isEmpty })
+  func warn(ofTextIn views: [ViewConfiguration]) {
+    warn(ofText: views.contains { !$0.labels.isEmpty })
   }
 
   /// Warns if labels can't be drawn, with the reason.
-  func complain(ofTextIn scene: Scene) {
-    complain(ofText: !scene.labels.isEmpty || scene.tiles.contains { !$0.labels.isEmpty })
+  func warn(ofTextIn scene: Scene) {
+    warn(ofText: !scene.labels.isEmpty || scene.tiles.contains { !$0.labels.isEmpty })
   }
 
-  private func complain(ofText hasText: Bool) {
+  private func warn(ofText hasText: Bool) {
     guard hasText, !isQuiet, let failure = PangoTextRenderer.shared.failure else { return }
     StandardError.print("glpreview: labels are not drawn: \(failure)")
   }

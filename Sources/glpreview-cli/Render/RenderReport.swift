@@ -81,7 +81,7 @@ struct Progress {
 extension SourceStatus.Counters {
   /// Returns a warning about dropped frames, if the user wanted every frame, and about damaged ones; nil if
   /// there are none.
-  func complaint(wantsAll: Bool) -> String? {
+  func warning(wantsAll: Bool) -> String? {
     var words: [String] = []
     if damaged > 0 { words.append("\(damaged) damaged") }
     if dropped + missed > 0, wantsAll { words.append("\(dropped + missed) dropped") }

@@ -23,7 +23,7 @@ struct SceneJob {
   /// Opens everything and renders all due pictures.
   func run() async throws {
     for (path, source) in zip(paths, sources) {
-      settings.complain(ofCertificateOf: path, source.options)
+      settings.warn(ofCertificateOf: path, source.options)
     }
     let session = try PreviewSession(
       try await sourcesWithAvatars(),
@@ -100,7 +100,7 @@ struct SceneJob {
       throw error
     }
     try await states.check(isStrict: settings.schedule.limit == 1)
-    settings.complain(ofTextIn: scene)
+    settings.warn(ofTextIn: scene)
     return snapshot
   }
 
@@ -194,8 +194,8 @@ private actor SceneStates {
     guard let first = faults.first else { return }
     if faults.count == sources.count { throw first.error }
     for (source, error) in faults {
-      let isHopeless = !source.isLive || (error as? SourceError)?.kind == .badRequest
-      if isStrict, isHopeless { throw error }
+      let isPermanent = !source.isLive || (error as? SourceError)?.kind == .badRequest
+      if isStrict, isPermanent { throw error }
       guard !isQuiet, reported.insert(source.name).inserted else { continue }
       StandardError.print("glpreview: \("\(error)".onOneLine) (shown as lost)")
     }

@@ -54,17 +54,17 @@ struct SceneOptions: ParsableArguments {
   }
 
   private func tiles(of sources: [NamedSource]) throws -> [Tile] {
-    var said: [String: Tile] = [:]
+    var given: [String: Tile] = [:]
     for text in tile {
       let parsed = try Tile(parsing: text)
       try NamedSource.check(parsed.source, "--tile", sources)
-      guard said.updateValue(parsed, forKey: parsed.source) == nil else {
+      guard given.updateValue(parsed, forKey: parsed.source) == nil else {
         throw UsageError("--tile is given twice for '\(parsed.source)'")
       }
     }
     for name in speaking { try NamedSource.check(name, "--speaking", sources) }
     return sources.map { source in
-      var tile = said[source.name] ?? Tile(source.name)
+      var tile = given[source.name] ?? Tile(source.name)
       tile.isSpeaking = speaking.contains(source.name)
       return tile
     }

@@ -8,12 +8,12 @@
   /// A source that gives up at once, and its first frames, or why there are none.
   func frames(
     _ url: String, count: Int, _ options: SourceOptions = SourceOptions(),
-    patience: Duration = allTheTimeThereIs
+    timeout: Duration = allTheTimeThereIs
   ) async throws -> (frames: [Frame], source: LiveSource, error: SourceError?) {
     var options = options
     options.live.delivery = .every(maximumBytes: 1 << 24)
     options.live.givesUpAfter = .zero
-    options.live.connectsWithin = patience
+    options.live.connectsWithin = timeout
     (options.live.stallsAfter, options.live.reconnectsAfter) = (allTheTimeThereIs, allTheTimeThereIs)
     let source = try #require(try await SourceLocator(url).open(options) as? LiveSource)
     var frames: [Frame] = []
@@ -214,7 +214,7 @@
     func lies(index: Int, leaving: Bool) async throws {
       let server = try LyingServer(answering: Self.servers[index].1, leaving: leaving)
       let (frames, _, error) = try await frames(
-        "rtsp://user:secret@127.0.0.1:\(server.port)/x", count: 1, patience: .seconds(1))
+        "rtsp://user:secret@127.0.0.1:\(server.port)/x", count: 1, timeout: .seconds(1))
       #expect(frames.isEmpty)
       #expect(error?.kind == .unavailable)
       #expect(error?.description.contains("secret") == false)

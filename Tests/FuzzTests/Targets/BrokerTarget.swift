@@ -40,7 +40,7 @@ extension FuzzTarget {
           String(line[line.index(after: colon)...].drop { $0 == " " }), for: String(line[..<colon]))
       }
       let message = NATSMessage("glp.cmd.cam", headers: headers, payload: input.bytes)
-      for kind in [BrokerRequest.Kind.look, .command] {
+      for kind in [BrokerRequest.Kind.read, .command] {
         guard let request = try? BrokerRequest(message, kind, of: "cam", mostBytes: 1024) else { continue }
         try must(message.payload.count <= 1024, "a body of \(message.payload.count) bytes")
         try must(request.limit >= .zero && request.limit <= .seconds(600), "it waits for \(request.limit)")
@@ -49,9 +49,9 @@ extension FuzzTarget {
           path.hasPrefix("/cameras/cam/") || path == "/api/cameras/cam" || path.hasPrefix("/api/cameras/cam/")
           || path == "/api/frame.jpeg"
         try must(isAbout && !path.split(separator: "/").contains(".."), "a request for \(path)")
-        guard kind == .look else { continue }
-        let isLook = request.request.method == .get || request.request.method == .head
-        try must(isLook && request.role == .read, "a picture is asked for by \(request.request.method)")
+        guard kind == .read else { continue }
+        let isRead = request.request.method == .get || request.request.method == .head
+        try must(isRead && request.role == .read, "a picture is asked for by \(request.request.method)")
       }
       // The same bytes as an event.
       guard let event = RelayedEvent(json: message.payload) else { return }

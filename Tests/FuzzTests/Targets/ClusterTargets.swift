@@ -7,7 +7,8 @@ import PreviewCore
 @testable import ServiceFoundation
 
 extension FuzzTarget {
-  /// A node's answer to `GET /api/cameras`, heard by a node that has cameras of the same names, and by one that has not.
+  /// A node's answer to `GET /api/cameras`, received by a node that has cameras of the same names, and by one that
+  /// has not.
   static let peerListing = FuzzTarget(
     name: "peer-listing", longest: 2048,
     words: [
@@ -46,14 +47,14 @@ extension FuzzTarget {
     var state = ClusterState(
       name: "own", instance: "own", peers: [first, second], at: WallTime(sinceEpoch: .seconds(1)))
     let local: Set = ["door"]
-    _ = state.heard(.success(listing), from: first, local: local)
-    _ = state.heard(.success(listing), from: second, local: local)
+    _ = state.received(.success(listing), from: first, local: local)
+    _ = state.received(.success(listing), from: second, local: local)
     let routes = state.cameras(besides: local)
     try must(!routes.contains { local.contains($0.camera.name) }, "a camera of this node's is another's")
     try must(Set(routes.map(\.camera.name)).count == routes.count, "a camera has two ways")
     let isItself = listing.instance == "own"
     try must(!isItself || routes.isEmpty, "this node is its own peer")
-    _ = state.heard(.failure(PeerFailure("is away")), from: first, local: local)
+    _ = state.received(.failure(PeerFailure("is away")), from: first, local: local)
     _ = state.with(name: "own", peers: [second])
   }
 

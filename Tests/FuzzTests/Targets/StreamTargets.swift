@@ -44,7 +44,7 @@ extension FuzzTarget {
               (1...limit).contains(picture.bytes.count), "a picture of \(picture.bytes.count) bytes")
             try must(PictureStart.isAtStart(of: picture.bytes[...]) == true, "a picture that is none")
           case .damaged(let reason): try must(!reason.isEmpty, "damage without a reason")
-          case .hopeless: hasEnded = true
+          case .unusable: hasEnded = true
           case .sample: throw FuzzFault("JPEGs became video")
           }
         }
@@ -95,7 +95,7 @@ extension FuzzTarget {
             try must(sample.format.size.pixelCount <= 1 << 20, "a picture of \(sample.format.size)")
             try must(sample.bytes.count <= 2 * options.pictureLimit, "\(sample.bytes.count) bytes")
           case .damaged(let reason): try must(!reason.isEmpty, "damage without a reason")
-          case .hopeless: return
+          case .unusable: return
           case .picture: throw FuzzFault("video became JPEGs")
           }
         }

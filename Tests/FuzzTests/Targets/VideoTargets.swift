@@ -30,7 +30,7 @@ extension FuzzTarget {
       for header in [input, [1, 66, 0xC0, 30] + input] {
         var passable = OriginalH264(header: header, maximumPixels: 1 << 20)
         for _ in 0..<2 {
-          guard case .sample(let sample) = passable.take(input, says: nil, timestamp: .start) else {
+          guard case .sample(let sample) = passable.take(input, mediaTime: nil, timestamp: .start) else {
             continue
           }
           try must(sample.format.size.pixelCount <= 1 << 20, "a picture of \(sample.format.size) is sent on")

@@ -40,7 +40,7 @@ struct AccessTests {
       middleware: AccessMiddleware(control: control, metrics: ServiceMetrics(), limits: limits))
     LoginRoutes(control: control, isSecure: isSecure).add(to: routes)
     let rules: KeyValuePairs<RouterPath, RouteRule> = [
-      "/": RouteRule(access: .everybodyWithoutQuery, takesURLToken: true), "/healthz": .open,
+      "/": RouteRule(access: .anyoneWithoutQuery, takesURLToken: true), "/healthz": .open,
       "/cameras/a/main.jpg": .pictures, "/api/cameras": RouteRule(), "/metrics": RouteRule(),
       "/snapshot": .pictures,
     ]
@@ -285,7 +285,7 @@ struct AccessTests {
       headerFields: try Self.fields(fields))
 
     let field = LoginCookie.field(
-      "1", seconds: 2, for: Request(head: head, body: RequestBody(buffer: ByteBuffer())), speaksTLS: false)
+      "1", seconds: 2, for: Request(head: head, body: RequestBody(buffer: ByteBuffer())), usesTLS: false)
 
     #expect(field.hasPrefix("\(name)=1; "))
     #expect(field.hasSuffix("; Secure") == isSecure)

@@ -25,7 +25,7 @@ struct DoorTests {
       limiter: RateLimiter(requestsPerSecond: configuration.limits.requestsPerSecond),
       metrics: ServiceMetrics()
     ).add(to: router, routes)
-    routes.get("/", RouteRule(access: .everybodyWithoutQuery), as: []) { _, _ in
+    routes.get("/", RouteRule(access: .anyoneWithoutQuery), as: []) { _, _ in
       Response(status: .ok, headers: [.contentType: "text/html; charset=utf-8"])
     }
     router.get("/cameras/a/main.jpg") { _, _ in Response(status: .ok, headers: [.contentType: "image/jpeg"]) }

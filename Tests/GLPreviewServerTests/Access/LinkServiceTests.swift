@@ -343,7 +343,7 @@ struct LinkServiceTests {
 
   @Test("messages have links to their pictures only with event-links; readers of the event log get none")
   func events() async throws {
-    let event = MotionEpisodes.News.started(try Self.motion())
+    let event = MotionEpisodes.Change.started(try Self.motion())
     for hasLinks in [true, false] {
       let configuration = Self.configuration { configuration in
         configuration.access.publicURL = PublicURL("https://cams.example.org")
@@ -386,8 +386,8 @@ struct LinkServiceTests {
 
   private static func motion() throws -> MotionEvent {
     var episodes = MotionEpisodes(MotionSettings())
-    let news = episodes.trigger("bell", at: CaptureClock.now, until: CaptureClock.now + .seconds(10))
-    guard case .started(let event) = try #require(news.first) else { throw CancellationError() }
+    let changes = episodes.trigger("bell", at: CaptureClock.now, until: CaptureClock.now + .seconds(10))
+    guard case .started(let event) = try #require(changes.first) else { throw CancellationError() }
     return event
   }
 

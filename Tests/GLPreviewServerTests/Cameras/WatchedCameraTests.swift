@@ -34,7 +34,7 @@ struct WatchedCameraTests {
       if tick % 20 == 2 {
         camera.proved(SourceError(.unavailable, path: "camera", reason: reason(tick / 20)), at: now)
       }
-      if let news = camera.takeNews() { told.append(news) }
+      if let report = camera.takeReport() { told.append(report) }
       #expect(tick < 1 || camera.report.state == .lost)
     }
     return told
@@ -59,7 +59,7 @@ struct WatchedCameraTests {
     var told: [SourceState] = []
     func see(_ status: SourceStatus?, after seconds: Int) {
       camera.update(status, nil, 0, at: Self.start + .seconds(seconds))
-      if let news = camera.takeNews() { told.append(news.state) }
+      if let report = camera.takeReport() { told.append(report.state) }
     }
 
     see(Self.lost("is not there"), after: 0)

@@ -22,24 +22,25 @@ struct ClusterStateTests {
   @Test("the first listed peer that has a camera serves it, and the conflict is reported once")
   func order() {
     var cluster = Self.cluster("http://a", "http://b")
-    let second = cluster.heard(.success(Self.listing("b", "door", "yard")), from: "http://b", local: [])
+    let second = cluster.received(.success(Self.listing("b", "door", "yard")), from: "http://b", local: [])
     #expect(second == [.connected(node: "b", url: "http://b", cameras: 2)])
     #expect(cluster[camera: "door"]?.node == "b")
 
-    let first = cluster.heard(.success(Self.listing("a", "door")), from: "http://a", local: [])
+    let first = cluster.received(.success(Self.listing("a", "door")), from: "http://a", local: [])
     #expect(first.contains(.conflict(camera: "door", node: "b", by: "a")))
     #expect(cluster[camera: "door"]?.node == "a" && cluster[camera: "yard"]?.node == "b")
     #expect(cluster.cameras(besides: []).map(\.camera.name) == ["door", "yard"])
     #expect(cluster.conflicts(of: cluster.peers[1], local: []) == ["door"])
 
-    #expect(cluster.heard(.success(Self.listing("a", "door")), from: "http://a", local: []) == [])
+    #expect(cluster.received(.success(Self.listing("a", "door")), from: "http://a", local: []) == [])
   }
 
   @Test("a node's own camera takes precedence over a peer's camera of the same name")
   func local() {
     var cluster = Self.cluster("http://a")
-    let news = cluster.heard(.success(Self.listing("a", "door", "yard")), from: "http://a", local: ["door"])
-    #expect(news.contains(.conflict(camera: "door", node: "a", by: "here")))
+    let notices = cluster.received(
+      .success(Self.listing("a", "door", "yard")), from: "http://a", local: ["door"])
+    #expect(notices.contains(.conflict(camera: "door", node: "a", by: "here")))
     #expect(cluster.cameras(besides: ["door"]).map(\.camera.name) == ["yard"])
     #expect(cluster.conflicts(of: cluster.peers[0], local: ["door"]) == ["door"])
   }
@@ -47,13 +48,13 @@ struct ClusterStateTests {
   @Test("the cameras of a peer that fails stay listed as lost until the peer answers again")
   func loss() {
     var cluster = Self.cluster("http://a")
-    _ = cluster.heard(.success(Self.listing("a", "door")), from: "http://a", local: [])
-    let lost = cluster.heard(.failure(PeerFailure("is away")), from: "http://a", local: [])
+    _ = cluster.received(.success(Self.listing("a", "door")), from: "http://a", local: [])
+    let lost = cluster.received(.failure(PeerFailure("is away")), from: "http://a", local: [])
     #expect(lost == [.lost(node: "a", url: "http://a", reason: "is away")])
     #expect(cluster[camera: "door"]?.outage == "is away" && cluster[camera: "door"]?.state == .lost)
-    #expect(cluster.heard(.failure(PeerFailure("is away")), from: "http://a", local: []) == [])
+    #expect(cluster.received(.failure(PeerFailure("is away")), from: "http://a", local: []) == [])
 
-    let back = cluster.heard(.success(Self.listing("a", "door")), from: "http://a", local: [])
+    let back = cluster.received(.success(Self.listing("a", "door")), from: "http://a", local: [])
     #expect(back == [.connected(node: "a", url: "http://a", cameras: 1)])
     #expect(cluster[camera: "door"]?.state == .live && cluster.peers[0].reason == nil)
   }
@@ -68,10 +69,10 @@ struct ClusterStateTests {
   @Test("epochs of different lease stores are not compared, and equal camera names conflict")
   func stores() {
     var cluster = Self.cluster("http://a", "http://b")
-    _ = cluster.heard(.success(Self.leased("a", 1, in: "s")), from: "http://a", local: [])
-    let news = cluster.heard(.success(Self.leased("b", 9, in: "t")), from: "http://b", local: [])
+    _ = cluster.received(.success(Self.leased("a", 1, in: "s")), from: "http://a", local: [])
+    let notices = cluster.received(.success(Self.leased("b", 9, in: "t")), from: "http://b", local: [])
     #expect(cluster[camera: "door"]?.node == "a")
-    #expect(news.contains(.conflict(camera: "door", node: "b", by: "a")))
+    #expect(notices.contains(.conflict(camera: "door", node: "b", by: "a")))
     #expect(cluster.conflicts(of: cluster.peers[1], local: []) == ["door"])
   }
 
@@ -79,42 +80,42 @@ struct ClusterStateTests {
     "a peer that answers takes precedence over a lost peer, whatever their epochs", arguments: ["s", "new"])
   func deadEpoch(store: String) {
     var cluster = Self.cluster("http://a", "http://b")
-    _ = cluster.heard(.success(Self.leased("a", 9)), from: "http://a", local: [])
-    _ = cluster.heard(.failure(PeerFailure("is dead")), from: "http://a", local: [])
-    _ = cluster.heard(.success(Self.leased("b", 1, in: store)), from: "http://b", local: [])
+    _ = cluster.received(.success(Self.leased("a", 9)), from: "http://a", local: [])
+    _ = cluster.received(.failure(PeerFailure("is dead")), from: "http://a", local: [])
+    _ = cluster.received(.success(Self.leased("b", 1, in: store)), from: "http://b", local: [])
     #expect(cluster[camera: "door"]?.node == "b" && cluster[camera: "door"]?.outage == nil)
   }
 
   @Test("of two peers that answer, the one with the later epoch serves a camera, without a conflict")
   func laterEpoch() {
     var cluster = Self.cluster("http://a", "http://b")
-    _ = cluster.heard(.success(Self.leased("a", 2)), from: "http://a", local: [])
-    var news = cluster.heard(.success(Self.leased("b", 1)), from: "http://b", local: [])
+    _ = cluster.received(.success(Self.leased("a", 2)), from: "http://a", local: [])
+    var notices = cluster.received(.success(Self.leased("b", 1)), from: "http://b", local: [])
     #expect(cluster[camera: "door"]?.node == "a", "an earlier epoch takes nothing")
-    news += cluster.heard(.success(Self.leased("b", 3)), from: "http://b", local: [])
+    notices += cluster.received(.success(Self.leased("b", 3)), from: "http://b", local: [])
     #expect(cluster[camera: "door"]?.node == "b")
     // The order in which they answer does not matter.
-    news += cluster.heard(.success(Self.leased("a", 2)), from: "http://a", local: [])
+    notices += cluster.received(.success(Self.leased("a", 2)), from: "http://a", local: [])
     #expect(cluster[camera: "door"]?.node == "b")
-    news += cluster.heard(.success(Self.leased("a", 4)), from: "http://a", local: [])
+    notices += cluster.received(.success(Self.leased("a", 4)), from: "http://a", local: [])
     #expect(cluster[camera: "door"]?.node == "a")
-    #expect(news == [.connected(node: "b", url: "http://b", cameras: 1)])
+    #expect(notices == [.connected(node: "b", url: "http://b", cameras: 1)])
     #expect(cluster.cameras(besides: []).count == 1)
   }
 
   @Test("a peer with a later epoch takes over a lost peer's camera without a conflict")
   func epochs() {
     var cluster = Self.cluster("http://a", "http://b")
-    _ = cluster.heard(.success(Self.leased("a", 1)), from: "http://a", local: [])
-    _ = cluster.heard(.failure(PeerFailure("is dead")), from: "http://a", local: [])
-    let news = cluster.heard(.success(Self.leased("b", 2)), from: "http://b", local: [])
+    _ = cluster.received(.success(Self.leased("a", 1)), from: "http://a", local: [])
+    _ = cluster.received(.failure(PeerFailure("is dead")), from: "http://a", local: [])
+    let notices = cluster.received(.success(Self.leased("b", 2)), from: "http://b", local: [])
     #expect(cluster[camera: "door"]?.node == "b" && cluster[camera: "door"]?.outage == nil)
-    #expect(news.count == 1 && cluster.cameras(besides: []).count == 1)
+    #expect(notices.count == 1 && cluster.cameras(besides: []).count == 1)
     // The lost peer is back with its old lease, which takes nothing.
-    _ = cluster.heard(.success(Self.leased("a", 1)), from: "http://a", local: [])
+    _ = cluster.received(.success(Self.leased("a", 1)), from: "http://a", local: [])
     #expect(cluster[camera: "door"]?.node == "b")
     // A camera without a lease stays where it was first.
-    _ = cluster.heard(.success(Self.leased("a", nil)), from: "http://a", local: [])
+    _ = cluster.received(.success(Self.leased("a", nil)), from: "http://a", local: [])
     #expect(cluster[camera: "door"]?.node == "a")
   }
 
@@ -123,22 +124,22 @@ struct ClusterStateTests {
     var cluster = Self.cluster("http://a")
     let mine = Self.listing("here", "door", instance: "me")
     #expect(
-      cluster.heard(.success(mine), from: "http://a", local: ["door"]) == [.isItself(url: "http://a")])
+      cluster.received(.success(mine), from: "http://a", local: ["door"]) == [.isItself(url: "http://a")])
     #expect(cluster.peers[0].state == .itself && cluster[camera: "door"] == nil)
-    _ = cluster.heard(.failure(PeerFailure("is away")), from: "http://a", local: ["door"])
-    #expect(cluster.heard(.success(mine), from: "http://a", local: ["door"]) == [])
+    _ = cluster.received(.failure(PeerFailure("is away")), from: "http://a", local: ["door"])
+    #expect(cluster.received(.success(mine), from: "http://a", local: ["door"]) == [])
   }
 
   @Test("a node at two URLs counts once, at the first URL that answers")
   func duplicates() {
     var cluster = Self.cluster("http://a", "http://b")
     let node = Self.listing("shed", "door")
-    _ = cluster.heard(.success(node), from: "http://a", local: [])
-    let news = cluster.heard(.success(node), from: "http://b", local: [])
-    #expect(news == [.isDuplicate(url: "http://b", of: "shed")])
+    _ = cluster.received(.success(node), from: "http://a", local: [])
+    let notices = cluster.received(.success(node), from: "http://b", local: [])
+    #expect(notices == [.isDuplicate(url: "http://b", of: "shed")])
     #expect(cluster.cameras(besides: []).map(\.url) == ["http://a"])
 
-    _ = cluster.heard(.failure(PeerFailure("is away")), from: "http://a", local: [])
+    _ = cluster.received(.failure(PeerFailure("is away")), from: "http://a", local: [])
     #expect(cluster.cameras(besides: []).map(\.url) == ["http://b"])
     #expect(cluster[camera: "door"]?.outage == nil)
   }
@@ -146,9 +147,9 @@ struct ClusterStateTests {
   @Test("two nodes of the same name are reported, and both serve their cameras")
   func sameName() {
     var cluster = Self.cluster("http://a", "http://b")
-    let mine = cluster.heard(.success(Self.listing("here", "door")), from: "http://a", local: [])
+    let mine = cluster.received(.success(Self.listing("here", "door")), from: "http://a", local: [])
     #expect(mine.contains(.sameName(node: "here", url: "http://a")))
-    let other = cluster.heard(
+    let other = cluster.received(
       .success(Self.listing("here", "yard", instance: "another")), from: "http://b", local: [])
     #expect(other.contains(.sameName(node: "here", url: "http://b")))
     #expect(cluster.cameras(besides: []).count == 2)
@@ -157,8 +158,8 @@ struct ClusterStateTests {
   @Test("a new list of peers keeps the state of the peers that remain")
   func reload() {
     var cluster = Self.cluster("http://a", "http://b")
-    _ = cluster.heard(.success(Self.listing("a", "door")), from: "http://a", local: [])
-    _ = cluster.heard(.success(Self.listing("b", "yard")), from: "http://b", local: [])
+    _ = cluster.received(.success(Self.listing("a", "door")), from: "http://a", local: [])
+    _ = cluster.received(.success(Self.listing("b", "yard")), from: "http://b", local: [])
     let next = cluster.with(name: "there", peers: ["http://b", "http://c"])
     #expect(next[camera: "door"] == nil && next[camera: "yard"]?.node == "b")
     #expect(next.peers.map(\.state) == [.up, .asking] && next.name == "there")

@@ -140,12 +140,12 @@ extension RunningService {
   func brokerLost() async throws {
     let server = try await NATSServer(withStore)
     try await withService(node("one", server)) { one in
-      await until { one.own == movable.union(["fixed-one"]) && one.inside.node?.isStoreHeard == true }
+      await until { one.own == movable.union(["fixed-one"]) && one.inside.node?.isStoreCurrent == true }
       let stream = try await one.openStream("/cameras/cam1/main.mjpeg")
       var (reader, parts) = (PartReader(), 0)
       var chunks = stream.makeAsyncIterator()
       await server.kill9()
-      await until { one.inside.node?.isStoreHeard == false }
+      await until { one.inside.node?.isStoreCurrent == false }
 
       while parts < 40, let chunk = try await chunks.next() {
         parts += reader.read(Array(chunk.readableBytesView)).count
@@ -154,7 +154,7 @@ extension RunningService {
       #expect(one.own == movable.union(["fixed-one"]))
 
       let again = try await NATSServer(withStore, port: server.reserved)
-      await until { one.inside.node?.isStoreHeard == true }
+      await until { one.inside.node?.isStoreCurrent == true }
       // The bucket is a new one: everything is written again.
       await until { movable.allSatisfy { one.inside.node?.epoch(of: $0) ?? 0 > 1 } }
       #expect(one.own == movable.union(["fixed-one"]))
@@ -172,12 +172,12 @@ extension RunningService {
       _ = try await bucket.update("n.one", record.jsonBytes, revision: 0)
     }
     try await withService(node("one", server) { $0.timeouts.leases.beat = allTheTimeThereIs }) { one in
-      await until { one.inside.node?.isStoreHeard == true }
+      await until { one.inside.node?.isStoreCurrent == true }
       await server.kill9()
-      await until { one.inside.node?.isStoreHeard == false }
+      await until { one.inside.node?.isStoreCurrent == false }
 
       let again = try await NATSServer(withStore, port: server.reserved, folder: server.folder)
-      await until { one.inside.node?.isStoreHeard == true }
+      await until { one.inside.node?.isStoreCurrent == true }
       withExtendedLifetime((server, again)) {}
     }
   }
@@ -240,7 +240,7 @@ extension RunningService {
         for node in records {
           #expect(node.messages.contains { $0.hasPrefix("lease store reset") })
         }
-        for service in [one, two] { await until { service.inside.node?.isStoreHeard == true } }
+        for service in [one, two] { await until { service.inside.node?.isStoreCurrent == true } }
         #expect(one.own == before && two.own == all.subtracting(before))
       }
     }

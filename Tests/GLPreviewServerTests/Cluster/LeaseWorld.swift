@@ -30,7 +30,7 @@ struct LeaseWorld {
   private var gapNow: [String: Duration] = [:]
   /// Camera-seconds with two owners.
   private(set) var doubled = Duration.zero
-  private(set) var news: [(node: String, news: LeaseState.News)] = []
+  private(set) var notices: [(node: String, notice: LeaseState.Notice)] = []
 
   init(_ names: [String], cameras count: Int, slots: Int = 16) {
     cameras = Set((1...count).map { "camera\($0)" })
@@ -44,14 +44,14 @@ struct LeaseWorld {
         .init(
           node: name, instance: instance ?? "\(name)-\(revision)", url: "http://\(name)", slots: slots,
           movable: cameras.subtracting(fixed), fixed: fixed)))
-    for other in nodes.keys { node.leases.heardOffers(other, cameras) }
-    for other in nodes.keys { nodes[other]?.leases.heardOffers(name, cameras) }
+    for other in nodes.keys { node.leases.receivedOffers(other, cameras) }
+    for other in nodes.keys { nodes[other]?.leases.receivedOffers(name, cameras) }
     for (key, value) in stored { node.inbox.append((key, value.node, value.camera, value.revision)) }
     node.inbox.sort { $0.revision < $1.revision }
     nodes[name] = node
     if isStoreUp {
       deliver(to: name)
-      nodes[name]?.leases.heardAll()
+      nodes[name]?.leases.reachedStore()
     }
   }
 
@@ -68,8 +68,8 @@ struct LeaseWorld {
     (stored, revision) = ([:], 0)
     for name in nodes.keys {
       nodes[name]?.inbox = []
-      nodes[name]?.leases.forgetStore()
-      nodes[name]?.leases.heardAll()
+      nodes[name]?.leases.resetStore()
+      nodes[name]?.leases.reachedStore()
     }
   }
 
@@ -102,7 +102,7 @@ struct LeaseWorld {
         let result = put(.camera(write.camera), nil, write.record, at: write.revision, by: name)
         nodes[name]?.leases.wrote(write, revision: result)
       }
-      for item in nodes[name]?.leases.takeNews() ?? [] { news.append((name, item)) }
+      for item in nodes[name]?.leases.takeNotices() ?? [] { notices.append((name, item)) }
     }
     check()
   }
@@ -137,7 +137,7 @@ struct LeaseWorld {
     node.inbox.sort { $0.revision < $1.revision }
     nodes[name] = node
     deliver(to: name)
-    nodes[name]?.leases.heardAll()
+    nodes[name]?.leases.reachedStore()
   }
 
   private mutating func deliver(to name: String) {
@@ -146,8 +146,8 @@ struct LeaseWorld {
     nodes[name]?.inbox = []
     for (key, node, camera, revision) in inbox {
       switch key {
-      case .node(let other): nodes[name]?.leases.heardNode(other, node, revision: revision)
-      case .camera(let camera_): nodes[name]?.leases.heardCamera(camera_, camera, revision: revision)
+      case .node(let other): nodes[name]?.leases.receivedNode(other, node, revision: revision)
+      case .camera(let camera_): nodes[name]?.leases.receivedCamera(camera_, camera, revision: revision)
       case .listing: break
       }
     }

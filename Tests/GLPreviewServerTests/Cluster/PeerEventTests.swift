@@ -295,15 +295,15 @@ struct PeerEventTests {
   func source() {
     var cluster = ClusterState(name: "here", instance: "me", peers: ["http://a", "http://self"])
     #expect(cluster.eventSource("http://a") == nil)
-    _ = cluster.heard(.success(PeerListing(name: "a", instance: "i")), from: "http://a", local: [])
-    _ = cluster.heard(.success(PeerListing(name: "here", instance: "me")), from: "http://self", local: [])
+    _ = cluster.received(.success(PeerListing(name: "a", instance: "i")), from: "http://a", local: [])
+    _ = cluster.received(.success(PeerListing(name: "here", instance: "me")), from: "http://self", local: [])
     #expect(cluster.eventSource("http://a")?.name == "a" && cluster.eventSource("http://self") == nil)
     for isAlive in [true, false] {
       var view = LeaseView()
       view.nodes = [
         .init(name: "a", url: "http://a", instance: "i", isAlive: isAlive, isLeaving: false, listing: nil)
       ]
-      _ = cluster.heard(view, local: [])
+      _ = cluster.apply(view, local: [])
       #expect((cluster.eventSource("http://a") == nil) == isAlive)
     }
   }

@@ -176,7 +176,7 @@ struct PeerTests {
           for node in [a, b, c] {
             await until { node.inside.peers.cluster.peers.first?.state == .up }
             // Once more, now that all know each other.
-            node.inside.peers.askAgain(node.inside.peers.cluster.peers[0].url)
+            node.inside.peers.requestPoll(node.inside.peers.cluster.peers[0].url)
           }
           #expect(try await a.nodes().cameras.map(\.name) == ["a", "b"])
           #expect(try await b.nodes().cameras.map(\.name) == ["b", "c"])

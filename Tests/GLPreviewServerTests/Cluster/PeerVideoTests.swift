@@ -233,7 +233,7 @@ struct PeerVideoTests {
     var options = SourceOptions()
     for bytes in [[UInt8]("<html>no video here</html>".utf8), [0xFF, 0xFF, 0xFF, 0xFF] + "mdat".utf8] {
       var stream = FragmentStream(options)
-      guard case .hopeless = stream.take(bytes[...], at: .start).first else {
+      guard case .unusable = stream.take(bytes[...], at: .start).first else {
         Issue.record("it was taken")
         return
       }
@@ -245,7 +245,7 @@ struct PeerVideoTests {
     let key = VideoSample(
       bytes: [0, 0, 0, 4, 0x65, 0x88, 0x84, 0], isKey: true, timestamp: .start, format: format)
     var (mp4, stream) = (FragmentedMP4(), FragmentStream(options))
-    guard case .hopeless = stream.take(mp4.append(key)[...], at: .start).first else {
+    guard case .unusable = stream.take(mp4.append(key)[...], at: .start).first else {
       Issue.record("a picture that is too large was taken")
       return
     }

@@ -182,7 +182,7 @@ struct PeerWebRTCTests {
       try await withService(Self.configuration()) { next in
         try await withService(edgeConfiguration(of: nowhere)) { edge in
           let urls = ["first": first.base, "next": next.base]
-          edge.inside.peers.expect(homes: [:], movable: ["camera"])
+          edge.inside.peers.configure(homes: [:], movable: ["camera"])
           edge.inside.peers.apply(.of(urls, owner: "first", epoch: 1))
           let peer = try await WHEPPeer()
           try await peer.connect(try await edge.offer(peer).answer)

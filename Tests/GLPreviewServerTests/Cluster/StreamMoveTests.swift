@@ -58,7 +58,7 @@ struct StreamMoveTests {
     try await withService(configuration()) { [edge] first in
       try await withService(configuration()) { next in
         try await withService(edge, endsWithin: limit) { edge in
-          edge.inside.peers.expect(homes: [:], movable: ["camera"])
+          edge.inside.peers.configure(homes: [:], movable: ["camera"])
           try await work(Nodes(first: first, next: next, edge: edge))
         }
       }

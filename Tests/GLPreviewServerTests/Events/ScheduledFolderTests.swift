@@ -144,7 +144,7 @@ struct ScheduledFolderTests {
       let (metrics, records) = (ServiceMetrics(), LogRecords())
       let kept = SnapshotFolder(
         FolderConfiguration(path: folder.path), metrics: metrics, logger: records.logger,
-        patience: allTheTimeThereIs)
+        queueTimeout: allTheTimeThereIs)
       let isReleased = DispatchSemaphore(value: 0)
       kept.queue.async { isReleased.wait() }
       for second in 0..<100 {
@@ -175,7 +175,7 @@ struct ScheduledFolderTests {
       let metrics = ServiceMetrics()
       let kept = SnapshotFolder(
         FolderConfiguration(path: folder.path), metrics: metrics, logger: LogRecords().logger,
-        patience: allTheTimeThereIs, mostBytes: mostBytes)
+        queueTimeout: allTheTimeThereIs, mostBytes: mostBytes)
       let isReleased = DispatchSemaphore(value: 0)
       kept.queue.async { isReleased.wait() }
       // 8 are on the queue. Each has 1024 bytes.

@@ -299,7 +299,7 @@ struct RecordingTests {
           onChange: { recording in told.update { $0.append(recording) } }
         ) {
           try service.inside.videos.begin(
-            target, as: target.served, target.served.video, patiently: true)
+            target, as: target.served, target.served.video, inBatches: true)
         }
         ending.update { $0 = recorder }
 

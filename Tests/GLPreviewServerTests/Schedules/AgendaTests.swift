@@ -213,7 +213,7 @@ struct AgendaTests {
         #expect((due.lastMissed != nil) == (due.missed > 0))
         guard let moment = due.moment else { continue }
         let lateness = now - .seconds(moment)
-        #expect(lateness >= .zero && lateness <= Agenda<String>.patience)
+        #expect(lateness >= .zero && lateness <= Agenda<String>.largestLateness)
       }
       for (key, schedule) in schedules {
         guard let next = agenda.next(key) else { continue }

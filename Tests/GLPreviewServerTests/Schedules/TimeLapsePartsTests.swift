@@ -220,7 +220,7 @@ struct KeptTimeLapseTests {
     let result: Result<Void, any Error>
     do {
       result = .success(
-        try await work(TimeLapses(maker, patience: allTheTimeThereIs, holding: holding)))
+        try await work(TimeLapses(maker, queueTimeout: allTheTimeThereIs, holding: holding)))
     } catch { result = .failure(error) }
     await parts.registry.session.close()
     try result.get()

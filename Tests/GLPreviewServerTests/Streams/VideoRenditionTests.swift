@@ -15,38 +15,38 @@ private func at(_ seconds: Double) -> CaptureInstant { .start + .seconds(1000) +
 struct VideoRungTests {
   @Test("a lagging client moves to the lower rendition, and back after 30 s without drops")
   func moves() {
-    var rung = VideoRendition()
-    #expect(rung.move(isLeftBehind: false, lastDrop: at(0), at: at(1)) == nil)
-    #expect(rung.move(isLeftBehind: true, lastDrop: at(1), at: at(1)) == .down)
-    #expect(rung.isLower)
-    #expect(rung.move(isLeftBehind: true, lastDrop: nil, at: at(30.9)) == nil)
-    #expect(rung.move(isLeftBehind: false, lastDrop: at(5), at: at(34.9)) == nil)
-    #expect(rung.move(isLeftBehind: false, lastDrop: at(5), at: at(35)) == .up)
-    #expect(!rung.isLower)
+    var rendition = VideoRendition()
+    #expect(rendition.move(isLeftBehind: false, lastDrop: at(0), at: at(1)) == nil)
+    #expect(rendition.move(isLeftBehind: true, lastDrop: at(1), at: at(1)) == .down)
+    #expect(rendition.isLower)
+    #expect(rendition.move(isLeftBehind: true, lastDrop: nil, at: at(30.9)) == nil)
+    #expect(rendition.move(isLeftBehind: false, lastDrop: at(5), at: at(34.9)) == nil)
+    #expect(rendition.move(isLeftBehind: false, lastDrop: at(5), at: at(35)) == .up)
+    #expect(!rendition.isLower)
   }
 
   @Test("each failed return to full size doubles the wait, up to 10 min; one over 2 min resets it")
   func backoff() {
-    var (rung, time) = (VideoRendition(), 0.0)
+    var (rendition, time) = (VideoRendition(), 0.0)
     for wait in [30.0, 60, 120, 240, 480, 600, 600] {
-      #expect(rung.move(isLeftBehind: true, lastDrop: nil, at: at(time)) == .down)
-      #expect(rung.move(isLeftBehind: false, lastDrop: nil, at: at(time + wait - 0.1)) == nil)
-      #expect(rung.move(isLeftBehind: false, lastDrop: nil, at: at(time + wait)) == .up)
+      #expect(rendition.move(isLeftBehind: true, lastDrop: nil, at: at(time)) == .down)
+      #expect(rendition.move(isLeftBehind: false, lastDrop: nil, at: at(time + wait - 0.1)) == nil)
+      #expect(rendition.move(isLeftBehind: false, lastDrop: nil, at: at(time + wait)) == .up)
       time += wait + 120
     }
     time += 1
-    #expect(rung.move(isLeftBehind: true, lastDrop: nil, at: at(time)) == .down)
-    #expect(rung.move(isLeftBehind: false, lastDrop: nil, at: at(time + 30)) == .up)
+    #expect(rendition.move(isLeftBehind: true, lastDrop: nil, at: at(time)) == .down)
+    #expect(rendition.move(isLeftBehind: false, lastDrop: nil, at: at(time + 30)) == .up)
   }
 
   @Test("a refused lower rendition is requested again after 30 s")
   func refusal() {
-    var rung = VideoRendition()
-    #expect(rung.move(isLeftBehind: true, lastDrop: nil, at: at(0)) == .down)
-    rung.refuse(at: at(0))
-    #expect(!rung.isLower)
-    #expect(rung.move(isLeftBehind: true, lastDrop: nil, at: at(29.9)) == nil)
-    #expect(rung.move(isLeftBehind: true, lastDrop: nil, at: at(30)) == .down)
+    var rendition = VideoRendition()
+    #expect(rendition.move(isLeftBehind: true, lastDrop: nil, at: at(0)) == .down)
+    rendition.refuse(at: at(0))
+    #expect(!rendition.isLower)
+    #expect(rendition.move(isLeftBehind: true, lastDrop: nil, at: at(29.9)) == nil)
+    #expect(rendition.move(isLeftBehind: true, lastDrop: nil, at: at(30)) == .down)
   }
 
   @Test("a lower rendition halves a view's size and labels; a view 159 pixels wide has none")
@@ -81,12 +81,12 @@ struct SlowVideoTests {
       cameras: [CameraConfiguration(source: "pattern:counter,size=\(size),fps=20", views: [served])])
     try await withService(configuration) { service in
       var control = BitrateControl()
-      (control.patience, control.forgets, control.endurance) = (
+      (control.loweredAfter, control.dropsExpireAfter, control.leftBehindAfter) = (
         allTheTimeThereIs, allTheTimeThereIs, .zero
       )
       let streams = VideoStreams(
         service.inside.registry, gate: AdmissionLimit(capacity: gate), counting: VideoCounters(),
-        logger: LogRecords().logger, control: control, rung: VideoRendition(wait: waiting))
+        logger: LogRecords().logger, control: control, rendition: VideoRendition(wait: waiting))
       try await work(streams, service, try service.inside.registry.view("main", of: "camera"))
     }
   }
@@ -101,7 +101,7 @@ struct SlowVideoTests {
     return try await stream.next()
   }
 
-  /// The newest picture of a patient stream, which has none while its camera stalls.
+  /// The newest picture of a batched stream, which has none while its camera stalls.
   private static func newest(of stream: VideoStream) async throws -> VideoSample? {
     while let samples = try await stream.nextSamples() {
       if let last = samples.last { return last }
@@ -116,26 +116,26 @@ struct SlowVideoTests {
     try await Self.withStreams { streams, service, target in
       let slow = try streams.begin(target, as: target.served, target.served.video)
       let quick = try streams.begin(target, as: target.served, target.served.video)
-      // However long this takes: a patient client drops nothing, so that it alone is sure to keep the view.
-      let patient = try streams.begin(target, as: target.served, target.served.video, patiently: true)
+      // However long this takes: a batched client drops nothing, so that it alone is sure to keep the view.
+      let batched = try streams.begin(target, as: target.served, target.served.video, inBatches: true)
       let before = try #require(try await slow.next())
       #expect(before.format.size == Size(width: 320, height: 180))
       let after = try #require(try await Self.drop(slow))
 
       #expect(after.format.size == Size(width: 160, height: 90))
       #expect(after.isKey && after.timestamp > before.timestamp)
-      #expect(slow.isReduced && !quick.isReduced && !patient.isReduced)
+      #expect(slow.isReduced && !quick.isReduced && !batched.isReduced)
       #expect(streams.reducedCount(of: "camera", "main") == 1)
       #expect(streams.clientCount(of: "camera", "main") == 2)
-      #expect(try await Self.newest(of: patient)?.format == before.format)
-      patient.end()
+      #expect(try await Self.newest(of: batched)?.format == before.format)
+      batched.end()
       var last = after
       for _ in 0..<5 {
         let next = try #require(try await slow.next())
         #expect(next.timestamp > last.timestamp && next.format == after.format)
         last = next
       }
-      // A second slow client shares the encoder; the rung ends with the last of them.
+      // A second slow client shares the encoder; the rendition ends with the last of them.
       #expect(try await Self.drop(quick)?.format.size == Size(width: 160, height: 90))
       #expect(streams.counters.encoders.values.reduce(0, +) <= 2)
       slow.end()

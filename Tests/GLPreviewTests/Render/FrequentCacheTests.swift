@@ -39,7 +39,7 @@ import Testing
     cache.beginDrawing()
     cache.insert(1, for: 1)
 
-    for _ in 0..<FrequentCache<Int, Int>.patience { cache.beginDrawing() }
+    for _ in 0..<FrequentCache<Int, Int>.idleDrawings { cache.beginDrawing() }
     let isWanted = cache.isWanted(2)
     cache.insert(2, for: 2)
     let values = [0, 1, 2].map { cache[$0] }

@@ -247,7 +247,7 @@ struct ClipTests {
       var passing = StreamPassthrough([], SourceOptions())
       for (number, packet) in packets.enumerated() {
         let verdict = passing.take(
-          VideoPacket(bytes: packet, header: nil, says: nil, isDamaged: false),
+          VideoPacket(bytes: packet, header: nil, mediaTime: nil, isDamaged: false),
           timestamp: Self.time(Double(number)))
         guard case .capture(let capture) = verdict else { throw DamagedCapture("\(verdict)") }
         _ = buffer.keep(capture)

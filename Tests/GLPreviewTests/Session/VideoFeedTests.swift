@@ -175,8 +175,10 @@ struct VideoFeedTests {
     let preview = try session.addPreview(Self.view).preview
     let times = Self.times {
       $0.unread = .zero
-      ($0.control.patience, $0.control.endurance, $0.control.forgets) = (.zero, .zero, allTheTimeThereIs)
-      $0.control.recovery = allTheTimeThereIs
+      ($0.control.loweredAfter, $0.control.leftBehindAfter, $0.control.dropsExpireAfter) = (
+        .zero, .zero, allTheTimeThereIs
+      )
+      $0.control.raisedAfter = allTheTimeThereIs
     }
     let configuration = VideoConfiguration(bitrate: 100_000, keyframeInterval: .seconds(60))
     let watch = preview.videos.watch(preview, configuration, times) { encoders.encoder(configuration) }

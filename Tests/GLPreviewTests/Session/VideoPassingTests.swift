@@ -34,10 +34,10 @@
     private static func watch(
       _ preview: ViewPreview, _ encoders: EncoderScript = EncoderScript(), _ times: VideoTimes = times,
       _ configuration: VideoConfiguration = VideoConfiguration(), passes: Bool = true,
-      patiently isPatient: Bool = false
+      inBatches readsInBatches: Bool = false
     ) -> VideoWatch {
       preview.preview.videos.watch(
-        preview.preview, configuration, times, passes: passes, patiently: isPatient
+        preview.preview, configuration, times, passes: passes, inBatches: readsInBatches
       ) {
         encoders.encoder(configuration)
       }

@@ -163,7 +163,7 @@ final class ScriptedConnection: CaptureConnection {
 
   private func capture(_ bytes: [UInt8], _ isDamaged: Bool, _ decoded: UInt8?) throws -> Capture {
     #if FFmpeg
-      let packet = VideoPacket(bytes: bytes, header: nil, says: nil, isDamaged: isDamaged)
+      let packet = VideoPacket(bytes: bytes, header: nil, mediaTime: nil, isDamaged: isDamaged)
       let verdict = passing.withLock { $0.take(packet, timestamp: CaptureClock.now) }
       if case .capture(let capture) = verdict { return capture }
     #endif

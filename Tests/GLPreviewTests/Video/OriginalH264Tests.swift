@@ -14,9 +14,9 @@ struct PassableH264Tests {
 
   /// The code of what is sent on; nil if it is not.
   private static func code(
-    _ stream: inout OriginalH264, _ packet: [UInt8], says: Duration? = nil, isDamaged: Bool = false
+    _ stream: inout OriginalH264, _ packet: [UInt8], mediaTime: Duration? = nil, isDamaged: Bool = false
   ) -> UInt8? {
-    let verdict = stream.take(packet, says: says, timestamp: .second(1), isDamaged: isDamaged)
+    let verdict = stream.take(packet, mediaTime: mediaTime, timestamp: .second(1), isDamaged: isDamaged)
     if case .sample(let sample) = verdict { return sample.packetCode }
     return nil
   }
@@ -24,16 +24,16 @@ struct PassableH264Tests {
   @Test("passthrough starts at a keyframe, and samples exclude parameter sets and SEI messages")
   func begins() throws {
     var stream = Self.stream()
-    #expect(stream.take(packet(1), says: nil, timestamp: .second(1)) == .decode)
+    #expect(stream.take(packet(1), mediaTime: nil, timestamp: .second(1)) == .decode)
     let supplement: [UInt8] = [0, 0, 1, 6, 5, 1, 9, 0x80]
-    let verdict = stream.take(packet(2, .key, more: supplement), says: nil, timestamp: .second(2))
+    let verdict = stream.take(packet(2, .key, more: supplement), mediaTime: nil, timestamp: .second(2))
     guard case .sample(let key) = verdict else { return #expect(Bool(false), "\(verdict)") }
     #expect(key.bytes == [0, 0, 0, 4] + SliceKind.key.header + [2, 0x80])
     #expect(key.isKey && key.timestamp == .second(2))
     #expect(
       key.format == H264Format(sps: smallSPS, pps: smallPPS, size: Size(width: 16, height: 16), encoder: nil))
     #expect(Self.code(&stream, packet(3)) == 3)
-    #expect(stream.take(supplement, says: nil, timestamp: .second(3)) == .nothing)
+    #expect(stream.take(supplement, mediaTime: nil, timestamp: .second(3)) == .nothing)
   }
 
   @Test("sample timestamps increase by at least 1 ms")
@@ -41,7 +41,7 @@ struct PassableH264Tests {
     var stream = Self.stream()
     var times: [CaptureInstant] = []
     for (index, kind) in [SliceKind.key, .p, .p].enumerated() {
-      let verdict = stream.take(packet(1, kind), says: nil, timestamp: .second(index == 2 ? 9 : 5))
+      let verdict = stream.take(packet(1, kind), mediaTime: nil, timestamp: .second(index == 2 ? 9 : 5))
       if case .sample(let sample) = verdict { times.append(sample.timestamp) }
     }
     #expect(times == [.second(5), .second(5) + .milliseconds(1), .second(9)])
@@ -75,7 +75,7 @@ struct PassableH264Tests {
       let header: UInt8 = kind == .key ? 0x65 : isReference ? 0x41 : 0x01
       let sets = kind == .key ? [0, 0, 1] + sps + [0, 0, 1] + smallPPS : []
       let verdict = stream.take(
-        sets + [0, 0, 1, header] + slice, says: nil, timestamp: .second(1))
+        sets + [0, 0, 1, header] + slice, mediaTime: nil, timestamp: .second(1))
       if case .sample = verdict { return true }
       return false
     }
@@ -99,14 +99,14 @@ struct PassableH264Tests {
     #expect(Self.code(&stream, packet(3, .key)) == nil)
 
     stream = Self.stream()
-    #expect(Self.code(&stream, packet(1, .key), says: .milliseconds(200)) == 1)
-    #expect(Self.code(&stream, packet(2), says: .milliseconds(160)) == nil)
-    #expect(Self.code(&stream, packet(3, .key), says: .milliseconds(240)) == nil)
+    #expect(Self.code(&stream, packet(1, .key), mediaTime: .milliseconds(200)) == 1)
+    #expect(Self.code(&stream, packet(2), mediaTime: .milliseconds(160)) == nil)
+    #expect(Self.code(&stream, packet(3, .key), mediaTime: .milliseconds(240)) == nil)
 
     // The sender's clock may begin again.
     stream = Self.stream()
-    #expect(Self.code(&stream, packet(1, .key), says: .seconds(20)) == 1)
-    #expect(Self.code(&stream, packet(2), says: .zero) == 2)
+    #expect(Self.code(&stream, packet(1, .key), mediaTime: .seconds(20)) == 1)
+    #expect(Self.code(&stream, packet(2), mediaTime: .zero) == 2)
   }
 
   @Test("a display orientation SEI message ends passthrough")
@@ -125,7 +125,7 @@ struct PassableH264Tests {
   func parameters() {
     var stream = Self.stream()
     func format(_ packet: [UInt8]) -> H264Format? {
-      guard case .sample(let sample) = stream.take(packet, says: nil, timestamp: .second(1)) else {
+      guard case .sample(let sample) = stream.take(packet, mediaTime: nil, timestamp: .second(1)) else {
         return nil
       }
       return sample.format

@@ -6,8 +6,8 @@ import Testing
 @Suite("Mask shapes")
 struct MaskShapeTests {
   /// The region as rows of `#` and `.`.
-  private func drawn(_ shape: PrivacyMask.Shape, in size: Size, said reference: Size? = nil) -> [String] {
-    let region = MaskRegion(shape, said: reference ?? size, in: Frame.Format(.grey, size, color: .jfif))
+  private func drawn(_ shape: PrivacyMask.Shape, in size: Size, reference: Size? = nil) -> [String] {
+    let region = MaskRegion(shape, reference: reference ?? size, in: Frame.Format(.grey, size, color: .jfif))
     var rows = [[Character]](repeating: [Character](repeating: ".", count: size.width), count: size.height)
     for span in region.spans {
       for column in span.columns {
@@ -82,7 +82,7 @@ struct MaskShapeTests {
     let points = (0..<next(3...7)).map { _ in SIMD2(next(-6...36), next(-6...26)) }
     let size = [reference, Size(width: 47, height: 31), Size(width: 15, height: 10)][seed % 3]
 
-    let rows = drawn(.polygon(points), in: size, said: reference).map { Array($0) }
+    let rows = drawn(.polygon(points), in: size, reference: reference).map { Array($0) }
 
     var missed: Set<SIMD2<Int>> = []
     // Points of a grid of 4 x 4 in each pixel, by the winding number in whole numbers.

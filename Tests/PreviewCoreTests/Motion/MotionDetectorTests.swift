@@ -66,7 +66,7 @@ struct MotionDetectorTests {
     let (size, all) = (Size(width: 640, height: 360), Rectangle(x: 0, y: 100, width: 640, height: 180))
     let masks = [PrivacyMask(.rectangle(all), effect: effect)]
     let hidden = Self.findings(masks: masks, reference: size)
-    #expect(Self.sightings(hidden).isEmpty && hidden.contains(.quiet))
+    #expect(Self.sightings(hidden).isEmpty && hidden.contains(.noMotion))
     #expect(Set(Self.findings(masks: masks)) == [.learning])
 
     let half = [PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 320, height: 360)), effect: effect)]
@@ -81,8 +81,8 @@ struct MotionDetectorTests {
     let findings = scene.pictures(seed: 1).map { detector.take($0) }
 
     #expect(findings[110..<125].allSatisfy { if case .moves = $0 { true } else { false } })
-    #expect(findings[180..<330].allSatisfy { $0 == .quiet })
-    #expect(findings[400...].allSatisfy { $0 == .quiet })
+    #expect(findings[180..<330].allSatisfy { $0 == .noMotion })
+    #expect(findings[400...].allSatisfy { $0 == .noMotion })
   }
 
   @Test("after an outage the detector learns the background again")
@@ -147,7 +147,7 @@ struct MotionDetectorTests {
   @Test("replaying a motion recording produces the same events")
   func replay() throws {
     let pictures = Self.scene.pictures(seed: 1)
-    func events(_ pictures: [MotionCells]) -> [MotionEpisodes.News] {
+    func events(_ pictures: [MotionCells]) -> [MotionEpisodes.Change] {
       var (detector, episodes) = (MotionDetector(MotionSettings()), MotionEpisodes(MotionSettings()))
       return pictures.flatMap { episodes.take(detector.take($0), at: $0.time) }
     }

@@ -230,8 +230,8 @@ struct MotionScore {
     var episodes = MotionEpisodes(settings)
     var told: [(at: Int, event: MotionEvent)] = []
     for (picture, cells) in scene.pictures(seed: seed).enumerated() {
-      for news in episodes.take(detector.take(cells), at: cells.time) {
-        switch news {
+      for change in episodes.take(detector.take(cells), at: cells.time) {
+        switch change {
         case .started(let event): told.append((picture, event))
         case .sceneChanged: changes += 1
         case .updated(let event), .ended(let event): if !told.isEmpty { told[told.count - 1].event = event }

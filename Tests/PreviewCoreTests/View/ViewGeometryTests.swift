@@ -49,7 +49,7 @@ func masksByGeometry(text: String, shape: String) throws {
   let mask = try PrivacyMask(parsing: shape)
   let geometry = try #require(ViewGeometry(of: view, in: small))
   let masked = try picture(of: geometry, under: [mask]).bytes
-  let hidden = MaskRegion(mask.shape, said: small, in: Frame.Format(.grey, small, color: .jfif))
+  let hidden = MaskRegion(mask.shape, reference: small, in: Frame.Format(.grey, small, color: .jfif))
   // Wider than any filter spreads at these scales.
   let (inside, near) = (hidden.rows, hidden.grown(by: [30, 30], in: small).rows)
   var wrong = 0

@@ -43,7 +43,7 @@ func wrongTimes(word: String) { #expect(throws: ParameterError.self) { try view(
 func labelLayers(output: Picture.Format) throws {
   let (text, planner) = (BoxText(), RenderPlanner())
   let view = try view("rotate=90,label=door,time=%H:%M")
-  let layers = try Lettering(at: .testing, text).layers(of: view, format, planner)
+  let layers = try LabelLayers(at: .testing, text).layers(of: view, format, planner)
   let plan = try planner.plan(format, [ViewRequest(view, as: output, under: layers)])
   let drawn = try #require(plan.views[0].composition)
 
@@ -63,17 +63,17 @@ func labelLayers(output: Picture.Format) throws {
 func omittedLabels() throws {
   let planner = RenderPlanner()
   let words = try view("label=door,time=local")
-  #expect(try Lettering(at: nil, BoxText()).layers(of: words, format, planner).count == 2)
-  #expect(try Lettering(at: .testing, nil).layers(of: words, format, planner).isEmpty)
+  #expect(try LabelLayers(at: nil, BoxText()).layers(of: words, format, planner).count == 2)
+  #expect(try LabelLayers(at: .testing, nil).layers(of: words, format, planner).isEmpty)
   let small = try view("size=12x12,label=door")
-  #expect(try Lettering(at: .testing, BoxText()).layers(of: small, format, planner).isEmpty)
+  #expect(try LabelLayers(at: .testing, BoxText()).layers(of: small, format, planner).isEmpty)
 }
 
 @Test("a label with an invalid font size is rejected")
 func wrongLabel() {
   let view = ViewConfiguration(labels: [Label(.text("a"), font: Label.Font(size: 3))])
   #expect(throws: ParameterError.self) {
-    try Lettering(at: .testing, BoxText()).layers(of: view, format, RenderPlanner())
+    try LabelLayers(at: .testing, BoxText()).layers(of: view, format, RenderPlanner())
   }
 }
 

@@ -87,12 +87,12 @@ private final class LiveCore: Sendable {
   private let options: SourceOptions
   private let masker: FrameMasker
   /// The number of consecutive damaged pictures, and how many of them could not be shown even with damage.
-  private let failures = Mutex((damaged: 0, hopeless: 0))
+  private let failures = Mutex((damaged: 0, unusable: 0))
 
   /// After this many damaged pictures in a row, further ones are shown with their damage.
   private static let damagedUntilTolerated = 10
   /// After this many pictures that can't be shown, the source may give up.
-  private static let mostHopeless = 10
+  private static let mostUnusable = 10
 
   init(_ device: any CaptureDevice, _ options: SourceOptions) {
     self.device = device
@@ -164,12 +164,12 @@ private final class LiveCore: Sendable {
       }
       return nil
     } catch {
-      let isHopeless = failures.withLock { failures in
-        failures.hopeless += failures.damaged > Self.damagedUntilTolerated ? 1 : 0
-        return failures.hopeless >= Self.mostHopeless
+      let isUnusable = failures.withLock { failures in
+        failures.unusable += failures.damaged > Self.damagedUntilTolerated ? 1 : 0
+        return failures.unusable >= Self.mostUnusable
       }
       // Without a time limit, waits for the camera to recover.
-      guard isHopeless, options.live.givesUpAfter != nil else { return nil }
+      guard isUnusable, options.live.givesUpAfter != nil else { return nil }
       throw SourceError(.badData, path: device.name, reason: "\(error)")
     }
   }
@@ -312,7 +312,7 @@ private final class LiveCore: Sendable {
   /// Throws if the connection has been silent for too long.
   private func watch() async throws {
     while true {
-      switch monitor.change({ $0.patience(isHeld: queue.isHeld, at: CaptureClock.now) }) {
+      switch monitor.change({ $0.checkConnection(isHeld: queue.isHeld, at: CaptureClock.now) }) {
       case .wait(let time):
         try await CaptureClock().sleep(until: max(time, CaptureClock.now + .milliseconds(1)))
       case .reconnect(let reason): throw SourceError(.unavailable, path: device.name, reason: reason)

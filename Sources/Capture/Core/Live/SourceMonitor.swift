@@ -18,7 +18,7 @@ struct SourceMonitor: Sendable {
   private var shortage: (time: CaptureInstant, reason: String)?
 
   /// How long a shortage is reported after the last picture that it cost, because shortages come and go.
-  static let shortageIsToldFor = Duration.seconds(5)
+  static let shortageReportedFor = Duration.seconds(5)
 
   /// After a connection that lasted this long, the pauses between attempts start short again.
   static let provenAfter = Duration.seconds(5)
@@ -28,7 +28,7 @@ struct SourceMonitor: Sendable {
     case giveUp
   }
 
-  enum Patience: Sendable, Equatable {
+  enum ConnectionCheck: Sendable, Equatable {
     case wait(until: CaptureInstant)
     case reconnect(reason: String)
   }
@@ -58,7 +58,7 @@ struct SourceMonitor: Sendable {
     status.counters.missed += skipped
     if let mode { status.mode = mode }
     if let connectedAt, now - connectedAt >= Self.provenAfter { backoff.reset() }
-    if let time = shortage?.time, now - time >= Self.shortageIsToldFor { shortage = nil }
+    if let time = shortage?.time, now - time >= Self.shortageReportedFor { shortage = nil }
     change(to: .live, shortage?.reason, at: now)
   }
 
@@ -86,7 +86,7 @@ struct SourceMonitor: Sendable {
 
   /// Decides whether to keep the connection. `isHeld` means that no reader takes pictures, so none can
   /// arrive.
-  mutating func patience(isHeld: Bool, at now: CaptureInstant) -> Patience {
+  mutating func checkConnection(isHeld: Bool, at now: CaptureInstant) -> ConnectionCheck {
     guard let connectedAt else { return .wait(until: now + options.stallsAfter) }
     if isHeld {
       self.connectedAt = now
@@ -119,8 +119,8 @@ struct SourceMonitor: Sendable {
   ) -> Recovery {
     if error.kind == .badRequest { return .giveUp }
     let pause = backoff.nextPause(jitter: jitter)
-    guard let patience = options.givesUpAfter else { return .retry(after: pause) }
-    let end = (lastPicture ?? start) + patience
+    guard let limit = options.givesUpAfter else { return .retry(after: pause) }
+    let end = (lastPicture ?? start) + limit
     return now < end ? .retry(after: min(pause, end - now)) : .giveUp
   }
 

@@ -20,9 +20,9 @@ package struct StreamClock: Sendable {
 
   package init() {}
 
-  /// Records the arrival of a packet with the sender's time `says`.
-  package mutating func observe(_ says: Duration, arrived: CaptureInstant) {
-    let estimate = arrived - says
+  /// Records the arrival of a packet with the sender's time `mediaTime`.
+  package mutating func observe(_ mediaTime: Duration, arrived: CaptureInstant) {
+    let estimate = arrived - mediaTime
     if let zero, estimate < zero - Self.largestDelay || estimate > zero + Self.largestDelay {
       (current, previous) = (nil, nil)
     }
@@ -34,12 +34,12 @@ package struct StreamClock: Sendable {
     }
   }
 
-  /// Returns the time of a picture with the sender's time `says`, if it has one. The result is at most `now`,
-  /// and never before the last one.
-  package mutating func time(of says: Duration?, now: CaptureInstant) -> CaptureInstant {
+  /// Returns the time of a picture with the sender's time `mediaTime`, if it has one. The result is at most
+  /// `now`, and never before the last one.
+  package mutating func time(of mediaTime: Duration?, now: CaptureInstant) -> CaptureInstant {
     var time = now
-    if let says, let zero, (now - Self.largestDelay...now).contains(zero + says) {
-      time = zero + says
+    if let mediaTime, let zero, (now - Self.largestDelay...now).contains(zero + mediaTime) {
+      time = zero + mediaTime
     }
     last = min(max(time, last), now)
     return last

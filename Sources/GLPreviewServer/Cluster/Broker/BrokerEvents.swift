@@ -21,8 +21,8 @@ final class BrokerEvents: Service, CustomStringConvertible {
     let client = broker.client
     await cancelWhenGracefulShutdown { [self] in
       await withDiscardingTaskGroup { group in
-        group.addTask { await self.tell(client) }
-        group.addTask { await self.hear(client) }
+        group.addTask { await self.publishEvents(to: client) }
+        group.addTask { await self.relayEvents(from: client) }
       }
     }
     // A service that returns ends all others.
@@ -38,7 +38,7 @@ final class BrokerEvents: Service, CustomStringConvertible {
     String(name.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") ? $0 : "_" })
   }
 
-  private func tell(_ client: NATSClient) async {
+  private func publishEvents(to client: NATSClient) async {
     for await event in log.own() {
       // Events from a time without a connection are dropped: they would arrive too late to be useful.
       guard broker.isConnected, event.data.count <= RelayedEvent.longest else {
@@ -55,7 +55,7 @@ final class BrokerEvents: Service, CustomStringConvertible {
     }
   }
 
-  private func hear(_ client: NATSClient) async {
+  private func relayEvents(from client: NATSClient) async {
     var rates = EventRates()
     let pattern = "\(broker.prefix).ev.>"
     guard let subscription = try? client.subscribe(pattern, buffer: .init(messages: 4096, bytes: 8 << 20))

@@ -38,7 +38,7 @@ final class ClusterBroker: Service, CustomStringConvertible {
     let events = client.events()
     try await client.start()
     await withDiscardingTaskGroup { group in
-      group.addTask { for await event in events { self.heard(event) } }
+      group.addTask { for await event in events { self.handle(event) } }
       try? await gracefulShutdown()
       await waitAtMost(Self.closesWithin) { await self.client.drain(timeout: Self.closesWithin) }
       await client.close()
@@ -48,7 +48,7 @@ final class ClusterBroker: Service, CustomStringConvertible {
 
   // MARK: Events
 
-  private func heard(_ event: NATSEvent) {
+  private func handle(_ event: NATSEvent) {
     switch event {
     case .connected(let server): connected(to: server)
     case .disconnected(let reason), .attemptFailed(_, let reason): lost(reason)
@@ -64,20 +64,20 @@ final class ClusterBroker: Service, CustomStringConvertible {
   }
 
   private func connected(to server: NATSServerAddress) {
-    let isNews = state.update { state in
+    let isChange = state.update { state in
       defer { (state.isConnected, state.refused) = (true, []) }
       return state.isConnected != true
     }
-    if isNews { logger.notice("NATS server connected", metadata: ["server": "\(server)"]) }
+    if isChange { logger.notice("NATS server connected", metadata: ["server": "\(server)"]) }
   }
 
   /// Logs a warning once. Further failed attempts are not logged.
   private func lost(_ reason: NATSError) {
-    let isNews = state.update { state in
+    let isChange = state.update { state in
       defer { state.isConnected = false }
       return state.isConnected != false
     }
-    if isNews {
+    if isChange {
       logger.warning("NATS server lost", metadata: ["reason": "\(Redaction.message("\(reason)"))"])
     }
   }
@@ -85,11 +85,11 @@ final class ClusterBroker: Service, CustomStringConvertible {
   /// Logs a refusal, such as `Permissions Violation for Publish to "glp.cmd.door"`, once for each subject.
   private func refused(_ text: String) {
     let words = text.split(separator: "\"", omittingEmptySubsequences: false)
-    let isNews = state.withLock { state in
+    let isChange = state.withLock { state in
       guard words.count == 3, words[0].lowercased().contains("publish") else { return true }
       return state.refused.count < Self.mostRefused && state.refused.insert(String(words[1])).inserted
     }
-    if isNews { logger.warning("NATS server refused a message", metadata: ["reason": "\(text)"]) }
+    if isChange { logger.warning("NATS server refused a message", metadata: ["reason": "\(text)"]) }
   }
 
   /// Reports 1 while a server is connected.

@@ -10,7 +10,7 @@ struct BrokerRequest: Sendable {
   /// The kind of a request: the token before the camera in its subject.
   enum Kind: String, Sendable {
     /// Reads pictures.
-    case look = "snap"
+    case read = "snap"
     /// Any other request. It needs the role `control` unless it only reads.
     case command = "cmd"
   }
@@ -20,9 +20,9 @@ struct BrokerRequest: Sendable {
   let role: Role
   /// The epoch of the camera's owner that the sender knows.
   let epoch: UInt64?
-  /// How long the sender waits, and whether it has set that itself.
+  /// How long the sender waits, and whether the sender has set that.
   let limit: Duration
-  let saysLimit: Bool
+  let setsLimit: Bool
 
   /// Names of message header fields that are not HTTP fields.
   enum Field {
@@ -51,7 +51,7 @@ struct BrokerRequest: Sendable {
     guard let method = HTTPRequest.Method(rawValue: headers[Field.method] ?? "GET"),
       let target = headers[Field.target]
     else { throw Problem(.badRequest, "a request must have a Method and a Target") }
-    guard let needed = Self.kind(of: method, target, about: camera), kind == .command || needed == .look
+    guard let needed = Self.kind(of: method, target, about: camera), kind == .command || needed == .read
     else {
       throw Problem(.badRequest, "this subject does not accept requests for this target")
     }
@@ -60,10 +60,10 @@ struct BrokerRequest: Sendable {
     }
     epoch = try Self.number(headers[Field.epoch])
     let wait = try Self.number(headers[Field.deadline]).map { min($0, UInt64(Self.longestWait)) }
-    (limit, saysLimit) = (wait.map { .milliseconds(Int64($0)) } ?? Self.usualWait, wait != nil)
+    (limit, setsLimit) = (wait.map { .milliseconds(Int64($0)) } ?? Self.usualWait, wait != nil)
     // The field can only lower the role that the subject grants. An unknown role counts as the lowest.
     let asked = headers[Field.role].map { Role(rawValue: $0) ?? .read }
-    role = kind == .look ? .read : asked ?? .control
+    role = kind == .read ? .read : asked ?? .control
     var fields = HTTPFields()
     for name in Self.fields {
       guard let value = headers[name.canonicalName] ?? headers[name.rawName] else { continue }
@@ -102,14 +102,14 @@ struct BrokerRequest: Sendable {
     let path = target.prefix { $0 != "?" }
     let parts = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
     guard parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }) else { return nil }
-    let isLook = method == .get || method == .head
+    let isRead = method == .get || method == .head
     switch parts.count {
     case 2 where path == "/api/frame.jpeg":
       let sources = URI(target).queryParameters[values: "src"]
       let name = sources.first?.prefix { $0 != "/" }
-      return isLook && sources.count == 1 && name.map { $0 == camera } == true ? .look : nil
+      return isRead && sources.count == 1 && name.map { $0 == camera } == true ? .read : nil
     case 3 where parts[0] == "cameras" && parts[1] == camera:
-      return isLook && pictures.contains { parts[2].hasSuffix($0) } ? .look : nil
+      return isRead && pictures.contains { parts[2].hasSuffix($0) } ? .read : nil
     case 3... where parts[0] == "api" && parts[1] == "cameras" && parts[2] == camera:
       return method == .post && parts.last == "snapshots" ? nil : .command
     default: return nil

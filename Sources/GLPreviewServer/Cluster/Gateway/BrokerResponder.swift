@@ -88,7 +88,7 @@ final class BrokerResponder: Service, CustomStringConvertible {
         }
       }
       for camera in wanted.subtracting(known) {
-        for kind in [BrokerRequest.Kind.look, .command] {
+        for kind in [BrokerRequest.Kind.read, .command] {
           let subject = "\(broker.prefix).\(kind.rawValue).\(camera)"
           let subscription = try client.subscribe(subject, buffer: .init(messages: 64, bytes: 2 << 20))
           subscribed[camera, default: []].append(subscription)
@@ -168,7 +168,7 @@ final class BrokerResponder: Service, CustomStringConvertible {
       }
       if let answer { return send(answer, to: message, by: client) }
       // A sender that has set a deadline does not wait any longer.
-      guard !asked.saysLimit else { return metrics.count(.answered(.dropped)) }
+      guard !asked.setsLimit else { return metrics.count(.answered(.dropped)) }
       throw Problem(
         .gatewayTimeout, "camera '\(camera)' did not answer within \(asked.limit.components.seconds) s")
     } catch let error as Problem {

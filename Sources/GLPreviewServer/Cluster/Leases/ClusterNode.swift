@@ -27,7 +27,7 @@ final class ClusterNode: Service, CustomStringConvertible {
 
   /// How long other nodes may take to take over this node's cameras at shutdown.
   private static let leavesWithin = Duration.seconds(2)
-  private static let looksEvery = Duration.milliseconds(200)
+  private static let pollInterval = Duration.milliseconds(200)
 
   init(
     _ broker: ClusterBroker, _ identity: LeaseState.Identity, _ follower: LeaseFollower, times: LeaseTimes,
@@ -47,10 +47,10 @@ final class ClusterNode: Service, CustomStringConvertible {
   func start(at url: String) { state.update { $0.url = url } }
 
   /// Takes another configuration. The address stays the same.
-  func become(_ identity: LeaseState.Identity) {
+  func updateIdentity(_ identity: LeaseState.Identity) {
     var identity = identity
     identity.url = state.withLock { $0.url } ?? ""
-    keeper.become(identity)
+    keeper.updateIdentity(identity)
   }
 
   func run() async throws {
@@ -58,7 +58,7 @@ final class ClusterNode: Service, CustomStringConvertible {
     guard let url else { return }
     var identity = keeper.identity
     identity.url = url
-    keeper.become(identity)
+    keeper.updateIdentity(identity)
     await withDiscardingTaskGroup { group in
       group.addTask { await self.keeper.run { self.state.value.listing() } }
       group.addTask { try? await self.follow() }
@@ -87,7 +87,7 @@ final class ClusterNode: Service, CustomStringConvertible {
   /// Releases cameras that their new owners serve.
   private func handOver() async throws {
     while true {
-      try await Task.sleep(for: Self.looksEvery)
+      try await Task.sleep(for: Self.pollInterval)
       for (camera, node) in keeper.handovers where follower.isServed(camera, node) {
         keeper.handedOver(camera)
       }
@@ -95,7 +95,7 @@ final class ClusterNode: Service, CustomStringConvertible {
   }
 
   /// Whether the store answers.
-  var isStoreHeard: Bool { keeper.view.isCurrent }
+  var isStoreCurrent: Bool { keeper.view.isCurrent }
 
   /// The epoch of a camera that this node serves; nil without a lease.
   func epoch(of camera: String) -> UInt64? {

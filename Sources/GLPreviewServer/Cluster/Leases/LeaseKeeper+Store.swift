@@ -4,11 +4,11 @@ internal import NATS
 
 extension LeaseKeeper {
   /// Watches all changes, until all keys must be read again.
-  func hear(_ bucket: KeyValue) async throws(JetStreamError) {
-    let (turns, readings, heartbeat) = state.withLock {
-      ($0.turns, $0.leases.readings, $0.leases.times.heartbeat)
+  func follow(_ bucket: KeyValue) async throws(JetStreamError) {
+    let (restarts, readings, heartbeat) = state.withLock {
+      ($0.restarts, $0.leases.readings, $0.leases.times.heartbeat)
     }
-    let heard = await withTaskGroup(of: Result<Void, JetStreamError>.self) { group in
+    let result = await withTaskGroup(of: Result<Void, JetStreamError>.self) { group in
       group.addTask {
         do throws(JetStreamError) {
           for try await element in try bucket.watch(heartbeat: heartbeat) {
@@ -16,7 +16,7 @@ extension LeaseKeeper {
               let made = try? await bucket.created()
               self.state.update { $0.store = made }
             }
-            self.heard(element)
+            self.receive(element)
           }
           return .success(())
         } catch {
@@ -24,13 +24,15 @@ extension LeaseKeeper {
         }
       }
       group.addTask {
-        _ = try? await self.state.first { $0.turns == turns && $0.leases.readings == readings ? nil : true }
+        _ = try? await self.state.first {
+          $0.restarts == restarts && $0.leases.readings == readings ? nil : true
+        }
         return .success(())
       }
       defer { group.cancelAll() }
       return await group.next() ?? .success(())
     }
-    try heard.get()
+    try result.get()
   }
 
   /// A server that comes back may have lost writes that it had acknowledged. Then the revision of this node's
@@ -51,8 +53,8 @@ extension LeaseKeeper {
     }
     logger.warning("lease store reset: reading all keys again")
     change { state in
-      state.forget()
-      state.turns += 1
+      state.resetStore()
+      state.restarts += 1
     }
   }
 

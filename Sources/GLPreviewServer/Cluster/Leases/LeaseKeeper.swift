@@ -27,7 +27,7 @@ package final class LeaseKeeper: Sendable {
     /// Counts the known changes of this node's own list.
     var lists = 0
     /// Counts how often the watch must restart and read all keys again.
-    var turns = 0
+    var restarts = 0
     /// Set when the node's key must be written at once.
     var isBeatDue = false
     var bucket: KeyValue?
@@ -41,14 +41,14 @@ package final class LeaseKeeper: Sendable {
       let offers: Set<String>
     }
 
-    /// Forgets the store, because the bucket is a new one.
-    mutating func forget() {
-      leases.forgetStore()
+    /// Resets what is known of the store, because the bucket is a new one.
+    mutating func resetStore() {
+      leases.resetStore()
       (written, store) = (nil, nil)
     }
 
     /// Updates the view from the leases.
-    mutating func look() {
+    mutating func updateView() {
       guard leases.changes != seen else { return }
       seen = leases.changes
       var new = LeaseView()
@@ -95,9 +95,9 @@ package final class LeaseKeeper: Sendable {
   package var writes: Int { state.withLock { $0.writes } }
 
   /// Takes another configuration.
-  package func become(_ identity: LeaseState.Identity) {
+  package func updateIdentity(_ identity: LeaseState.Identity) {
     change { state in
-      state.leases.become(identity)
+      state.leases.updateIdentity(identity)
       state.written = nil
       state.isBeatDue = true
     }
@@ -122,12 +122,12 @@ package final class LeaseKeeper: Sendable {
   var handovers: [(camera: String, to: String)] { state.withLock { $0.leases.handovers } }
 
   func change(_ body: (inout State) -> Void) {
-    let news = state.update { state -> [LeaseState.News] in
+    let notices = state.update { state -> [LeaseState.Notice] in
       body(&state)
       state.version += 1
-      return state.leases.takeNews()
+      return state.leases.takeNotices()
     }
-    for item in news { tell(item) }
+    for notice in notices { log(notice) }
   }
 
   // MARK: Running
@@ -167,7 +167,7 @@ package final class LeaseKeeper: Sendable {
   }
 
   private func watch() async {
-    var told: String?
+    var loggedReason: String?
     while !Task.isCancelled {
       do throws(JetStreamError) {
         let bucket = try await makeBucket()
@@ -175,23 +175,25 @@ package final class LeaseKeeper: Sendable {
           state.bucket = bucket
           state.isBeatDue = true
         }
-        try await hear(bucket)
+        try await follow(bucket)
       } catch {
         // Each reason is logged once: a server without JetStream, or without free space, stays so.
         let reason = "\(error)"
-        if told != reason { logger.warning("lease store unreachable", metadata: ["reason": "\(reason)"]) }
-        told = reason
+        if loggedReason != reason {
+          logger.warning("lease store unreachable", metadata: ["reason": "\(reason)"])
+        }
+        loggedReason = reason
         change { state in
-          if error == .streamNotFound { state.forget() } else { state.leases.lostStore() }
+          if error == .streamNotFound { state.resetStore() } else { state.leases.lostStore() }
         }
       }
       try? await Task.sleep(for: .seconds(1))
     }
   }
 
-  func heard(_ element: KeyValueWatch.Element) {
+  func receive(_ element: KeyValueWatch.Element) {
     switch element {
-    case .reset: change { $0.forget() }
+    case .reset: change { $0.resetStore() }
     case .current:
       change { state in
         state.leases.readAll()
@@ -209,21 +211,21 @@ package final class LeaseKeeper: Sendable {
             state.values[name] = value
             return false
           }
-          state.leases.heardNode(name, state.leases.nodes[name]?.record, revision: entry.revision)
+          state.leases.receivedNode(name, state.leases.nodes[name]?.record, revision: entry.revision)
           return true
         }
         guard !isRenewal else { return }
         let record = value.flatMap { NodeRecord(json: $0) }
         guard value == nil || record != nil else { return }
-        change { $0.leases.heardNode(name, record, revision: entry.revision) }
+        change { $0.leases.receivedNode(name, record, revision: entry.revision) }
       case .camera(let name):
         let record = value.flatMap { CameraRecord(json: $0) }
         guard value == nil || record != nil else { return }
-        change { $0.leases.heardCamera(name, record, revision: entry.revision) }
+        change { $0.leases.receivedCamera(name, record, revision: entry.revision) }
       case .listing(let name):
         let listing = value.flatMap { NodeListing(json: $0) }
         change { state in
-          state.leases.heardOffers(name, listing?.offers ?? [])
+          state.leases.receivedOffers(name, listing?.offers ?? [])
           state.listings[name] = listing?.cameras
         }
       }
@@ -270,18 +272,18 @@ package final class LeaseKeeper: Sendable {
       while !Task.isCancelled {
         _ = try? await state.first(until: last + Self.step) { $0.version == version ? nil : true }
         let now = CaptureClock.now
-        let (writes, bucket, news) = state.update { state in
+        let (writes, bucket, notices) = state.update { state in
           if now - last >= Self.step / 2 {
             state.leases.step(now - last)
             last = now
           }
           let writes = state.bucket == nil ? [] : state.leases.decide()
           state.writes += writes.count
-          state.look()
+          state.updateView()
           version = state.version
-          return (writes, state.bucket, state.leases.takeNews())
+          return (writes, state.bucket, state.leases.takeNotices())
         }
-        for item in news { tell(item) }
+        for notice in notices { log(notice) }
         if let bucket {
           for write in writes { group.addTask { await self.write(write, in: bucket) } }
         }

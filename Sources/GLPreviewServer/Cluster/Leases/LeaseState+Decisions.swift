@@ -79,10 +79,10 @@ extension LeaseState {
     }
     nodes[identity.node] = own
     if !hasJoined {
-      (hasJoined, joinedFor, unheard) = (true, .zero, .zero)
-      joinsAt = heardRevision < revision ? revision : nil
+      (hasJoined, joinedFor, unreceivedFor) = (true, .zero, .zero)
+      joinsAt = receivedRevision < revision ? revision : nil
     }
-    if !isCurrent, resumesAt == nil { (resumesAt, unheard) = (revision, .zero) }
+    if !isCurrent, resumesAt == nil { (resumesAt, unreceivedFor) = (revision, .zero) }
   }
 
   /// From now on other nodes may take this node's cameras.
@@ -102,12 +102,12 @@ extension LeaseState {
     var counts = counts
     // The store's records of this node may be from before its start.
     counts[identity.node] = held.count + pending.count { held[$0] == nil && identity.movable.contains($0) }
-    let candidates = looksAtAll ? identity.movable : changed.intersection(identity.movable)
-    let strays = (looksAtAll ? Set(cameras.keys) : changed).filter { camera in
+    let candidates = checksAll ? identity.movable : changed.intersection(identity.movable)
+    let strays = (checksAll ? Set(cameras.keys) : changed).filter { camera in
       cameras[camera]?.record?.node == identity.node && !identity.movable.contains(camera)
         && !pending.contains(camera)
     }
-    (looksAtAll, changed) = (false, [])
+    (checksAll, changed) = (false, [])
     var writes: [Write] = []
     func push(_ write: Write?) { if let write { writes.append(write) } }
     for camera in identity.fixed.sorted() where !pending.contains(camera) { push(fixedWrite(camera)) }
@@ -145,7 +145,7 @@ extension LeaseState {
     if let record, record.fixed == true, !record.node.isEmpty, record.node != identity.node,
       nodes[record.node].map({ isAlive($0) }) ?? true
     {
-      tellOnce(.conflict(camera: camera, with: record.node))
+      reportOnce(.conflict(camera: camera, with: record.node))
       return nil
     }
     return Write(
@@ -189,7 +189,7 @@ extension LeaseState {
         return Write(camera: camera, record: record, revision: revision)
       }
       if freeFor[camera] ?? .zero >= times.dead, !hasRivals(for: camera, counts) {
-        tellOnce(.ownerless(camera: camera))
+        reportOnce(.ownerless(camera: camera))
       }
       return nil
     }
@@ -207,11 +207,11 @@ extension LeaseState {
     for (camera, _) in held {
       guard let (record, revision) = cameras[camera], let record, record.to != nil else { continue }
       // Withdraws an offer that was not taken.
-      guard quiet >= times.handover * 2 else { return nil }
+      guard unchangedFor >= times.handover * 2 else { return nil }
       pendingMove[camera] = nil
       return Write(camera: camera, record: self.record(record.epoch), revision: revision)
     }
-    guard quiet >= times.settled, identity.slots > 0 else { return nil }
+    guard unchangedFor >= times.settled, identity.slots > 0 else { return nil }
     func load(_ count: Int, _ slots: Int) -> Double { Double(count) / Double(slots) }
     let own = load(held.count, identity.slots)
     let others = nodes.compactMap { name, node -> (name: String, count: Int, slots: Int, node: LeaseNode)? in
@@ -231,7 +231,7 @@ extension LeaseState {
       }
       guard let best, let (record, revision) = cameras[best], let record else { continue }
       pendingMove[best] = name
-      quiet = .zero
+      unchangedFor = .zero
       return Write(camera: best, record: self.record(record.epoch, to: name), revision: revision)
     }
     return nil
@@ -244,7 +244,7 @@ extension LeaseState {
     changed.insert(write.camera)
     guard let revision else { return }
     if revision > cameras[write.camera]?.revision ?? 0 { set(write.camera, write.record, revision) }
-    quiet = .zero
+    unchangedFor = .zero
     guard cameras[write.camera]?.revision == revision || cameras[write.camera]?.record == write.record else {
       return
     }
@@ -256,6 +256,6 @@ extension LeaseState {
     guard held[write.camera] != write.record.epoch else { return }
     lingering[write.camera] = nil
     held[write.camera] = write.record.epoch
-    if !isLeaving { news.append(.taken(camera: write.camera, epoch: write.record.epoch)) }
+    if !isLeaving { notices.append(.taken(camera: write.camera, epoch: write.record.epoch)) }
   }
 }

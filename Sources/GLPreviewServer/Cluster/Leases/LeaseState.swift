@@ -45,7 +45,7 @@ package struct LeaseState: Sendable {
   }
 
   /// Changes that are worth logging.
-  package enum News: Sendable, Hashable {
+  package enum Notice: Sendable, Hashable {
     case taken(camera: String, epoch: UInt64)
     case released(camera: String, epoch: UInt64, reason: String)
     case yielded(camera: String, epoch: UInt64, to: String)
@@ -73,7 +73,7 @@ package struct LeaseState: Sendable {
   private(set) var changes = 0
   /// Cameras whose keys have changed since the last decision, and whether to check all cameras.
   var changed: Set<String> = []
-  var looksAtAll = true
+  var checksAll = true
   /// The movable cameras that this node holds, with their epochs; 0 if the store was never reached.
   package internal(set) var held: [String: UInt64] = [:] { didSet { changes += 1 } }
   /// Cameras that another node has taken in an orderly way, and how long this node has still served them
@@ -94,23 +94,23 @@ package struct LeaseState: Sendable {
   /// does not report them.
   package internal(set) var readings = 0
   /// How long this node's own key has not been received again.
-  var unheard = Duration.zero
+  var unreceivedFor = Duration.zero
   /// How long this node has been part of the cluster, since its key was received.
   var joinedFor = Duration.zero
   /// The revision by which this node joined, until it is received. A server with a stale copy of the store, on which
   /// all other nodes seem to be silent, never reports it.
   var joinsAt: UInt64?
   /// The last revision of this node's key that was received.
-  var heardRevision: UInt64 = 0
+  var receivedRevision: UInt64 = 0
   /// How long this node has been without a store since its start.
   var alone = Duration.zero
   /// How long no camera has changed.
-  var quiet = Duration.zero
+  var unchangedFor = Duration.zero
   /// Whether this node's key was written by this process and by no other since.
   package internal(set) var hasJoined = false
   var isLeaving = false
-  var news: [News] = []
-  var told: Set<News> = []
+  var notices: [Notice] = []
+  var reported: Set<Notice> = []
 
   package init(_ identity: Identity, times: LeaseTimes = LeaseTimes()) {
     (self.identity, self.times) = (identity, times)
@@ -119,59 +119,59 @@ package struct LeaseState: Sendable {
   /// The movable cameras that this node serves.
   package var served: Set<String> { Set(held.keys).union(lingering.keys) }
 
-  /// The news since the last call.
-  package mutating func takeNews() -> [News] {
-    defer { news = [] }
-    return news
+  /// The notices since the last call.
+  package mutating func takeNotices() -> [Notice] {
+    defer { notices = [] }
+    return notices
   }
 
   // MARK: Changes of the store
 
   /// Takes a node's key. Without a record, the key was removed.
-  package mutating func heardNode(_ name: String, _ record: NodeRecord?, revision: UInt64) {
+  package mutating func receivedNode(_ name: String, _ record: NodeRecord?, revision: UInt64) {
     var node = nodes[name] ?? LeaseNode()
     let (before, wasAlive) = (node.record, isAlive(name))
     // What this process has written is known before it is received.
-    if name == identity.node, record?.instance == identity.instance { heardOwn(revision) }
+    if name == identity.node, record?.instance == identity.instance { receivedOwnKey(revision) }
     guard revision > node.revision else { return }
     (node.record, node.revision, node.still) = (record ?? before, revision, .zero)
     node.isGone = record == nil
     nodes[name] = node
-    if before?.leaving != record?.leaving { looksAtAll = true }
+    if before?.leaving != record?.leaving { checksAll = true }
     if before != record || wasAlive != isAlive(name) { changes += 1 }
     guard name == identity.node else {
-      if wasAlive != isAlive(name) { news.append(wasAlive ? .lost(node: name) : .joined(node: name)) }
+      if wasAlive != isAlive(name) { notices.append(wasAlive ? .lost(node: name) : .joined(node: name)) }
       return
     }
     guard let record, record.instance != identity.instance else { return }
     if hasJoined {
       displace()
     } else if record.instance == before?.instance, isCurrent {
-      tellOnce(.nameTaken)
+      reportOnce(.nameTaken)
     }
   }
 
   /// This node's own key was received: the store accepts writes and reports them.
-  mutating func heardOwn(_ revision: UInt64) {
+  mutating func receivedOwnKey(_ revision: UInt64) {
     if let joinsAt, revision >= joinsAt { self.joinsAt = nil }
     // A new consumer reports old revisions once more.
-    guard revision > heardRevision else { return }
-    (heardRevision, unheard) = (revision, .zero)
+    guard revision > receivedRevision else { return }
+    (receivedRevision, unreceivedFor) = (revision, .zero)
     guard !isCurrent, let resumesAt, revision >= resumesAt else { return }
-    heardAll()
+    reachedStore()
   }
 
-  package mutating func heardOffers(_ name: String, _ offers: Set<String>) {
+  package mutating func receivedOffers(_ name: String, _ offers: Set<String>) {
     nodes[name, default: LeaseNode()].offers = offers
     changes += 1
-    looksAtAll = true
+    checksAll = true
   }
 
-  package mutating func heardCamera(_ name: String, _ record: CameraRecord?, revision: UInt64) {
+  package mutating func receivedCamera(_ name: String, _ record: CameraRecord?, revision: UInt64) {
     guard revision > cameras[name]?.revision ?? 0 else { return }
     set(name, record, revision)
     if let owner = record?.node, !owner.isEmpty, nodes[owner] == nil { nodes[owner] = LeaseNode() }
-    quiet = .zero
+    unchangedFor = .zero
     follow(name)
   }
 
@@ -185,20 +185,20 @@ package struct LeaseState: Sendable {
 
   /// All keys of the store were read. A node that has joined also waits for its own key, because it may have
   /// read a stale copy.
-  package mutating func readAll() { if !hasJoined || !wasCurrent { heardAll() } }
+  package mutating func readAll() { if !hasJoined || !wasCurrent { reachedStore() } }
 
   /// The store is current.
-  package mutating func heardAll() {
-    if !isCurrent { news.append(.store(isThere: true)) }
-    (isCurrent, wasCurrent, resumesAt, unheard) = (true, true, nil, .zero)
-    looksAtAll = true
+  package mutating func reachedStore() {
+    if !isCurrent { notices.append(.store(isThere: true)) }
+    (isCurrent, wasCurrent, resumesAt, unreceivedFor) = (true, true, nil, .zero)
+    checksAll = true
     for camera in cameras.keys { follow(camera) }
   }
 
   /// The store can't be reached. Its values may be old when it can be reached again, so each node's silence
   /// is counted from zero.
   package mutating func lostStore() {
-    if isCurrent { news.append(.store(isThere: false)) }
+    if isCurrent { notices.append(.store(isThere: false)) }
     (isCurrent, resumesAt) = (false, nil)
     if wasCurrent, !hasJoined { readings += 1 }
     for name in nodes.keys { nodes[name]?.still = .zero }
@@ -206,20 +206,20 @@ package struct LeaseState: Sendable {
   }
 
   /// The bucket was replaced by an empty one. Cameras stay where they are, and their owners write them again.
-  package mutating func forgetStore() {
+  package mutating func resetStore() {
     lostStore()
     for name in nodes.keys { nodes[name]?.revision = 0 }
     cameras = cameras.mapValues { ($0.record, 0) }
-    (hasJoined, heardRevision) = (false, 0)
+    (hasJoined, receivedRevision) = (false, 0)
   }
 
   /// Takes another configuration. Cameras that are no longer in it are released.
-  package mutating func become(_ new: Identity) {
+  package mutating func updateIdentity(_ new: Identity) {
     identity = new
-    (told, looksAtAll) = ([], true)
+    (reported, checksAll) = ([], true)
     for (camera, epoch) in held where !new.movable.contains(camera) {
       held[camera] = nil
-      news.append(.released(camera: camera, epoch: epoch, reason: "removed from the configuration"))
+      notices.append(.released(camera: camera, epoch: epoch, reason: "removed from the configuration"))
     }
     for camera in lingering.keys where !new.movable.contains(camera) { lingering[camera] = nil }
   }
@@ -233,7 +233,7 @@ package struct LeaseState: Sendable {
       let isOrderly = isLeaving || pendingMove[camera] == record.node
       held[camera] = nil
       lingering[camera] = isOrderly || epoch == 0 ? .zero : nil
-      news.append(.yielded(camera: camera, epoch: epoch, to: record.node))
+      notices.append(.yielded(camera: camera, epoch: epoch, to: record.node))
     }
   }
 
@@ -244,26 +244,26 @@ package struct LeaseState: Sendable {
   mutating func displace() {
     (hasJoined, held, lingering) = (false, [:], [:])
     if !isCurrent { readings += 1 }
-    news.append(.nameTaken)
+    notices.append(.nameTaken)
   }
 
-  mutating func tellOnce(_ item: News) {
-    if told.count < 1000, told.insert(item).inserted { news.append(item) }
+  mutating func reportOnce(_ item: Notice) {
+    if reported.count < 1000, reported.insert(item).inserted { notices.append(item) }
   }
 
   // MARK: Time
 
-  private var unheardAtMost: Duration { times.beat * 2.5 }
+  private var longestUnreceived: Duration { times.beat * 2.5 }
 
   /// Counts the time that has passed since the last step.
   package mutating func step(_ time: Duration) {
     let time = min(time, LeaseTimes.longestStep)
     if !wasCurrent { alone += time }
     if isCurrent {
-      quiet += time
+      unchangedFor += time
       if hasJoined {
         if joinsAt == nil { joinedFor += time }
-        unheard += time
+        unreceivedFor += time
       }
       var next = nodes.startIndex
       while next != nodes.endIndex {
@@ -274,15 +274,15 @@ package struct LeaseState: Sendable {
         guard node.still < times.dead, node.still + time >= times.dead, !node.isGone, node.record != nil,
           name != identity.node
         else { continue }
-        news.append(.lost(node: name))
+        notices.append(.lost(node: name))
         changes += 1
       }
       if joinedFor >= times.gathering { countFree(time) }
       // Without its own key's renewals, this node has lost the store. Other nodes then seem silent too.
-      if unheard >= unheardAtMost { lostStore() }
+      if unreceivedFor >= longestUnreceived { lostStore() }
     } else if hasJoined, resumesAt != nil {
-      unheard += time
-      if unheard >= unheardAtMost { (unheard, readings) = (.zero, readings + 1) }
+      unreceivedFor += time
+      if unreceivedFor >= longestUnreceived { (unreceivedFor, readings) = (.zero, readings + 1) }
     }
     for (camera, since) in lingering {
       lingering[camera] = since + time >= times.handover ? nil : since + time
@@ -298,7 +298,7 @@ package struct LeaseState: Sendable {
     for camera in identity.movable {
       freeFor[camera] = isFree(camera) ? (freeFor[camera] ?? .zero) + time : nil
     }
-    looksAtAll = true
+    checksAll = true
   }
 
   /// Reports that the camera's new owner delivers its frames.

@@ -21,7 +21,7 @@ package final class AccessControl: Service, CustomStringConvertible {
 
   private static let mostAcceptedPasswords = 4096
 
-  private static let looksEvery = Duration.milliseconds(500)
+  private static let pollInterval = Duration.milliseconds(500)
 
   let sessions: LoginSessions
   package let grants: Grants<ClientRight>
@@ -96,7 +96,7 @@ package final class AccessControl: Service, CustomStringConvertible {
   package func run() async throws {
     try? await cancelWhenGracefulShutdown { [self] in
       while true {
-        try await Task.sleep(for: Self.looksEvery)
+        try await Task.sleep(for: Self.pollInterval)
         revokeLost()
       }
     }

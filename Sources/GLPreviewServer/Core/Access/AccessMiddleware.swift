@@ -73,7 +73,7 @@ struct AccessMiddleware: ServiceMiddleware {
   // MARK: Links
 
   /// Returns what a link allows; nil for other requests. A link alone decides: other credentials of the request have no
-  /// effect, so that everybody sees the same.
+  /// effect, so that all clients see the same.
   ///
   /// - Throws: a `Problem` with status 403 for a link that is not valid; 429 after too many requests by its key.
   private func link(of request: Request, _ context: ServiceContext) throws(Problem) -> AcceptedLink? {
@@ -275,7 +275,7 @@ extension ServiceContext {
 extension RouteRule {
   /// Returns the role that `request` needs; nil for none.
   fileprivate func role(for request: Request) -> Role? {
-    guard case .everybodyWithoutQuery? = access else { return role(for: request.method) }
+    guard case .anyoneWithoutQuery? = access else { return role(for: request.method) }
     // The router maps `//` to the same page.
     return request.uri.path == "/" && (request.uri.query ?? "").isEmpty ? nil : .read
   }

@@ -26,13 +26,13 @@ struct HostRule: Sendable {
   }
 
   /// Returns whether every request may use the host name `host`.
-  func knows(_ host: HostName) -> Bool {
+  func contains(_ host: HostName) -> Bool {
     host.isAddress || names.contains(host.text) || host.text.hasSuffix(".localhost")
   }
 
   /// Returns whether a request may use the host name `host`.
   func allows(_ host: HostName, by configuration: AccessConfiguration) -> Bool {
-    knows(host) || isAllowed(host.text, configuration)
+    contains(host) || isAllowed(host.text, configuration)
   }
 
   private func isAllowed(_ host: String, _ configuration: AccessConfiguration) -> Bool {
@@ -140,7 +140,7 @@ struct HostMiddleware: ServiceMiddleware {
           .misdirectedRequest,
           "host '\(name.text)' is not allowed: add it to access.hosts in the configuration")
       }
-      if !control.hosts.knows(name) { context.site.host = name.text }
+      if !control.hosts.contains(name) { context.site.host = name.text }
     }
     try addOrigin(of: request, configuration.allowedOrigins, to: &context.site)
     return try await next(request, context)

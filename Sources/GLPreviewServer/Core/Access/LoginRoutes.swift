@@ -91,7 +91,7 @@ struct LoginRoutes: Sendable {
 
   private func answer(_ request: Request, cookie: String, seconds: Int) -> Response {
     var fields = HTTPFields()
-    fields[.setCookie] = LoginCookie.field(cookie, seconds: seconds, for: request, speaksTLS: isSecure)
+    fields[.setCookie] = LoginCookie.field(cookie, seconds: seconds, for: request, usesTLS: isSecure)
     fields[.cacheControl] = "no-store"
     return Response(status: .noContent, headers: fields)
   }

@@ -69,8 +69,8 @@ enum LoginCookie {
   }
 
   /// Returns the `Set-Cookie` field of an answer to `request`. An empty value deletes the cookie.
-  static func field(_ value: String, seconds: Int, for request: Request, speaksTLS: Bool) -> String {
-    let isSecure = speaksTLS || isSecureBefore(us: request)
+  static func field(_ value: String, seconds: Int, for request: Request, usesTLS: Bool) -> String {
+    let isSecure = usesTLS || isSecureBefore(us: request)
     let name = (isSecure ? securePrefix : prefix) + port(of: request)
     return
       "\(name)=\(value); HttpOnly; SameSite=Strict; Path=/; Max-Age=\(seconds)\(isSecure ? "; Secure" : "")"

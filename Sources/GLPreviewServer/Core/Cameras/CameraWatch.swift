@@ -48,9 +48,9 @@ package final class CameraWatch: Service {
     }
   }
 
-  package func run() async throws { await cancelWhenGracefulShutdown { [self] in await look() } }
+  package func run() async throws { await cancelWhenGracefulShutdown { [self] in await poll() } }
 
-  private func look() async {
+  private func poll() async {
     let activity = registry.session.activity
     var inUse = Set(registry.cameras.map(\.source))
     await withDiscardingTaskGroup { group in
@@ -59,7 +59,7 @@ package final class CameraWatch: Service {
         let cameras = registry.cameras
         var unsettled: Set<String> = []
         for camera in cameras where inUse.contains(camera.source) {
-          if await !look(at: camera) { unsettled.insert(camera.source) }
+          if await !observe(camera) { unsettled.insert(camera.source) }
           if needsProof(camera) { group.addTask { await self.prove(camera) } }
         }
         inUse = unsettled
@@ -82,32 +82,32 @@ package final class CameraWatch: Service {
   // MARK: Observation
 
   /// Returns whether the camera stays as it is until its source becomes active.
-  private func look(at camera: ServedCamera) async -> Bool {
+  private func observe(_ camera: ServedCamera) async -> Bool {
     let source = registry.session[camera.source]
     let seen = await source?.observation
     let frames = source?.statistics.frames ?? 0
-    let (news, isSettled) = state.withLock { entries in
-      entries[camera.source, default: WatchedCamera()].look(seen, frames, at: CaptureClock.now)
+    let (change, isSettled) = state.withLock { entries in
+      entries[camera.source, default: WatchedCamera()].observe(seen, frames, at: CaptureClock.now)
     }
-    report(news, of: camera, source)
+    report(change, of: camera, source)
     return isSettled && seen?.isActive != true
       && (!camera.configuration.isRequired || report(of: camera).isProven)
   }
 
-  private func report(_ news: CameraReport?, of camera: ServedCamera, _ source: PreviewSession.Source?) {
-    guard var news else { return }
-    news.replay = source?.bufferedTimes
+  private func report(_ change: CameraReport?, of camera: ServedCamera, _ source: PreviewSession.Source?) {
+    guard var report = change else { return }
+    report.replay = source?.bufferedTimes
     let name = camera.configuration.name
     var metadata: Logger.Metadata = [
-      "camera": "\(name)", "state": "\(news.state)", "reason": "\(news.reason ?? "")",
+      "camera": "\(name)", "state": "\(report.state)", "reason": "\(report.reason ?? "")",
     ]
-    if news.state == .live, let mode = news.mode {
+    if report.state == .live, let mode = report.mode {
       (metadata["format"], metadata["transport"]) = ("\(mode.format)", "\(mode.transport)")
       metadata["not_imported"] = mode.copyingReason.map { "\($0)" }
     }
     logger.log(
-      level: news.state.isTrouble ? .warning : .info, "camera state changed", metadata: metadata)
-    onChange(name, news)
+      level: report.state.isTrouble ? .warning : .info, "camera state changed", metadata: metadata)
+    onChange(name, report)
   }
 
   // MARK: Tests

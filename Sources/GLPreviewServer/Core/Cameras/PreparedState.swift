@@ -60,11 +60,11 @@ struct PreparedState: Sendable {
         $0.configuration.name == camera.name || $0.configuration.source == camera.source
       }
       var source = source
-      let heirless = others.filter {
+      let unclaimed = others.filter {
         $0.configuration.givesSamePictures(as: camera) && !inherited.contains($0.source)
       }
       source.inheritsReplay =
-        (heirless.first { $0.configuration.name == camera.name } ?? heirless.first)?.source
+        (unclaimed.first { $0.configuration.name == camera.name } ?? unclaimed.first)?.source
       if let source = source.inheritsReplay {
         inherited.insert(source)
         predecessors[camera.name] = base.cameras.first { $0.source == source }

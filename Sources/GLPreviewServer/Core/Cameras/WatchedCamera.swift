@@ -39,7 +39,7 @@ package struct WatchedCamera: Sendable {
   /// The last time when it was lost or stalled; nil if it has been live since.
   private var troubleSeenAt: CaptureInstant?
   /// The last reported state, and the reasons reported for it.
-  private var told: (state: SourceState, reasons: Set<String?>)?
+  private var reported: (state: SourceState, reasons: Set<String?>)?
 
   /// The period over which the frame rate is measured.
   private static let window = Duration.seconds(3)
@@ -60,13 +60,13 @@ package struct WatchedCamera: Sendable {
     samples.first { $0.time >= now - Self.freshFor }.map { frames > $0.frames } ?? false
   }
 
-  /// Takes an observation. Returns the report if it is news, and whether the camera stays as it is while its
-  /// source is inactive.
-  mutating func look(
+  /// Takes an observation. Returns the report if it has changed, and whether the camera stays as it is while
+  /// its source is inactive.
+  mutating func observe(
     _ seen: SourceObservation?, _ frames: Int, at now: CaptureInstant
-  ) -> (news: CameraReport?, isSettled: Bool) {
+  ) -> (change: CameraReport?, isSettled: Bool) {
     update(seen?.status, seen?.failure, frames, at: now)
-    return (takeNews(), isSettled)
+    return (takeReport(), isSettled)
   }
 
   mutating func update(
@@ -140,15 +140,15 @@ package struct WatchedCamera: Sendable {
   }
 
   /// Returns the report if its state or reason has not been reported yet.
-  mutating func takeNews() -> CameraReport? {
-    if told?.state != report.state {
+  mutating func takeReport() -> CameraReport? {
+    if reported?.state != report.state {
       note()
-      told = (report.state, [report.reason])
+      reported = (report.state, [report.reason])
       return report
     }
-    guard let reasons = told?.reasons, reasons.count < Self.mostReasons, !reasons.contains(report.reason)
+    guard let reasons = reported?.reasons, reasons.count < Self.mostReasons, !reasons.contains(report.reason)
     else { return nil }
-    told?.reasons.insert(report.reason)
+    reported?.reasons.insert(report.reason)
     return report
   }
 

@@ -118,16 +118,16 @@ package final class EventLog: Service {
     var next = 1
     var isFinished = false
     /// The last event received from each other node.
-    var heard: [String: EventID] = [:]
+    var received: [String: EventID] = [:]
 
     /// The number of the oldest event in the log.
     var first: Int { next - events.count }
 
     /// Returns whether an event of another node has not been received before. Each path delivers a node's
     /// events in order; if there are two paths, one of them is behind.
-    mutating func isNews(_ id: EventID, of node: String) -> Bool {
-      if let last = heard[node], last.epoch == id.epoch, last.number >= id.number { return false }
-      if heard[node] != nil || heard.count < EventLog.mostNodes { heard[node] = id }
+    mutating func isNew(_ id: EventID, of node: String) -> Bool {
+      if let last = received[node], last.epoch == id.epoch, last.number >= id.number { return false }
+      if received[node] != nil || received.count < EventLog.mostNodes { received[node] = id }
       return true
     }
 
@@ -203,7 +203,7 @@ package final class EventLog: Service {
   @discardableResult
   package func relay(_ event: RelayedEvent, _ id: EventID?, from node: String) -> Bool {
     state.update { state in
-      guard id.map({ state.isNews($0, of: node) }) ?? true else { return false }
+      guard id.map({ state.isNew($0, of: node) }) ?? true else { return false }
       add(event.type, event.json(from: node), isOwn: false, to: &state)
       return true
     }
@@ -319,10 +319,10 @@ final class EventSubscription: Sendable {
   /// The ID for a client that has received no event yet, so that it misses none after a reconnection.
   var lastID: String { "\(log.epoch)-\(place.withLock { $0.number } - 1)" }
 
-  /// Returns the next step; `nothing` after `patience`. Must be called from one task at a time.
-  func next(within patience: Duration) async -> EventLog.Step {
+  /// Returns the next step; `nothing` after `timeout`. Must be called from one task at a time.
+  func next(within timeout: Duration) async -> EventLog.Step {
     let from = place.withLock { $0.number }
-    let met = try? await log.step(from: from, filter, until: CaptureClock.now + patience) { [self] in
+    let met = try? await log.step(from: from, filter, until: CaptureClock.now + timeout) { [self] in
       place.withLock { $0.isOver }
     }
     guard let met else { return .end }

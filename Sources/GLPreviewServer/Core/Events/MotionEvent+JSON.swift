@@ -41,7 +41,7 @@ extension JSONSchema {
   package static let motionEvent = JSONSchema.named("MotionEvent", .object(JSONMember.motionEvent))
 }
 
-extension MotionEpisodes.News {
+extension MotionEpisodes.Change {
   /// The event that has started or ended.
   var event: MotionEvent? {
     switch self {
@@ -51,7 +51,7 @@ extension MotionEpisodes.News {
   }
 
   /// Returns `what` of an event and its other members; nil for changes that only `/api/cameras` shows.
-  func told(of camera: String, showsAll: Bool) -> (what: String, members: [String: JSONValue])? {
+  func report(of camera: String, showsAll: Bool) -> (what: String, members: [String: JSONValue])? {
     switch self {
     case .started(let event): ("motion-started", event.json(of: camera, showsAll: showsAll))
     case .ended(let event): ("motion-ended", event.json(of: camera, showsAll: showsAll))

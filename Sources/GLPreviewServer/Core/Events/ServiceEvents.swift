@@ -100,14 +100,14 @@ package struct ServiceEvents: Sendable {
 
   /// Publishes a motion event, also to the webhook. Only with `showsAll` does it contain where something
   /// moved.
-  package func motionChanged(_ camera: String, _ news: MotionEpisodes.News, showsAll: Bool) {
-    guard let (what, members) = news.told(of: camera, showsAll: showsAll) else { return }
+  package func motionChanged(_ camera: String, _ change: MotionEpisodes.Change, showsAll: Bool) {
+    guard let (what, members) = change.report(of: camera, showsAll: showsAll) else { return }
     var event = members
     event["camera"] = .string(camera)
     event["what"] = .string(what)
     event["type"] = "motion"
     // Readers of `/api/events` have a right of their own, which a link would outlive.
-    let link = news.event.flatMap { links.link(to: $0, of: camera) }
+    let link = change.event.flatMap { links.link(to: $0, of: camera) }
     log.publish(type: "motion", data: event.json, link: link)
     event[EventLinks.member] = link.map(JSONValue.string)
     webhook?.send(type: "motion", body: event.json)

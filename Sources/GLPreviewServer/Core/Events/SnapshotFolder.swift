@@ -67,7 +67,7 @@ final class SnapshotFolder: Service {
   private let configuration: FolderConfiguration
   private let metrics: ServiceMetrics
   private let logger: Logger
-  private let patience: Duration
+  private let queueTimeout: Duration
   private let mostBytes: Int
   private let now: @Sendable () -> WallTime
   private let clock: @Sendable () -> CaptureInstant
@@ -84,20 +84,20 @@ final class SnapshotFolder: Service {
   ///   - configuration: the folder, and its limits.
   ///   - metrics: counts the files.
   ///   - logger: the log of errors and drops.
-  ///   - patience: how long a snapshot of a schedule waits for a slow disk before it is dropped.
+  ///   - queueTimeout: how long a snapshot of a schedule waits for a slow disk before it is dropped.
   ///   - mostBytes: the most memory of snapshots of schedules that wait for room on the queue.
   ///   - now: the wall clock, which may be adjusted.
   ///   - clock: the monotonic clock.
   init(
     _ configuration: FolderConfiguration, metrics: ServiceMetrics, logger: Logger,
-    patience: Duration = .seconds(5), mostBytes: Int = .max,
+    queueTimeout: Duration = .seconds(5), mostBytes: Int = .max,
     now: @escaping @Sendable () -> WallTime = { .now },
     clock: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }
   ) {
     self.configuration = configuration
     self.metrics = metrics
     self.logger = logger
-    (self.patience, self.mostBytes) = (patience, mostBytes)
+    (self.queueTimeout, self.mostBytes) = (queueTimeout, mostBytes)
     self.now = now
     self.clock = clock
     drops = DropLog(of: "snapshots for the folder", logger: logger)
@@ -137,7 +137,7 @@ final class SnapshotFolder: Service {
       return true
     }
     if waiting.update({ isAdmitted(&$0) }) { return }
-    let deadline = CaptureClock.now + patience
+    let deadline = CaptureClock.now + queueTimeout
     Task { [self] in
       let isIn = try? await waiting.first(until: deadline) { isAdmitted(&$0) ? true : nil }
       // The next one is the first in line now.

@@ -45,7 +45,7 @@ package struct PeerRoute: Sendable, Hashable {
   package var isMember = false
   /// Whether requests are sent to its node even if that does not renew its lease: the camera is fixed to that
   /// node, so that no other one can have it.
-  package var isAskedAnyway = false
+  package var isFixed = false
   /// The epoch of the owner's lease.
   package var epoch: UInt64?
 
@@ -53,7 +53,7 @@ package struct PeerRoute: Sendable, Hashable {
   var state: SourceState { outage == nil ? camera.state : .lost }
 
   /// Whether another node takes the camera if its node dies.
-  package var moves: Bool { isMember && !isAskedAnyway && epoch != nil }
+  package var moves: Bool { isMember && !isFixed && epoch != nil }
 
   /// Returns whether both routes lead to the same process, as far as is known.
   func isSameOwner(as other: PeerRoute) -> Bool {
@@ -64,7 +64,7 @@ package struct PeerRoute: Sendable, Hashable {
 /// The peers in the order of the configuration. The first peer that has a camera serves it.
 package struct ClusterState: Sendable {
   /// Changes to report to the operator, some of them only once.
-  enum News: Sendable, Hashable {
+  enum Notice: Sendable, Hashable {
     case connected(node: String, url: String, cameras: Int)
     case lost(node: String, url: String, reason: String)
     case isItself(url: String)
@@ -84,7 +84,7 @@ package struct ClusterState: Sendable {
   /// The nodes that this node's configuration names for cameras. No other node is asked for these cameras.
   var homes: [String: String] = [:] { didSet { if homes != oldValue { findRoutes() } } }
   private var routes: [String: PeerRoute] = [:]
-  private var told: Set<News> = []
+  private var reported: Set<Notice> = []
 
   init(name: String, instance: String, peers urls: [String], at now: WallTime = .now) {
     (self.name, self.instance) = (name, instance)
@@ -101,7 +101,7 @@ package struct ClusterState: Sendable {
       (next.peers[index].state, next.peers[index].reason) = (known.state, known.reason)
       (next.peers[index].since, next.peers[index].listing) = (known.since, known.listing)
     }
-    next.told = told
+    next.reported = reported
     (next.owners, next.homes) = (owners, homes)
     for var member in peers where member.isMember {
       member.number = next.peers.count + 1
@@ -153,9 +153,9 @@ package struct ClusterState: Sendable {
 
   /// Records a peer's answer, or the reason for its absence. `local` are the names of this node's own cameras
   /// and scenes, which no peer can take.
-  mutating func heard(
+  mutating func received(
     _ answer: Result<PeerListing, PeerFailure>, from url: String, local: Set<String>, at now: WallTime = .now
-  ) -> [News] {
+  ) -> [Notice] {
     guard let index = peers.firstIndex(where: { $0.url == url && !$0.isMember }) else { return [] }
     let before = peers[index]
     switch answer {
@@ -168,11 +168,11 @@ package struct ClusterState: Sendable {
     }
     findDuplicates(now)
     findRoutes()
-    return news(of: before, peers[index]) + newConflicts(local)
+    return notices(of: before, peers[index]) + newConflicts(local)
   }
 
   /// Records the state of other nodes according to the leases in the store.
-  mutating func heard(_ view: LeaseView, local: Set<String>, at now: WallTime = .now) -> [News] {
+  mutating func apply(_ view: LeaseView, local: Set<String>, at now: WallTime = .now) -> [Notice] {
     let known = Dictionary(peers.filter(\.isMember).map { ($0.name, $0) }) { $1 }
     peers.removeAll(where: \.isMember)
     for node in view.nodes {
@@ -253,7 +253,7 @@ package struct ClusterState: Sendable {
     return PeerRoute(
       url: peer.url, node: peer.name, camera: camera,
       outage: peer.state == .up ? nil : peer.reason ?? "has not answered yet", since: peer.since,
-      isMember: peer.isMember, isAskedAnyway: peer.isMember && owner?.isFixed == true, epoch: owner?.epoch)
+      isMember: peer.isMember, isFixed: peer.isMember && owner?.isFixed == true, epoch: owner?.epoch)
   }
 
   /// Returns whether a peer that lists a camera is the one to ask for it: the node that this node's
@@ -266,54 +266,54 @@ package struct ClusterState: Sendable {
 
   // MARK: Changes
 
-  private mutating func news(of before: KnownPeer, _ peer: KnownPeer) -> [News] {
-    var news: [News] = []
+  private mutating func notices(of before: KnownPeer, _ peer: KnownPeer) -> [Notice] {
+    var notices: [Notice] = []
     if peer.state != before.state {
       switch peer.state {
       case .up:
-        news.append(.connected(node: peer.name, url: peer.url, cameras: peer.listing.cameras.count))
+        notices.append(.connected(node: peer.name, url: peer.url, cameras: peer.listing.cameras.count))
         if peer.listing.refusedCount > 0 {
-          news += once(.refused(count: peer.listing.refusedCount, node: peer.name))
+          notices += once(.refused(count: peer.listing.refusedCount, node: peer.name))
         }
       // The peer is this node, which no longer listens.
       case .lost where before.state == .itself: break
       case .lost, .unauthorized:
-        news.append(.lost(node: peer.name, url: peer.url, reason: peer.reason ?? ""))
-      case .itself: news += once(.isItself(url: peer.url))
-      case .duplicate: news += once(.isDuplicate(url: peer.url, of: peer.name))
+        notices.append(.lost(node: peer.name, url: peer.url, reason: peer.reason ?? ""))
+      case .itself: notices += once(.isItself(url: peer.url))
+      case .duplicate: notices += once(.isDuplicate(url: peer.url, of: peer.name))
       case .asking: break
       }
     }
     let isOther = peer.state == .up && peer.listing.name != nil
     if isOther, peer.name == name || peers.contains(where: { $0.name == peer.name && isBefore($0, peer) }) {
-      news += once(.sameName(node: peer.name, url: peer.url))
+      notices += once(.sameName(node: peer.name, url: peer.url))
     }
-    return news
+    return notices
   }
 
   private func isBefore(_ other: KnownPeer, _ peer: KnownPeer) -> Bool {
     other.number < peer.number && other.state == .up
   }
 
-  private mutating func newConflicts(_ local: Set<String>) -> [News] {
-    var news: [News] = []
+  private mutating func newConflicts(_ local: Set<String>) -> [Notice] {
+    var notices: [Notice] = []
     for peer in counted {
       for camera in peer.listing.cameras {
         if local.contains(camera.name), owners[camera.name] == nil {
-          news += once(.conflict(camera: camera.name, node: peer.name, by: name))
+          notices += once(.conflict(camera: camera.name, node: peer.name, by: name))
         } else if owners[camera.name] == nil, isConflict(camera, peer), let owner = routes[camera.name] {
-          news += once(.conflict(camera: camera.name, node: peer.name, by: owner.node))
+          notices += once(.conflict(camera: camera.name, node: peer.name, by: owner.node))
         }
       }
     }
-    return news
+    return notices
   }
 
   /// Returns an item unless it was reported before. The limit keeps a peer that changes its name each time
   /// from filling the log.
-  private mutating func once(_ news: News) -> [News] {
-    guard told.count < 1000, told.insert(news).inserted else { return [] }
-    return [news]
+  private mutating func once(_ notice: Notice) -> [Notice] {
+    guard reported.count < 1000, reported.insert(notice).inserted else { return [] }
+    return [notice]
   }
 }
 

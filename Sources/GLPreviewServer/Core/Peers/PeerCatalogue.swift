@@ -25,8 +25,8 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
     /// The movable cameras of the configuration.
     var movable: Set<String> = []
     /// The number of immediate polls requested for each peer, and how many of these have been carried out.
-    var wishes: [String: Int] = [:]
-    var granted: [String: Int] = [:]
+    var requestedPolls: [String: Int] = [:]
+    var answeredPolls: [String: Int] = [:]
   }
 
   private static let path = "/api/cameras"
@@ -73,22 +73,22 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
       state.cluster = state.cluster.with(name: name, peers: configuration.peers)
       state.generation += 1
     }
-    for url in configuration.peers { askAgain(url) }
+    for url in configuration.peers { requestPoll(url) }
   }
 
   /// Records the state of other nodes according to the leases in the store.
   package func apply(_ view: LeaseView) {
     let local = localNames()
-    let news = state.update { state in
+    let notices = state.update { state in
       state.changes += 1
-      return state.cluster.heard(view, local: local)
+      return state.cluster.apply(view, local: local)
     }
-    for item in news { tell(item) }
+    for notice in notices { log(notice) }
   }
 
   /// Sets the nodes of cameras that the configuration assigns to a node, and the cameras that any node may
   /// own.
-  package func expect(homes: [String: String], movable: Set<String>) {
+  package func configure(homes: [String: String], movable: Set<String>) {
     state.update { state in
       state.changes += 1
       state.cluster.homes = homes
@@ -151,7 +151,7 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
   package func knownOwner(after route: PeerRoute) -> NextOwner? {
     let name = route.camera.name
     if localNames().contains(name) { return .thisNode }
-    guard let next = state.withLock({ $0.cluster[camera: name] }), next.outage == nil || next.isAskedAnyway,
+    guard let next = state.withLock({ $0.cluster[camera: name] }), next.outage == nil || next.isFixed,
       !next.isSameOwner(as: route)
     else { return nil }
     return .node(next)
@@ -184,16 +184,16 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
   }
 
   /// Requests an immediate poll of a peer, because something has changed there.
-  package func askAgain(_ url: String) { state.update { $0.wishes[url, default: 0] += 1 } }
+  package func requestPoll(_ url: String) { state.update { $0.requestedPolls[url, default: 0] += 1 } }
 
-  /// Requests an immediate poll of a peer, and waits for its answer, at most `patience.peerList`.
+  /// Requests an immediate poll of a peer, and waits for its answer, at most `timeouts.peerList`.
   package func refresh(_ url: String) async {
-    let wish = state.update { state in
-      state.wishes[url, default: 0] += 1
-      return state.wishes[url] ?? 0
+    let number = state.update { state in
+      state.requestedPolls[url, default: 0] += 1
+      return state.requestedPolls[url] ?? 0
     }
     _ = try? await state.first(until: CaptureClock.now + timeouts.peerList) {
-      $0.granted[url] ?? 0 >= wish ? true : nil
+      $0.answeredPolls[url] ?? 0 >= number ? true : nil
     }
   }
 
@@ -230,21 +230,23 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
   private func follow(_ url: String) async {
     var failures = 0
     while !Task.isCancelled {
-      let wishes = state.withLock { $0.wishes[url] }
+      let requestedPolls = state.withLock { $0.requestedPolls[url] }
       let answer: Result<PeerListing, PeerFailure>
       do throws(PeerFailure) { answer = .success(try await list(of: url)) } catch { answer = .failure(error) }
       guard !Task.isCancelled else { return }
       if case .success = answer { failures = 0 } else { failures += 1 }
       let local = localNames()
-      let news = state.update { state in
-        state.granted[url] = wishes
+      let notices = state.update { state in
+        state.answeredPolls[url] = requestedPolls
         state.changes += 1
-        return state.cluster.heard(answer, from: url, local: local)
+        return state.cluster.received(answer, from: url, local: local)
       }
-      for item in news { tell(item) }
+      for notice in notices { log(notice) }
       let pause = min(timeouts.peerPoll * (1 << min(failures, 8)), timeouts.lostPeerPoll)
       let wait = (failures == 0 ? timeouts.peerPoll : pause) * Double.random(in: 0.8...1.2)
-      _ = try? await state.first(until: CaptureClock.now + wait) { $0.wishes[url] == wishes ? nil : true }
+      _ = try? await state.first(until: CaptureClock.now + wait) {
+        $0.requestedPolls[url] == requestedPolls ? nil : true
+      }
     }
   }
 
@@ -282,8 +284,8 @@ package final class PeerCatalogue: Service, CustomStringConvertible {
     }
   }
 
-  private func tell(_ news: ClusterState.News) {
-    switch news {
+  private func log(_ notice: ClusterState.Notice) {
+    switch notice {
     case .connected(let node, let url, let cameras):
       logger.notice(
         "peer connected", metadata: ["node": "\(node)", "url": "\(url)", "cameras": "\(cameras)"])

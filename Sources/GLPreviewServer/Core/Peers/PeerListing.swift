@@ -101,12 +101,12 @@ package struct PeerListing: Sendable, Hashable {
   }
 
   /// Builds the URLs on this node, because pages follow them.
-  private static func urls(of said: JSONValue?, _ path: String) -> JSONValue {
+  private static func urls(of listed: JSONValue?, _ path: String) -> JSONValue {
     var urls: [String: JSONValue] = [
       "stream": .string(path + ".mjpeg"), "mp4": .string(path + ".mp4"), "jpeg": .string(path + ".jpg"),
       "png": .string(path + ".png"),
     ]
-    if case .object(let said) = said, said["whep"] != nil { urls["whep"] = .string(path + "/whep") }
+    if case .object(let listed) = listed, listed["whep"] != nil { urls["whep"] = .string(path + "/whep") }
     return .object(urls)
   }
 }

@@ -48,7 +48,7 @@ package final class PeerStreams: Service, CustomStringConvertible {
     var isAccepted = false
   }
 
-  private static let looksEvery = Duration.seconds(1)
+  private static let pollInterval = Duration.seconds(1)
   private static let longestQuery = 2048
   /// The parameters that concern only the client's own connection.
   private static let others: Set<String> = [
@@ -184,7 +184,7 @@ package final class PeerStreams: Service, CustomStringConvertible {
           }
         }
         while true {
-          try await Task.sleep(for: Self.looksEvery)
+          try await Task.sleep(for: Self.pollInterval)
           removeUnwatched(at: CaptureClock.now)
         }
       }

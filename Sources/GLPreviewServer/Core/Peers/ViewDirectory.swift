@@ -45,7 +45,7 @@ package struct ViewDirectory: Sendable {
   let peers: PeerStreams
 
   /// Whether a node of the cluster has a camera or scene of this name.
-  func knows(_ camera: String) -> Bool {
+  func hasCamera(_ camera: String) -> Bool {
     catalogue.route(to: camera) != nil || catalogue.isExpected(camera)
       || (try? registry.served.view(nil, of: camera)) != nil
   }

@@ -9,7 +9,7 @@ struct DashboardRoutes: Sendable {
   func add(to group: ServiceRoutes) {
     for file in WebFile.all {
       let isPage = file.path == "/"
-      let rule = isPage ? RouteRule(access: .everybodyWithoutQuery, takesURLToken: true) : .open
+      let rule = isPage ? RouteRule(access: .anyoneWithoutQuery, takesURLToken: true) : .open
       group.get(RouterPath(file.path), rule, as: []) { request, context in
         if isPage, let response = try await action(request, context) { return response }
         return file.response(to: request)

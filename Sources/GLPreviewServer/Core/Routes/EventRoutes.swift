@@ -46,7 +46,7 @@ struct EventRoutes: Sendable {
       // A disconnected client is detected by the end of its input, instead of by a failing write later.
       try await request.body.consumeWithInboundCloseHandler { _ in
         try await writer.write(ByteBuffer(string: start))
-        try await Self.tell(subscription, keepAlive, to: &writer)
+        try await Self.send(subscription, keepAlive, to: &writer)
       } onInboundClosed: {
         subscription.end()
       }
@@ -55,7 +55,7 @@ struct EventRoutes: Sendable {
     return Response(status: .ok, headers: fields, body: body)
   }
 
-  private static func tell(
+  private static func send(
     _ subscription: EventSubscription, _ keepAlive: Duration, to writer: inout any ResponseBodyWriter
   ) async throws {
     while true {

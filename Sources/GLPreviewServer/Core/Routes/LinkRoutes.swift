@@ -54,7 +54,7 @@ struct LinkRoutes: Sendable {
     guard wanted.forever != true || wanted.duration == nil else {
       throw Problem(.badRequest, "a link has either 'for' or 'forever'", parameter: "forever")
     }
-    if let camera = LinkedPath(wanted.path)?.camera, !directory.knows(camera) {
+    if let camera = LinkedPath(wanted.path)?.camera, !directory.hasCamera(camera) {
       throw Problem.notFound("no camera '\(camera)'")
     }
     let duration: Duration?

@@ -68,7 +68,7 @@ struct SnapshotRoutes: Sendable {
     try await snapshots.counting {
       let (query, headers) = (try query(target, format, request, context), request.headers)
       let take = { @Sendable [snapshots] in
-        try await snapshots.picture(of: target, query) { headers.know($0) }
+        try await snapshots.picture(of: target, query) { headers.hasCached($0) }
       }
       // Decoding buffered H.264 may take long.
       let (subject, answer) =

@@ -146,12 +146,18 @@ private struct Player: Sendable {
         guard let message = try? JSONDecoder().decode(Message.self, from: Data(text.utf8)) else { break }
         switch message.type {
         case "mse" where playing.insert("mse").inserted:
-          group.addTask { await told(message.type, socket) { try await playMSE(message.value, on: socket) } }
+          group.addTask {
+            await reportErrors(of: message.type, to: socket) { try await playMSE(message.value, on: socket) }
+          }
         case "mjpeg" where playing.insert("mjpeg").inserted:
-          group.addTask { await told(message.type, socket) { try await playMJPEG(on: socket) } }
+          group.addTask {
+            await reportErrors(of: message.type, to: socket) { try await playMJPEG(on: socket) }
+          }
         case "webrtc" where offers < Self.mostOffers, "webrtc/offer" where offers < Self.mostOffers:
           offers += 1
-          group.addTask { await told(message.type, socket) { try await answer(message, on: socket) } }
+          group.addTask {
+            await reportErrors(of: message.type, to: socket) { try await answer(message, on: socket) }
+          }
         // Connection checks reveal the client's candidates; the answer contains the service's.
         case "webrtc/candidate": break
         // A player tries other kinds. A client that does not stop is disconnected, so that errors do not pile
@@ -160,7 +166,7 @@ private struct Player: Sendable {
         default:
           refusals += 1
           group.addTask {
-            await told(message.type, socket) {
+            await reportErrors(of: message.type, to: socket) {
               throw Problem(.badRequest, "not supported, or already playing")
             }
           }
@@ -170,8 +176,8 @@ private struct Player: Sendable {
     }
   }
 
-  /// Sends an error to the client, so that players fall back to another kind.
-  private func told(_ type: String, _ socket: WebSocket, _ play: () async throws -> Void) async {
+  /// Plays, and sends an error to the client, so that players fall back to another kind.
+  private func reportErrors(of type: String, to socket: WebSocket, _ play: () async throws -> Void) async {
     do {
       try await play()
     } catch is CancellationError {
@@ -201,7 +207,7 @@ private struct Player: Sendable {
         if isPassed {
           stream = try show.video(false)
         } else {
-          stream.askForKey()
+          stream.requestKeyframe()
         }
       }
       if isFirst { try await send(Message(type: "mse", value: .text(sample.format.mediaType)), on: socket) }

@@ -142,11 +142,11 @@ extension Snapshots {
     let readiness: SceneReadiness
     if let window {
       readiness = try await window.run { [awaited] in
-        try await self.readiness(of: views, awaited, patience: window.length / 2)
+        try await self.readiness(of: views, awaited, within: window.length / 2)
       }
       guard window.admits(CaptureClock.now) else { throw LateCapture() }
     } else {
-      readiness = try await self.readiness(of: views, awaited, patience: nil)
+      readiness = try await self.readiness(of: views, awaited, within: nil)
     }
     let isDead = readiness.outages.count == views.count
     if isDead, request.fallback == .error, let outage = readiness.outages.first { throw outage }
@@ -172,13 +172,13 @@ extension Snapshots {
   private enum SceneEvent: Sendable {
     case delivered
     case failed(Problem)
-    case patienceEnded
+    case timedOut
   }
 
   /// Waits until each camera of some views has delivered the frame that a request selects, or has failed. After
-  /// `patience` one frame is enough; nil means no end.
+  /// `timeout` one frame is enough; nil means no end.
   private func readiness(
-    of views: [ServedPreview], _ request: SnapshotRequest, patience: Duration?
+    of views: [ServedPreview], _ request: SnapshotRequest, within timeout: Duration?
   ) async throws -> SceneReadiness {
     try await withThrowingTaskGroup(of: SceneEvent.self) { group in
       defer { group.cancelAll() }
@@ -192,20 +192,20 @@ extension Snapshots {
           }
         }
       }
-      if let patience {
+      if let timeout {
         group.addTask {
-          try await pause(patience)
-          return .patienceEnded
+          try await pause(timeout)
+          return .timedOut
         }
       }
-      var (readiness, delivered, isPatient) = (SceneReadiness(), 0, true)
-      while delivered + readiness.outages.count < views.count, isPatient || delivered == 0,
+      var (readiness, delivered, waitsForAll) = (SceneReadiness(), 0, true)
+      while delivered + readiness.outages.count < views.count, waitsForAll || delivered == 0,
         let event = try await group.next()
       {
         switch event {
         case .delivered: delivered += 1
         case .failed(let problem): readiness.outages.append(problem)
-        case .patienceEnded: isPatient = false
+        case .timedOut: waitsForAll = false
         }
       }
       readiness.isIncomplete = delivered + readiness.outages.count < views.count

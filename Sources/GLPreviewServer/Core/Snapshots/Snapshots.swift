@@ -40,27 +40,27 @@ package struct Snapshots: Sendable {
   ///
   /// - Throws: a `Problem`.
   func picture(
-    of target: ServedPreview, _ query: SnapshotQuery, knows: @escaping @Sendable (_ tag: String) -> Bool
+    of target: ServedPreview, _ query: SnapshotQuery, hasCached: @escaping @Sendable (_ tag: String) -> Bool
   ) async throws -> (SnapshotSubject, SnapshotAnswer?) {
     let (subject, answer) =
       try await target.isScene
-      ? scene(target, query, knows)
-      : provider.inTurn(query.request, of: target, query) { try await picture(target, query, knows) }
+      ? scene(target, query, hasCached)
+      : provider.inTurn(query.request, of: target, query) { try await picture(target, query, hasCached) }
     if answer == nil { metrics.count(.snapshot(.cached)) } else { count(subject.state) }
     return (subject, answer)
   }
 
   private func scene(
-    _ target: ServedPreview, _ query: SnapshotQuery, _ knows: (String) -> Bool
+    _ target: ServedPreview, _ query: SnapshotQuery, _ hasCached: (String) -> Bool
   ) async throws -> (SnapshotSubject, SnapshotAnswer?) {
     if query.request.mode.isBuffered { throw Problem.momentOfScene() }
     let (subject, answer) = try await provider.scene(target, query)
     try registry.check(ViewRight(target, .drawn(query.served.view)))
-    return (subject, knows(subject.entityTag) ? nil : answer)
+    return (subject, hasCached(subject.entityTag) ? nil : answer)
   }
 
   private func picture(
-    _ target: ServedPreview, _ query: SnapshotQuery, _ knows: (String) -> Bool
+    _ target: ServedPreview, _ query: SnapshotQuery, _ hasCached: (String) -> Bool
   ) async throws -> (SnapshotSubject, SnapshotAnswer?) {
     // To find the sharpest frame, many are drawn.
     if case .sharpest = query.request.mode, query.served.view != target.served.view {
@@ -69,7 +69,7 @@ package struct Snapshots: Sendable {
     let moment = try await provider.moment(of: target, query.request)
     try check(target, query, at: moment)
     let subject = provider.subject(moment, query, target)
-    if knows(subject.entityTag) { return (subject, nil) }
+    if hasCached(subject.entityTag) { return (subject, nil) }
     let answer = try await provider.picture(subject, at: moment, query, of: target)
     try check(target, query, at: moment)
     return (subject, answer)

@@ -71,7 +71,7 @@ package final class StillPictures: Sendable {
   private let pictures: SingleFlightCache<Key, SnapshotAnswer>
   /// Limits the pictures that are being made; others wait.
   private let gate = AdmissionLimit(capacity: 8, subject: "recorded pictures being made")
-  private static let patience = Duration.seconds(60)
+  private static let queueTimeout = Duration.seconds(60)
 
   private struct Key: Hashable {
     let identity: String
@@ -125,7 +125,7 @@ package final class StillPictures: Sendable {
     headers[.cacheControl] = "private, no-cache"
     headers[.eTag] = key.entityTag
     headers[named: "X-Timestamp"] = time.secondsText
-    if request.headers.know(key.entityTag) {
+    if request.headers.hasCached(key.entityTag) {
       metrics.count(.snapshot(.cached))
       return Response(status: .notModified, headers: headers)
     }
@@ -134,7 +134,7 @@ package final class StillPictures: Sendable {
       try await context.whileClientStays { [self] in
         try await withDeadline(context.rest(of: query.timeout)) { [self] in
           try await pictures.value(key, { nil }) { [self] in
-            let permit = try await gate.enter(within: Self.patience)
+            let permit = try await gate.enter(within: Self.queueTimeout)
             defer { withExtendedLifetime(permit) {} }
             try registry.checkGPU()
             return try await encoded(try await draw(), key.query)

@@ -39,7 +39,7 @@ final class StreamHub: Sendable {
     /// Reads the preview, and repeats the last picture; only while there are clients.
     var pump: Task<Void, Never>?
     var rate = RateMeter()
-    var hasNewcomer = false
+    var hasNewClient = false
     var isOver = false
   }
 
@@ -87,7 +87,7 @@ final class StreamHub: Sendable {
       guard !state.isOver else { return nil }
       state.nextID += 1
       state.intervals[state.nextID] = interval
-      state.hasNewcomer = true
+      state.hasNewClient = true
       if state.pump == nil {
         (state.newest, state.failure) = (nil, nil)
         state.pump = Task {
@@ -256,17 +256,17 @@ final class StreamHub: Sendable {
   private func waitUntilDue(_ pace: Pace) async throws {
     while true {
       let wait = pace.wait(at: CaptureClock.now, every: interval)
-      guard wait > .zero, !takeNewcomer() else { return }
+      guard wait > .zero, !takeNewClient() else { return }
       try await Task.sleep(for: min(wait, Self.paceStep))
     }
   }
 
   /// Returns whether a client has joined since the last picture. The pace of other clients must not delay its
   /// first picture.
-  private func takeNewcomer() -> Bool {
+  private func takeNewClient() -> Bool {
     state.withLock { state in
-      defer { state.hasNewcomer = false }
-      return state.hasNewcomer
+      defer { state.hasNewClient = false }
+      return state.hasNewClient
     }
   }
 

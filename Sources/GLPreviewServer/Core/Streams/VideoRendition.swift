@@ -45,8 +45,8 @@ struct VideoRendition: Sendable {
     wait = min(wait * 2, Self.longestWait)
   }
 
-  /// Forgets the client's history, because the view has changed.
-  mutating func forget() { self = VideoRendition(wait: shortestWait) }
+  /// Starts again without the client's history, because the view has changed.
+  mutating func reset() { self = VideoRendition(wait: shortestWait) }
 }
 
 extension ViewConfiguration {

@@ -18,7 +18,7 @@ package final class VideoStream: Sendable {
     @Sendable (_ begin: @escaping @Sendable (VideoRequest) throws -> Void) async -> Bool
 
   private let streams: VideoStreams
-  let isPatient: Bool
+  let readsInBatches: Bool
   private let nextView: Next?
   private let state: Mutex<State>
 
@@ -27,7 +27,7 @@ package final class VideoStream: Sendable {
     var watch: VideoWatch
     /// The lower rendition that it watches instead of the source, until the view changes.
     var lower: (source: VideoSource, grant: Grant<ViewRight>)?
-    var rung: VideoRendition
+    var rendition: VideoRendition
     /// The time of the last picture.
     var last: CaptureInstant?
     var isEncoded = false
@@ -47,18 +47,19 @@ package final class VideoStream: Sendable {
     }
   }
 
-  init(_ shown: ShownVideo, _ streams: VideoStreams, isPatient: Bool, next: Next?) {
-    (self.streams, self.isPatient, nextView) = (streams, isPatient, next)
-    let watch = Self.watch(shown, streams, isPatient: isPatient)
-    state = Mutex(State(shown: shown, watch: watch, rung: streams.rung))
+  init(_ shown: ShownVideo, _ streams: VideoStreams, readsInBatches: Bool, next: Next?) {
+    (self.streams, self.readsInBatches, nextView) = (streams, readsInBatches, next)
+    let watch = Self.watch(shown, streams, readsInBatches: readsInBatches)
+    state = Mutex(State(shown: shown, watch: watch, rendition: streams.rendition))
     follow(shown.grant)
   }
 
   var source: VideoSource { state.withLock { $0.shown.source } }
 
-  private static func watch(_ shown: ShownVideo, _ streams: VideoStreams, isPatient: Bool) -> VideoWatch {
+  private static func watch(_ shown: ShownVideo, _ streams: VideoStreams, readsInBatches: Bool) -> VideoWatch
+  {
     shown.source.preview.watchVideo(
-      shown.source.configuration, passes: shown.passes, patiently: isPatient, counting: streams.counters,
+      shown.source.configuration, passes: shown.passes, inBatches: readsInBatches, counting: streams.counters,
       control: streams.control)
   }
 
@@ -154,11 +155,11 @@ package final class VideoStream: Sendable {
   }
 
   private func adopt(_ shown: ShownVideo) {
-    let watch = Self.watch(shown, streams, isPatient: isPatient)
+    let watch = Self.watch(shown, streams, readsInBatches: readsInBatches)
     replace(with: watch, nil) { state in
       (state.shown, state.isEncoded) = (shown, false)
       state.moves += 1
-      state.rung.forget()
+      state.rendition.reset()
     }
     follow(shown.grant)
   }
@@ -167,7 +168,7 @@ package final class VideoStream: Sendable {
   package func lost() { state.withLock { $0.watch }.lost() }
 
   /// Requests a keyframe soon, although nothing was lost.
-  package func askForKey() { state.withLock { $0.watch }.askForKey() }
+  package func requestKeyframe() { state.withLock { $0.watch }.requestKeyframe() }
 
   /// Whether new watchers may get buffered pictures, from the last keyframe on.
   package var showsPast: Bool {
@@ -178,10 +179,10 @@ package final class VideoStream: Sendable {
   /// The number of clients that receive its pictures. Default: 1.
   var clients: Int { state.withLock { $0.clients } }
 
-  package func stand(for clients: Int) {
+  package func setClients(_ count: Int) {
     state.withLock { state in
-      state.clients = clients
-      state.watch.stand(for: clients)
+      state.clients = count
+      state.watch.setClients(count)
     }
   }
 
@@ -201,17 +202,17 @@ package final class VideoStream: Sendable {
   private func choose(at now: CaptureInstant) {
     let standing = state.withLock { $0.watch }.standing(at: now)
     let move = state.withLock { state in
-      state.rung.move(isLeftBehind: standing.isLeftBehind, lastDrop: standing.lastDrop, at: now)
+      state.rendition.move(isLeftBehind: standing.isLeftBehind, lastDrop: standing.lastDrop, at: now)
     }
     switch move {
     case .up: watchSource { _ in }
     case .down:
       if let (lower, grant) = try? streams.lower(source, standing) {
         let shown = ShownVideo(source: lower, grant: grant, passes: false)
-        replace(with: Self.watch(shown, streams, isPatient: false), (lower, grant)) { _ in }
-        grant.whenRevoked { [weak self] in self?.watchSource { $0.forget() } }
+        replace(with: Self.watch(shown, streams, readsInBatches: false), (lower, grant)) { _ in }
+        grant.whenRevoked { [weak self] in self?.watchSource { $0.reset() } }
       } else {
-        state.withLock { $0.rung.refuse(at: now) }
+        state.withLock { $0.rendition.refuse(at: now) }
       }
     case nil: break
     }
@@ -219,7 +220,7 @@ package final class VideoStream: Sendable {
 
   private func watchSource(_ change: (inout VideoRendition) -> Void) {
     let shown = state.withLock { $0.shown }
-    replace(with: Self.watch(shown, streams, isPatient: isPatient), nil) { change(&$0.rung) }
+    replace(with: Self.watch(shown, streams, readsInBatches: readsInBatches), nil) { change(&$0.rendition) }
   }
 
   private func replace(
@@ -227,7 +228,7 @@ package final class VideoStream: Sendable {
   ) {
     let old = state.withLock { state -> (VideoWatch, (VideoSource, Grant<ViewRight>)?) in
       defer { (state.watch, state.lower) = (watch, lower) }
-      watch.stand(for: state.clients)
+      watch.setClients(state.clients)
       change(&state)
       return (state.watch, state.lower)
     }

@@ -40,15 +40,15 @@ package final class VideoStreams: Service, CustomStringConvertible {
   }
 
   let control: BitrateControl
-  let rung: VideoRendition
+  let rendition: VideoRendition
 
   /// `gate` limits the views that are drawn or encoded only for URLs and slow clients.
   init(
     _ registry: CameraRegistry, gate: AdmissionLimit, counting counters: VideoCounters, logger: Logger,
-    control: BitrateControl = BitrateControl(), rung: VideoRendition = VideoRendition()
+    control: BitrateControl = BitrateControl(), rendition: VideoRendition = VideoRendition()
   ) {
     self.control = control
-    self.rung = rung
+    self.rendition = rendition
     self.registry = registry
     self.gate = gate
     self.counters = counters
@@ -56,15 +56,15 @@ package final class VideoStreams: Service, CustomStringConvertible {
   }
 
   /// Begins to watch a view, as served or with changed parameters; ends when the stream is released. A stream
-  /// with `patiently` is read in batches by `nextSamples`, about twice a second. When a view has ended,
+  /// with `inBatches` is read in batches by `nextSamples`, about twice a second. When a view has ended,
   /// `next` finds the one with which the stream continues.
   ///
   /// - Throws: `Problem`: 503 or 429 if too many views are drawn and encoded for URLs, 409 if the view is
   ///   switched off.
   package func begin(
-    _ request: VideoRequest, patiently isPatient: Bool = false, next: VideoStream.Next? = nil
+    _ request: VideoRequest, inBatches readsInBatches: Bool = false, next: VideoStream.Next? = nil
   ) throws -> VideoStream {
-    let stream = VideoStream(try shown(request), self, isPatient: isPatient, next: next)
+    let stream = VideoStream(try shown(request), self, readsInBatches: readsInBatches, next: next)
     try state.withLock { state in
       guard !state.isOver else { throw Self.isEnding }
       state.streams.removeAll { $0.stream == nil }
@@ -76,10 +76,10 @@ package final class VideoStreams: Service, CustomStringConvertible {
   /// Begins to watch a view. `passes` says whether a camera's original H.264 may be passed through.
   package func begin(
     _ target: ServedPreview, as wanted: ServedView, _ configuration: VideoConfiguration, passes: Bool = true,
-    patiently isPatient: Bool = false
+    inBatches readsInBatches: Bool = false
   ) throws -> VideoStream {
     try begin(
-      VideoRequest(target, as: wanted, configuration, passes: passes), patiently: isPatient)
+      VideoRequest(target, as: wanted, configuration, passes: passes), inBatches: readsInBatches)
   }
 
   /// Returns the source for a request, and the grant to show it.
@@ -156,12 +156,12 @@ package final class VideoStreams: Service, CustomStringConvertible {
     try? await gracefulShutdown()
     state.withLock { $0.isOver = true }
     // Recorders read the remaining samples, and end their streams themselves.
-    for stream in all where !stream.isPatient { stream.end() }
+    for stream in all where !stream.readsInBatches { stream.end() }
   }
 
   /// Returns the number of clients of a view, without recorders.
   package func clientCount(of camera: String, _ view: String) -> Int {
-    streams(of: camera, view).reduce(0) { $0 + ($1.isPatient ? 0 : $1.clients) }
+    streams(of: camera, view).reduce(0) { $0 + ($1.readsInBatches ? 0 : $1.clients) }
   }
 
   /// Returns the number of clients and recorders of a preview.

@@ -40,7 +40,7 @@ package final class WriteTimeoutHandler: ChannelDuplexHandler, RemovableChannelH
     context.flush()
     guard watch == nil else { return }
     begin(context)
-    if waiting > 0 { lookLater(context) }
+    if waiting > 0 { scheduleCheck(context) }
   }
 
   package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -48,7 +48,7 @@ package final class WriteTimeoutHandler: ChannelDuplexHandler, RemovableChannelH
       (isShuttingDown, stalledAfter) = (true, min(stalledAfter, stalledAtShutdown))
       watch?.cancel()
       begin(context)
-      lookLater(context)
+      scheduleCheck(context)
     }
     context.fireUserInboundEventTriggered(event)
   }
@@ -63,12 +63,12 @@ package final class WriteTimeoutHandler: ChannelDuplexHandler, RemovableChannelH
     watch = nil
   }
 
-  private func lookLater(_ context: ChannelHandlerContext) {
+  private func scheduleCheck(_ context: ChannelHandlerContext) {
     let pause = TimeAmount.nanoseconds(Int64(max(stalledAfter / 4, .milliseconds(10)) / .nanoseconds(1)))
-    watch = context.eventLoop.assumeIsolated().scheduleTask(in: pause) { self.look(context) }
+    watch = context.eventLoop.assumeIsolated().scheduleTask(in: pause) { self.check(context) }
   }
 
-  private func look(_ context: ChannelHandlerContext) {
+  private func check(_ context: ChannelHandlerContext) {
     watch = nil
     guard context.channel.isActive else { return }
     let now = CaptureClock.now
@@ -82,7 +82,7 @@ package final class WriteTimeoutHandler: ChannelDuplexHandler, RemovableChannelH
       metrics.countCutOff()
       return context.reset()
     }
-    lookLater(context)
+    scheduleCheck(context)
   }
 
   /// Returns the number of bytes that the socket has not accepted.

@@ -111,8 +111,8 @@ extension ConfigurationFormat<ListenAddress> {
   static var address: Self {
     Self("`HOST:PORT`, `[ADDRESS]:PORT`, `HOST` (port 8080) or `unix:PATH`") { text, folder in
       let address = try ListenAddress.parse(text)
-      guard case .unix(let said) = address else { return address }
-      let path = try ConfigurationPaths.resolved(said, in: folder)
+      guard case .unix(let configured) = address else { return address }
+      let path = try ConfigurationPaths.resolved(configured, in: folder)
       guard path.utf8.count <= ListenAddress.longestPath else {
         throw ParameterError(
           "a socket path may have at most \(ListenAddress.longestPath) bytes, not \(path.utf8.count)")

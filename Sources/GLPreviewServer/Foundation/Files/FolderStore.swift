@@ -30,7 +30,7 @@ package struct FolderStore: ~Copyable {
     _ = unsafe mkdir(path, 0o750)
     folder = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw FolderError(path) }
-    found = look(atMost: mostFound)
+    found = scan(atMost: mostFound)
     retained.add(found)
     guard found.count == mostFound else { return }
     excess =
@@ -62,7 +62,7 @@ package struct FolderStore: ~Copyable {
     let isThere = unsafe faccessat(camera, final, F_OK, AT_SYMLINK_NOFOLLOW) == 0
     try write(bytes, as: final, in: camera, name.camera)
     if let written = StampedFileName(camera: name.camera, file: final, kind) {
-      if isThere { retained.forget(written) }
+      if isThere { retained.remove(written) }
       retained.add(RetainedFiles.File(name: written, bytes: bytes.count), at: time)
     }
     return "\(name.camera)/\(final)"
@@ -151,7 +151,7 @@ package struct FolderStore: ~Copyable {
     guard unsafe unlinkat(camera, name.file, 0) == 0 || errno == ENOENT else {
       throw error("\(name.camera)/\(name.file)")
     }
-    retained.forget(name)
+    retained.remove(name)
   }
 
   private func unlink(_ name: StampedFileName) {
@@ -187,7 +187,7 @@ package struct FolderStore: ~Copyable {
 
   /// Scans the folder once: deletes partial files, and returns up to `most` files whose names this service
   /// writes.
-  private func look(atMost most: Int) -> [RetainedFiles.File] {
+  private func scan(atMost most: Int) -> [RetainedFiles.File] {
     var found: [RetainedFiles.File] = []
     SystemFiles.forEachName(in: folder) { camera in
       guard let descriptor = try? open(camera) else { return }

@@ -125,8 +125,8 @@ package struct RetainedFiles: Sendable {
     return written.isEmpty ? nil : take(written.removeFirst())
   }
 
-  /// Forgets a file that was deleted.
-  mutating func forget(_ name: StampedFileName) {
+  /// Removes a file that was deleted.
+  mutating func remove(_ name: StampedFileName) {
     for path in [\Self.ahead, \.found, \.written] {
       guard let index = self[keyPath: path].firstIndex(where: { $0.file.name == name }) else { continue }
       _ = take(self[keyPath: path].remove(at: index))
@@ -146,8 +146,8 @@ package struct RetainedFiles: Sendable {
 
   /// Corrects the start of this run by the current wall clock, if that can be trusted.
   private mutating func follow(_ now: WallTime, at time: CaptureInstant) {
-    let believed = WallTime(sinceEpoch: now.sinceEpoch - (time - monotonicStart))
-    let jump = believed.sinceEpoch - start.sinceEpoch
+    let estimate = WallTime(sinceEpoch: now.sinceEpoch - (time - monotonicStart))
+    let jump = estimate.sinceEpoch - start.sinceEpoch
     guard jump < .zero - Self.smallestJump || jump > Self.smallestJump else { return }
     let wasBehind = StampedFileName.stamp(start) < newestFound
     guard jump < .zero || wasBehind else {
@@ -157,7 +157,7 @@ package struct RetainedFiles: Sendable {
       ignoredJump = true
       return
     }
-    start = believed
+    start = estimate
     ignoredJump = false
     sort(Array(ahead) + Array(found))
   }

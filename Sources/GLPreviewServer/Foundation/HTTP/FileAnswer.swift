@@ -54,7 +54,7 @@ package struct FileAnswer: Sendable {
     headers[.acceptRanges] = "bytes"
     headers[.eTag] = entityTag
     headers[.cacheControl] = "no-cache"
-    if request.headers.know(entityTag) { return Response(status: .notModified, headers: headers) }
+    if request.headers.hasCached(entityTag) { return Response(status: .notModified, headers: headers) }
     let isSame = request.headers[.ifRange].map { $0 == entityTag } ?? true
     var range = 0..<byteCount
     var status = HTTPResponse.Status.ok

@@ -38,9 +38,9 @@ package struct RouteRule: Sendable {
 
   package enum Access: Sendable {
     /// Anyone, because the answer shows nothing of a camera.
-    case everybody
+    case anyone
     /// Anyone, unless the URL has a query, which may request a picture.
-    case everybodyWithoutQuery
+    case anyoneWithoutQuery
     /// Clients with this role or a higher one.
     case role(Role)
   }
@@ -48,7 +48,7 @@ package struct RouteRule: Sendable {
   /// Returns the role that a request needs; nil if it needs none, or if that depends on its URL.
   package func role(for method: HTTPRequest.Method) -> Role? {
     switch access {
-    case .everybody, .everybodyWithoutQuery: nil
+    case .anyone, .anyoneWithoutQuery: nil
     case .role(let role): role
     case nil: method.changesSomething ? .control : .read
     }
@@ -65,7 +65,7 @@ package struct RouteRule: Sendable {
     case offer
   }
 
-  package static let open = RouteRule(access: .everybody)
+  package static let open = RouteRule(access: .anyone)
   /// Pictures and streams of one camera.
   package static let pictures = RouteRule(takesURLToken: true, takesLink: true)
   /// Streams of several cameras, and recordings.

@@ -61,7 +61,7 @@ package final class ServiceMetrics: Sendable {
     /// An event exchanged with other nodes through NATS.
     case relayed(Outcome)
     /// An event received from a peer.
-    case heard(Outcome)
+    case peerEvent(Outcome)
     /// A message to the MQTT server.
     case mqtt(Outcome)
     /// A snapshot requested by MQTT.
@@ -92,7 +92,7 @@ package final class ServiceMetrics: Sendable {
       case .forwarded: "glpreview_peer_requests_total"
       case .answered: "glpreview_broker_requests_total"
       case .relayed: "glpreview_broker_events_total"
-      case .heard: "glpreview_peer_events_total"
+      case .peerEvent: "glpreview_peer_events_total"
       case .mqtt: "glpreview_mqtt_messages_total"
       case .mqttCommand: "glpreview_mqtt_commands_total"
       case .link: "glpreview_link_requests_total"
@@ -110,7 +110,7 @@ package final class ServiceMetrics: Sendable {
         [("method", method), ("route", route), ("status", "\(status)")]
       case .snapshot(let result): [("result", result.rawValue)]
       case .file(let result), .recording(let result), .webhook(let result), .relayed(let result),
-        .heard(let result), .mqtt(let result), .mqttCommand(let result):
+        .peerEvent(let result), .mqtt(let result), .mqttCommand(let result):
         [("result", result.rawValue)]
       case .forwarded(let result): [("result", result.rawValue)]
       case .answered(let result): [("result", result.rawValue)]

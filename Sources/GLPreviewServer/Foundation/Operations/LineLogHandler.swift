@@ -81,7 +81,7 @@ struct LineLogHandler: LogHandler {
   private func fields(of event: LogEvent, _ more: Logger.Metadata) -> [(key: String, value: String)] {
     var all = metadata
     if let provided = metadataProvider?.get() { all.merge(provided) { $1 } }
-    if let said = event.metadata { all.merge(said) { $1 } }
+    if let metadata = event.metadata { all.merge(metadata) { $1 } }
     all.merge(more) { $1 }
     var fields: [(key: String, value: String)] = []
     for (key, value) in all { Self.flatten(value, key, into: &fields) }

@@ -42,9 +42,9 @@ package struct MemoryMonitor: Service {
   private static let restInterval = Duration.seconds(2)
   /// The number of checks after which memory counts as idle. Memory that is freed and reused with each
   /// picture must not be returned in between.
-  private static let patience = 12
+  private static let idleChecks = 12
 
-  package func run() async throws { await cancelWhenGracefulShutdown { await look() } }
+  package func run() async throws { await cancelWhenGracefulShutdown { await check() } }
 
   /// Returns the bytes of this process's heap, and of its memory shared with drivers, that no lease accounts
   /// for at the moment. Unlike a budget's `overhead`, it is neither limited nor smoothed.
@@ -52,11 +52,11 @@ package struct MemoryMonitor: Service {
     max(Int(glp_memory_measure().used) + (ProcessMetrics.sharedBytes ?? 0) - budget.reserved, 0)
   }
 
-  private func look() async {
-    var looks = 0
+  private func check() async {
+    var checks = 0
     var filePages = FilePages()
     while !Task.isCancelled {
-      let isAtRest = looks == 0 && filePages.isSettled && budget.reserved == 0
+      let isAtRest = checks == 0 && filePages.isSettled && budget.reserved == 0
       await CaptureClock.sleep(untilMultipleOf: isAtRest ? Self.restInterval : Self.interval)
       let heap = glp_memory_measure()
       if ProcessHeap.isOurs.load(ordering: .relaxed), heap.used > 0 {
@@ -65,17 +65,17 @@ package struct MemoryMonitor: Service {
           used: used, reserved: budget.reserved, of: budget.capacity, before: budget.overhead)
       }
       if ProcessHeap.isOurs.load(ordering: .relaxed),
-        filePages.shouldDrop(resident: ProcessMetrics.sharedBytes ?? 0, patience: Self.patience)
+        filePages.shouldDrop(resident: ProcessMetrics.sharedBytes ?? 0, after: Self.idleChecks)
       {
         glp_memory_drop_file_pages()
       }
-      looks = heap.idle > Self.kept ? looks + 1 : 0
-      guard looks > Self.patience || (looks > 0 && (ProcessMetrics.residentBytes ?? 0) > budget.capacity)
+      checks = heap.idle > Self.kept ? checks + 1 : 0
+      guard checks > Self.idleChecks || (checks > 0 && (ProcessMetrics.residentBytes ?? 0) > budget.capacity)
       else {
         continue
       }
       glp_memory_trim()
-      looks = 0
+      checks = 0
     }
   }
 
@@ -96,21 +96,21 @@ struct FilePages {
   static let kept = 8 << 20
   /// The resident bytes that are in use; nil shortly after a drop.
   private var inUse: Int? = 0
-  private var looks = 0
+  private var checks = 0
 
   /// Whether nothing is to be unmapped, and nothing has been lately.
-  var isSettled: Bool { inUse ?? 0 > 0 && looks == 0 }
+  var isSettled: Bool { inUse ?? 0 > 0 && checks == 0 }
 
   /// Returns whether to unmap now. Called regularly, with the `resident` bytes of files.
-  mutating func shouldDrop(resident: Int, patience: Int) -> Bool {
+  mutating func shouldDrop(resident: Int, after idleChecks: Int) -> Bool {
     guard let inUse else {
-      looks += 1
-      if looks > patience { (self.inUse, looks) = (resident, 0) }
+      checks += 1
+      if checks > idleChecks { (self.inUse, checks) = (resident, 0) }
       return false
     }
-    looks = resident > inUse + Self.kept ? looks + 1 : 0
-    guard looks > patience else { return false }
-    (self.inUse, looks) = (nil, 0)
+    checks = resident > inUse + Self.kept ? checks + 1 : 0
+    guard checks > idleChecks else { return false }
+    (self.inUse, checks) = (nil, 0)
     return true
   }
 }

@@ -61,7 +61,7 @@ package final class RendererWatch: Service {
 
   /// The interval at which a working renderer is checked. After the loss of its context, it may have failed
   /// to reopen.
-  private static let looksEvery = Duration.seconds(5)
+  private static let pollInterval = Duration.seconds(5)
 
   /// `device` opens the renderer if necessary; it is called once `isNeeded` returns true, or at once if
   /// hardware is required. `deviceFailure` returns why the CPU draws in place of a GPU, if it does. `onChange`
@@ -85,11 +85,11 @@ package final class RendererWatch: Service {
     await cancelWhenGracefulShutdown {
       var failures = 0
       while !Task.isCancelled {
-        let state = await self.look()
+        let state = await self.check()
         guard !Task.isCancelled else { return }
         self.take(state)
         failures = state.failure == nil ? 0 : failures + 1
-        try? await Task.sleep(for: failures == 0 ? Self.looksEvery : Self.pause(after: failures))
+        try? await Task.sleep(for: failures == 0 ? Self.pollInterval : Self.pause(after: failures))
       }
     }
   }
@@ -98,7 +98,7 @@ package final class RendererWatch: Service {
     Backoff.pause(failures - 1, first: .seconds(1), longest: .seconds(15), jitter: .random(in: 0..<1))
   }
 
-  private func look() async -> State {
+  private func check() async -> State {
     guard requiresHardware || isNeeded() else {
       switch state {
       case .works, .standsIn: return state

@@ -42,9 +42,9 @@ package struct SystemdNotifier: Sendable, Hashable {
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
     // A `timeval`, built from its fields, because NIO and the system both declare the type.
-    var patience: (seconds: Int, microseconds: Int) = (1, 0)
+    var sendTimeout: (seconds: Int, microseconds: Int) = (1, 0)
     unsafe setsockopt(
-      descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout.size(ofValue: patience)))
+      descriptor, SOL_SOCKET, SO_SNDTIMEO, &sendTimeout, socklen_t(MemoryLayout.size(ofValue: sendTimeout)))
     let bytes = Array(message.utf8)
     let count = unsafe withUnsafePointer(to: &name.address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {

@@ -219,19 +219,19 @@ final class MQTTClient: Sendable {
   // MARK: Changes of the connection
 
   private func opened() {
-    let isNews = state.update { state in
+    let isChange = state.update { state in
       guard !state.isOpen else { return false }
       state.outbox.connected()
       (state.isOpen, state.isPingDue, state.isSubscribeDue) = (true, false, !patterns.isEmpty)
       defer { state.lastLogged = .some(nil) }
       return state.lastLogged != .some(nil)
     }
-    if isNews { logger.notice("MQTT server connected", metadata: ["server": "\(server)"]) }
+    if isChange { logger.notice("MQTT server connected", metadata: ["server": "\(server)"]) }
   }
 
   /// Logs a reason once until it changes.
   private func lost(_ reason: MQTTError) {
-    let (isNews, events) = state.update { state in
+    let (isChange, events) = state.update { state in
       let events = state.outbox.disconnected()
       (state.isOpen, state.packetCount) = (false, 0)
       if reason.isOfVersion { state.version = state.version == .v5 ? .v3_1_1 : .v5 }
@@ -239,7 +239,7 @@ final class MQTTClient: Sendable {
       return (state.lastLogged != reason && !state.isEnding, events)
     }
     if events > 0 { metrics.count(.mqtt(.dropped), by: events) }
-    guard isNews else { return }
+    guard isChange else { return }
     logger.warning(
       "MQTT server lost", metadata: ["server": "\(server)", "reason": "\(Redaction.message("\(reason)"))"])
   }

@@ -11,7 +11,7 @@ struct MQTTOutbox: Sendable {
     /// The payload's share of the memory budget.
     var lease: MemoryLease?
     var isWaiting = true
-    /// An empty payload makes the server forget the topic. After that the topic is removed here too.
+    /// An empty payload removes the topic from the server. After that the topic is removed here too.
     var isCleared: Bool { payload.isEmpty }
   }
 
@@ -56,13 +56,13 @@ struct MQTTOutbox: Sendable {
     waiting.append(topic)
   }
 
-  /// Makes the server forget a topic that this service has put.
-  mutating func clear(_ topic: String) { if retained[topic] != nil { forget(topic) } }
+  /// Removes from the server a topic that this service has put.
+  mutating func clear(_ topic: String) { if retained[topic] != nil { clearRetained(topic) } }
 
-  /// Makes the server forget a topic, even if another client has put it.
-  mutating func forget(_ topic: String) { put(topic, []) }
+  /// Removes a topic from the server, even if another client has put it.
+  mutating func clearRetained(_ topic: String) { put(topic, []) }
 
-  /// Forgets a topic that another node has now, and leaves it at the server.
+  /// Drops a topic that another node has now; the server keeps it.
   mutating func release(_ topic: String) {
     guard retained.removeValue(forKey: topic) != nil else { return }
     order.removeAll { $0 == topic }

@@ -6,7 +6,7 @@ enum RecordedBytes {
   ///
   /// - Returns: the recording; nil if the file can't be read or is not a recording. Such a file stays as it
   ///   is, but an empty one, or a beginning without a picture, is removed.
-  static func look(at file: Recording, in store: inout FolderStore) -> (Recording, isRepaired: Bool)? {
+  static func inspect(_ file: Recording, in store: inout FolderStore) -> (Recording, isRepaired: Bool)? {
     guard file.name.time != nil, let descriptor = store.open(file.name, forWriting: true) else { return nil }
     defer { close(descriptor) }
     var isReadable = true

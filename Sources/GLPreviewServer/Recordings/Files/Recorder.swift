@@ -17,10 +17,10 @@ final class Recorder: Sendable {
   private let isCurrent: @Sendable () -> Bool
   private let onChange: @Sendable (Recording) -> Void
   private let logger: Logger
-  private let orders = Watched(Orders())
+  private let pending = Watched(PendingCommands())
 
-  /// Orders that were not carried out yet.
-  private struct Orders {
+  /// Commands that were not carried out yet.
+  private struct PendingCommands {
     var until: CaptureInstant?
     var stops: CaptureInstant?
     var isMoving = false
@@ -33,7 +33,7 @@ final class Recorder: Sendable {
 
   /// How long pictures are collected before they are processed: in batches they cost much less than one by
   /// one.
-  private static let looksEvery = Duration.milliseconds(500)
+  private static let pollInterval = Duration.milliseconds(500)
   /// Pictures are written together once the oldest is this old, or at so many bytes.
   private static let flushesEvery = Duration.milliseconds(900)
   private static let flushesAt = 512 << 10
@@ -61,19 +61,19 @@ final class Recorder: Sendable {
     self.logger = logger
     self.onChange = onChange
     self.open = open
-    if let orders = before?.orders.value {
-      let last = orders.last.flatMap { $0 + configuration.after > CaptureClock.now ? $0 : nil }
-      let isMoving = orders.isMoving && configuration.when == .motion
-      self.orders.update { ($0.until, $0.last, $0.isMoving) = (last, last, isMoving) }
+    if let pending = before?.pending.value {
+      let last = pending.last.flatMap { $0 + configuration.after > CaptureClock.now ? $0 : nil }
+      let isMoving = pending.isMoving && configuration.when == .motion
+      self.pending.update { ($0.until, $0.last, $0.isMoving) = (last, last, isMoving) }
     }
   }
 
   /// Whether a file is open.
-  var isRecording: Bool { orders.value.isRecording }
+  var isRecording: Bool { pending.value.isRecording }
 
   /// Reports a trigger that lasts until `end`.
   func trigger(until end: CaptureInstant) {
-    orders.update {
+    pending.update {
       $0.until = max($0.until ?? .start, end)
       $0.last = max($0.last ?? .start, end)
     }
@@ -81,26 +81,26 @@ final class Recorder: Sendable {
 
   /// Reports whether something moves. Motion that begins and ends between two checks is recorded too.
   func moves(_ isMoving: Bool) {
-    guard orders.withLock({ $0.isMoving }) != isMoving else { return }
-    orders.withLock { $0.isMoving = isMoving }
+    guard pending.withLock({ $0.isMoving }) != isMoving else { return }
+    pending.withLock { $0.isMoving = isMoving }
     trigger(until: CaptureClock.now)
   }
 
   /// Ends all triggers now.
-  func stop() { orders.update { ($0.until, $0.last, $0.stops) = (nil, nil, CaptureClock.now) } }
+  func stop() { pending.update { ($0.until, $0.last, $0.stops) = (nil, nil, CaptureClock.now) } }
 
   /// Ends recording with what the camera has sent so far.
-  func end() { orders.update { $0.ends = true } }
+  func end() { pending.update { $0.ends = true } }
 
   /// Records until `end` is called. Tries again after an error.
   func run() async {
     var (plan, trouble) = (RecordingPlan(configuration), String?.none)
-    while !orders.withLock({ $0.ends }) {
+    while !pending.withLock({ $0.ends }) {
       do {
         let stream = try open()
         defer { stream.end() }
-        let ending = Task { [orders] in
-          _ = try await orders.first { $0.ends ? true : nil }
+        let ending = Task { [pending] in
+          _ = try await pending.first { $0.ends ? true : nil }
           try await Task.sleep(for: Self.endsWithin)
           stream.end()
         }
@@ -120,7 +120,7 @@ final class Recorder: Sendable {
 
   /// Waits, but not longer than until `end` is called.
   private func rest(for time: Duration) async {
-    _ = try? await orders.first(until: CaptureClock.now + time) { $0.ends ? true : nil }
+    _ = try? await pending.first(until: CaptureClock.now + time) { $0.ends ? true : nil }
   }
 
   /// A file that is being written.
@@ -145,7 +145,7 @@ final class Recorder: Sendable {
       for step in plan.interrupt() { _ = carryOut(step, &file) }
       // After an error the plan may be ahead of the file.
       if file != nil { _ = carryOut(.end, &file) }
-      orders.update { $0.isRecording = false }
+      pending.update { $0.isRecording = false }
     }
     var described: (format: H264Format, note: RecordingNote)?
     while let samples = try await stream.nextSamples() {
@@ -162,9 +162,9 @@ final class Recorder: Sendable {
           continue
         }
       }
-      let (until, stops, isMoving, ends) = orders.withLock { orders in
-        defer { (orders.until, orders.stops) = (nil, nil) }
-        return (orders.until, orders.stops, orders.isMoving, orders.ends)
+      let (until, stops, isMoving, ends) = pending.withLock { pending in
+        defer { (pending.until, pending.stops) = (nil, nil) }
+        return (pending.until, pending.stops, pending.isMoving, pending.ends)
       }
       plan.isMoving = isMoving
       if let stops { plan.stop(at: stops) }
@@ -184,10 +184,10 @@ final class Recorder: Sendable {
       }
       if plan.isRecording != isRecording {
         let isRecording = plan.isRecording
-        orders.withLock { $0.isRecording = isRecording }
+        pending.withLock { $0.isRecording = isRecording }
       }
       if ends { return }
-      await rest(for: Self.looksEvery)
+      await rest(for: Self.pollInterval)
     }
   }
 

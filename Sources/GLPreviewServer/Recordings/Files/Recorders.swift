@@ -72,15 +72,15 @@ package final class Recorders: Service, CustomStringConvertible {
   func trigger(_ camera: String, until end: CaptureInstant) -> Bool {
     let when = registry.served[camera: camera]?.configuration.record.when ?? .never
     guard [.motion, .trigger].contains(when) else { return false }
-    return tell(camera) { $0.trigger(until: end) }
+    return withRecorder(of: camera) { $0.trigger(until: end) }
   }
 
   /// Reports a change of a camera's motion.
-  package func motionChanged(_ camera: String, _ news: MotionEpisodes.News) {
+  package func motionChanged(_ camera: String, _ change: MotionEpisodes.Change) {
     guard registry.served[camera: camera]?.configuration.record.when == .motion else { return }
-    switch news {
-    case .started, .updated: tell(camera) { $0.moves(true) }
-    case .ended: tell(camera) { $0.moves(false) }
+    switch change {
+    case .started, .updated: withRecorder(of: camera) { $0.moves(true) }
+    case .ended: withRecorder(of: camera) { $0.moves(false) }
     case .sceneChanged: break
     }
   }
@@ -100,18 +100,18 @@ package final class Recorders: Service, CustomStringConvertible {
   }
 
   /// Ends the triggers of a camera now.
-  func stop(_ camera: String) { tell(camera) { $0.stop() } }
+  func stop(_ camera: String) { withRecorder(of: camera) { $0.stop() } }
 
-  /// Gives an order to the recorder of a camera as it is served now: a recorder from before a reload still
+  /// Calls `body` with the recorder of a camera as it is served now: a recorder from before a reload still
   /// buffers pictures that the new configuration may hide.
   ///
   /// - Returns: whether there is a recorder.
   @discardableResult
-  private func tell(_ camera: String, _ order: (Recorder) -> Void) -> Bool {
+  private func withRecorder(of camera: String, _ body: (Recorder) -> Void) -> Bool {
     running.withLock { running in
       follow(&running)
       guard let one = running?.values.first(where: { $0.recorder.camera == camera }) else { return false }
-      order(one.recorder)
+      body(one.recorder)
       return true
     }
   }
@@ -165,7 +165,7 @@ package final class Recorders: Service, CustomStringConvertible {
       onChange: { [events] in events.recorded($0) },
       open: { [registry, videos] in
         let target = try registry.view(view, of: name)
-        return try videos.begin(target, as: target.served, target.served.video, patiently: true)
+        return try videos.begin(target, as: target.served, target.served.video, inBatches: true)
       })
     return Running(recorder: recorder, task: Task { await recorder.run() })
   }

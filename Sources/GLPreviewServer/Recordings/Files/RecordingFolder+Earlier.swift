@@ -6,7 +6,7 @@ internal import Synchronization
 
 extension RecordingFolder {
   /// How many files of earlier runs are read at a time, so that current recordings do not wait.
-  private static let lookedAtOnce = 32
+  private static let readAtOnce = 32
 
   /// The recordings that overlap a span, the newest first, as far as they are known by now.
   func recordings(of camera: String?, from: WallTime?, to: WallTime?, limit: Int) -> [Recording] {
@@ -72,7 +72,7 @@ extension RecordingFolder {
       }
       let unknown = found.filter(\.isUnknown).map(\.name)
       if unknown.isEmpty { return found }
-      await onQueue { [self] in look(at: Array(unknown.prefix(Self.lookedAtOnce))) }
+      await onQueue { [self] in inspect(Array(unknown.prefix(Self.readAtOnce))) }
     }
   }
 
@@ -85,21 +85,21 @@ extension RecordingFolder {
   func recording(_ folder: String, _ file: String) async -> Recording? {
     guard let name = StampedFileName(camera: folder, file: file, .recording) else { return nil }
     if catalogue.withLock({ $0.recordings[name]?.isUnknown }) == true {
-      await onQueue { [self] in look(at: [name]) }
+      await onQueue { [self] in inspect([name]) }
     }
     return catalogue.withLock { $0.recordings[name] }
   }
 
-  /// Reads files of earlier runs, and forgets those that are not recordings.
-  private func look(at names: [StampedFileName]) {
-    tryTo("folder not read") { [self] store, _ in look(at: names, in: &store) }
+  /// Reads files of earlier runs, and removes those that are not recordings from the catalogue.
+  private func inspect(_ names: [StampedFileName]) {
+    tryTo("folder not read") { [self] store, _ in inspect(names, in: &store) }
   }
 
-  func look(at names: [StampedFileName], in store: inout FolderStore) {
+  func inspect(_ names: [StampedFileName], in store: inout FolderStore) {
     var repaired = 0
     for name in names {
       guard let file = catalogue.withLock({ $0.recordings[name] }), file.isUnknown else { continue }
-      let known = RecordedBytes.look(at: file, in: &store)
+      let known = RecordedBytes.inspect(file, in: &store)
       catalogue.withLock { $0.recordings[name] = known?.0 }
       if let recording = known?.0 { learnReference(of: recording) }
       repaired += known?.isRepaired == true ? 1 : 0
@@ -110,14 +110,14 @@ extension RecordingFolder {
   }
 
   /// Continues reading in the background, a few files at a time, so that current recordings do not wait.
-  func lookOn() {
+  func readUnread() {
     let names = catalogue.withLock { catalogue in
-      let names = Array(catalogue.unread.suffix(Self.lookedAtOnce))
+      let names = Array(catalogue.unread.suffix(Self.readAtOnce))
       catalogue.unread.removeLast(names.count)
       return names
     }
     guard !names.isEmpty else { return }
-    look(at: names)
-    queue.asyncAfter(deadline: .now() + .milliseconds(50)) { [self] in lookOn() }
+    inspect(names)
+    queue.asyncAfter(deadline: .now() + .milliseconds(50)) { [self] in readUnread() }
   }
 }

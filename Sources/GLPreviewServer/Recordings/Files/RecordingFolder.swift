@@ -311,9 +311,9 @@ final class RecordingFolder: Service, CustomStringConvertible {
         } else {
           store = try FolderStore(configuration, of: .recording, now: .now, at: CaptureClock.now)
           let (newest, others) = catalogue.withLock { $0.recordings.add(store.takeFound()) }
-          look(at: newest, in: &store)
+          inspect(newest, in: &store)
           catalogue.withLock { $0.unread = others }
-          if !others.isEmpty { queue.async { [self] in lookOn() } }
+          if !others.isEmpty { queue.async { [self] in readUnread() } }
         }
         var files = state.files
         let result = Result { try work(&store, &files) }

@@ -86,7 +86,7 @@ final class RecordedMoments: Sendable {
   /// The most bytes of the pictures that one depends on.
   private static let mostPathBytes = 64 << 20
   /// How long a request waits for its place at most.
-  private static let patience = Duration.seconds(60)
+  private static let queueTimeout = Duration.seconds(60)
   /// A time in a gap this short, such as between two files, has the last picture before it.
   private static let shortestGap = Duration.seconds(1)
   /// A time after all recordings.
@@ -159,7 +159,7 @@ final class RecordedMoments: Sendable {
   private func index(of recording: Recording) async throws -> RecordedIndex {
     let key = FileKey(name: recording.name, byteCount: recording.bytes)
     return try await indexes.value(key, { nil }) { [self] in
-      let permit = try await gate.enter(within: Self.patience)
+      let permit = try await gate.enter(within: Self.queueTimeout)
       defer { withExtendedLifetime(permit) {} }
       guard let file = await folder.open(recording) else { throw Self.removed }
       let earlier = latest.withLock { $0[recording.name] }?.index ?? MP4Index()
@@ -187,7 +187,7 @@ final class RecordedMoments: Sendable {
     guard let path = index.path(to: moment.number) else { throw Self.damaged }
     let key = FrameKey(name: moment.recording.name, number: moment.number)
     return try await frames.value(key, { nil }) { [self] in
-      let permit = try await gate.enter(within: Self.patience)
+      let permit = try await gate.enter(within: Self.queueTimeout)
       defer { withExtendedLifetime(permit) {} }
       return try await decoded(path, of: index, in: moment.recording)
     }

@@ -27,7 +27,7 @@ final class RecordedSpans: Sendable {
   /// How long a player may pause between two requests for parts of a file that is kept.
   private static let lifetime = Duration.seconds(60)
   /// How long a request waits for its place at most.
-  private static let patience = Duration.seconds(60)
+  private static let queueTimeout = Duration.seconds(60)
 
   init(
     _ folder: RecordingFolder, within budget: MemoryBudget,
@@ -58,7 +58,7 @@ final class RecordedSpans: Sendable {
     let key = Key(
       from: from, to: to, recordings: recordings.map { Key.File(name: $0.name, byteCount: $0.bytes) })
     return try await spans.value(key, { nil }) { [self] in
-      let permit = try await gate.enter(within: Self.patience)
+      let permit = try await gate.enter(within: Self.queueTimeout)
       defer { withExtendedLifetime(permit) {} }
       return try await prepared(recordings, from: from, to: to)
     }

@@ -68,7 +68,7 @@ struct StoryboardRoutes: Sendable {
       let headers: HTTPFields = [
         .contentType: Self.mediaType, .cacheControl: "private, no-cache", .eTag: tag,
       ]
-      if request.headers.know(tag) { return Response(status: .notModified, headers: headers) }
+      if request.headers.hasCached(tag) { return Response(status: .notModified, headers: headers) }
       return Response(
         status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }

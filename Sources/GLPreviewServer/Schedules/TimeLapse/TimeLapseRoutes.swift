@@ -13,7 +13,7 @@ struct TimeLapseRoutes: Sendable {
   private let searches = AdmissionLimit(capacity: 4, subject: "folders being searched")
 
   /// How long a request waits for the searches of others at most.
-  private static let patience = Duration.seconds(30)
+  private static let queueTimeout = Duration.seconds(30)
 
   init(_ core: ServiceCore) {
     self.core = core
@@ -86,7 +86,7 @@ struct TimeLapseRoutes: Sendable {
   private func pictures(
     of camera: String, _ view: String, in folder: String, _ query: TimeLapseQuery
   ) async throws -> StoredPictures {
-    let permit = try await searches.enter(within: Self.patience)
+    let permit = try await searches.enter(within: Self.queueTimeout)
     defer { withExtendedLifetime(permit) {} }
     let found = await onDiskThread { Result { try StoredPictures(of: camera, view, in: folder, query) } }
     return try found.get()

@@ -41,14 +41,14 @@ final class TimeLapses: Sendable {
   /// How long a file is kept after it was requested last.
   static let lifetime = Duration.seconds(600)
   /// How long a request waits for others at most.
-  private let patience: Duration
+  private let queueTimeout: Duration
   /// How long a time-lapse is made on after its last request was cancelled, so that a retry finds it. Another
   /// node that forwards requests, or a proxy, may wait for less time than it takes.
   private let holding: Duration
-  private static let looksEvery = Duration.seconds(60)
+  private static let pollInterval = Duration.seconds(60)
 
-  init(_ maker: TimeLapseMaker, patience: Duration = .seconds(30), holding: Duration = .seconds(120)) {
-    (self.maker, self.patience, self.holding) = (maker, patience, holding)
+  init(_ maker: TimeLapseMaker, queueTimeout: Duration = .seconds(30), holding: Duration = .seconds(120)) {
+    (self.maker, self.queueTimeout, self.holding) = (maker, queueTimeout, holding)
   }
 
   /// The number of files that are kept.
@@ -94,7 +94,7 @@ final class TimeLapses: Sendable {
     if let permit = try? gate.enter() { return permit }
     let holders = abandoned.withLock { $0 }
     for holder in holders { holder.cancel() }
-    return try await gate.enter(within: patience)
+    return try await gate.enter(within: queueTimeout)
   }
 
   /// Lets a task wait on in place of a cancelled request, for two minutes or until the service shuts down.
@@ -138,7 +138,7 @@ final class TimeLapses: Sendable {
     guard mustExpire else { return }
     Task { [weak self] in
       repeat {
-        await CaptureClock.sleep(untilMultipleOf: TimeLapses.looksEvery)
+        await CaptureClock.sleep(untilMultipleOf: TimeLapses.pollInterval)
       } while self?.expire() ?? false
     }
   }

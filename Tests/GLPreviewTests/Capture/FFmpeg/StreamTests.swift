@@ -68,10 +68,10 @@
       var times: [CaptureInstant] = []
 
       for (index, delay) in delays.enumerated() {
-        let says = Duration.milliseconds(40 * index)
-        let arrived = CaptureInstant.second(100) + says + .milliseconds(delay)
-        clock.observe(says, arrived: arrived)
-        times.append(clock.time(of: says, now: arrived))
+        let mediaTime = Duration.milliseconds(40 * index)
+        let arrived = CaptureInstant.second(100) + mediaTime + .milliseconds(delay)
+        clock.observe(mediaTime, arrived: arrived)
+        times.append(clock.time(of: mediaTime, now: arrived))
       }
 
       let expected = [30, 70, 90, 130, 170, 210].map { CaptureInstant.second(100) + .milliseconds($0) }
@@ -86,9 +86,9 @@
       for second in 0..<3600 {
         let arrived = CaptureInstant.second(1000 + second)
         // The sender's clock loses a thousandth.
-        let says = Duration.milliseconds(999 * second)
-        clock.observe(says, arrived: arrived)
-        error = max(error, arrived - clock.time(of: says, now: arrived))
+        let mediaTime = Duration.milliseconds(999 * second)
+        clock.observe(mediaTime, arrived: arrived)
+        error = max(error, arrived - clock.time(of: mediaTime, now: arrived))
       }
 
       #expect(error <= .milliseconds(31))

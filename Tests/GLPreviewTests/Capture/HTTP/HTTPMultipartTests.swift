@@ -96,7 +96,7 @@ struct HTTPMultipartTests {
     var found: [PictureEvent] = []
     for _ in 0..<1100 { found += parser.take(junk[...], at: .start) }
 
-    #expect(found.count == 1, "no boundary: hopeless")
+    #expect(found.count == 1, "no boundary: unusable")
     #expect(parser.waitingByteCount == 0)
 
     let starts: [(String, [UInt8])] = [

@@ -38,24 +38,25 @@ struct SourceMonitorTests {
     monitor.connected(mode, at: .second(100))
     monitor.received(at: .second(101))
 
-    #expect(monitor.patience(isHeld: false, at: .second(102)) == .wait(until: .second(103)))
+    #expect(monitor.checkConnection(isHeld: false, at: .second(102)) == .wait(until: .second(103)))
     #expect(monitor.status.state == .live)
-    #expect(monitor.patience(isHeld: false, at: .second(103)) == .wait(until: .second(111)))
+    #expect(monitor.checkConnection(isHeld: false, at: .second(103)) == .wait(until: .second(111)))
     #expect(monitor.status.state == .stalled)
     #expect(monitor.status.reason == "no picture for 2 s")
-    #expect(monitor.patience(isHeld: false, at: .second(111)) == .reconnect(reason: "no picture for 10 s"))
+    #expect(
+      monitor.checkConnection(isHeld: false, at: .second(111)) == .reconnect(reason: "no picture for 10 s"))
   }
 
   @Test("a frame ends a stall")
   func recovering() {
     var monitor = monitor()
     monitor.connected(mode, at: .second(100))
-    _ = monitor.patience(isHeld: false, at: .second(105))
+    _ = monitor.checkConnection(isHeld: false, at: .second(105))
     #expect(monitor.status.state == .stalled)
     monitor.received(at: .second(106))
     #expect(monitor.status.state == .live)
     #expect(monitor.status.reason == nil)
-    #expect(monitor.patience(isHeld: false, at: .second(107)) == .wait(until: .second(108)))
+    #expect(monitor.checkConnection(isHeld: false, at: .second(107)) == .wait(until: .second(108)))
   }
 
   @Test("a source does not stall while its reader takes no frames")
@@ -63,10 +64,10 @@ struct SourceMonitorTests {
     var monitor = monitor()
     monitor.connected(mode, at: .second(100))
     monitor.received(at: .second(101))
-    #expect(monitor.patience(isHeld: true, at: .second(200)) == .wait(until: .second(202)))
+    #expect(monitor.checkConnection(isHeld: true, at: .second(200)) == .wait(until: .second(202)))
     #expect(monitor.status.state == .live)
     // The time in which it was held does not count afterwards.
-    #expect(monitor.patience(isHeld: false, at: .second(201)) == .wait(until: .second(202)))
+    #expect(monitor.checkConnection(isHeld: false, at: .second(201)) == .wait(until: .second(202)))
   }
 
   @Test("damaged frames do not prevent a stall")
@@ -76,7 +77,7 @@ struct SourceMonitorTests {
 
     for second in 101..<103 {
       monitor.receivedDamaged("cut short")
-      _ = monitor.patience(isHeld: false, at: .second(second))
+      _ = monitor.checkConnection(isHeld: false, at: .second(second))
     }
 
     #expect(monitor.status.state == .stalled)
@@ -88,7 +89,7 @@ struct SourceMonitorTests {
   func pipe() {
     var monitor = monitor(reconnectsWhenSilent: false)
     monitor.connected(mode, at: .second(100))
-    #expect(monitor.patience(isHeld: false, at: .second(1000)) == .wait(until: .second(1002)))
+    #expect(monitor.checkConnection(isHeld: false, at: .second(1000)) == .wait(until: .second(1002)))
     #expect(monitor.status.state == .stalled)
   }
 
@@ -172,7 +173,7 @@ struct SourceMonitorTests {
     monitor.connected(mode, at: .second(103))
     #expect(monitor.status.state == .lost)
 
-    _ = monitor.patience(isHeld: false, at: .second(106))
+    _ = monitor.checkConnection(isHeld: false, at: .second(106))
     #expect(monitor.status.state == .lost)
     #expect(monitor.status.since == .second(102))
 

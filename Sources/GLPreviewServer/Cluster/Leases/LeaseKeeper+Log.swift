@@ -2,8 +2,8 @@
 internal import Logging
 
 extension LeaseKeeper {
-  func tell(_ news: LeaseState.News) {
-    switch news {
+  func log(_ notice: LeaseState.Notice) {
+    switch notice {
     case .taken(let camera, let epoch):
       logger.notice("camera taken", metadata: ["camera": "\(camera)", "epoch": "\(epoch)"])
     case .released(let camera, let epoch, let reason):

@@ -7,7 +7,7 @@
   @testable import GLPreview
 
   @Suite("Batched video watchers", .timeLimit(.minutes(15)))
-  struct PatientVideoTests {
+  struct BatchedVideoTests {
     private static let times = VideoTimes(
       linger: .zero, joining: .zero, dropping: .zero, unread: allTheTimeThereIs, repeats: allTheTimeThereIs)
 
@@ -22,11 +22,11 @@
     }
 
     private static func watch(
-      _ preview: ViewPreview, _ encoders: EncoderScript, patiently isPatient: Bool = true
+      _ preview: ViewPreview, _ encoders: EncoderScript, inBatches readsInBatches: Bool = true
     ) -> VideoWatch {
       let configuration = VideoConfiguration()
       return preview.preview.videos.watch(
-        preview.preview, configuration, times, passes: true, patiently: isPatient
+        preview.preview, configuration, times, passes: true, inBatches: readsInBatches
       ) { encoders.encoder(configuration) }
     }
 
@@ -89,7 +89,7 @@
       let session = try Self.session(device)
       let preview = try session.addPreview()
       let (watch, live) = (
-        Self.watch(preview, encoders), Self.watch(preview, encoders, patiently: false)
+        Self.watch(preview, encoders), Self.watch(preview, encoders, inBatches: false)
       )
       device.playWhenOpen(.packet(packet(1, .key)))
       #expect(try await live.next()?.packetCode == 1)

@@ -1,7 +1,7 @@
 // The labels of a view as layers over its picture.
 
 /// The inputs of a frame's labels.
-package struct Lettering: Sendable {
+package struct LabelLayers: Sendable {
   /// When the frame was captured; nil leaves out labels that show it.
   package let time: WallClockTime?
   /// Draws the text; nil draws none.
