@@ -22,6 +22,10 @@ package struct PreviewConfiguration: Sendable, Hashable {
   /// pictures are then nearly the same. Default: false.
   package var takesReduced = false
 
+  /// The most pixels of pictures whose size follows from a field of view, which moves change; larger ones are
+  /// reduced to that. Default: no limit.
+  package var maximumPixels = Int.max
+
   /// The latest moves of the view; a change of the part that the view shows forgets them. Default: none.
   package internal(set) var path = ViewPath()
 

@@ -52,7 +52,8 @@ struct ViewDrawing: Sendable {
         let isAgain = request.preview.newest(format)?.key == key
         missing.append(
           Wanted(
-            requests: [request], preview: request.preview, format: format, view: view, key: key,
+            requests: [request], preview: request.preview, format: format,
+            view: plans.limited(view, to: configuration.maximumPixels, in: event), key: key,
             isAgain: isAgain))
       }
     }

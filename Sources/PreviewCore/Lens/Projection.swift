@@ -75,4 +75,11 @@ extension Projection {
     let height = shape == .equirectangular ? width / 2 : width * 9 / 16
     return Size(width: Int(width), height: Int(max(height.rounded(), 1)))
   }
+
+  /// Returns a size of the shape of `usualSize`, without its rounding: pictures with one requested side have the
+  /// same size in each field of view.
+  func usualShape(of lens: LensMap, crop: Size) -> Size {
+    if shape == .flat, lens.isRectilinear { return crop }
+    return shape == .equirectangular ? Size(width: 2, height: 1) : Size(width: 16, height: 9)
+  }
 }

@@ -6,6 +6,9 @@ extension ViewConfiguration {
   /// reflections.
   package var isWarped: Bool { projection != nil || corners != nil || angle != 0 }
 
+  /// Whether the size of its pictures may follow from its field of view. They are the largest in the widest one.
+  package var followsField: Bool { projection != nil && width == nil && height == nil }
+
   /// Returns the warp for an upright source of `size`; nil if the view has none.
   ///
   /// - Throws: `ParameterError` if the crop is not inside the source, if settings exclude each other, or if a
@@ -65,10 +68,10 @@ extension ViewConfiguration {
     resolved.hfov = projection.field(of: map, width: crop.width)
     // The picture has the target's shape, so that there are no bars and nothing is cut.
     let turn = Orientation(rotation)
-    let target = Placement(
-      of: turn.seen(resolved.usualSize(of: map, crop: crop.size)), width: width, height: height,
-      mode: .stretch
-    ).target
+    let usual =
+      followsField
+      ? resolved.usualSize(of: map, crop: crop.size) : resolved.usualShape(of: map, crop: crop.size)
+    let target = Placement(of: turn.seen(usual), width: width, height: height, mode: .stretch).target
     let flat = turn.seen(target)
     return Warp(size: flat, map: .lens(LensView(resolved, of: map, size: flat)))
   }

@@ -148,6 +148,12 @@ struct ServedCameraOptions: ParsableArguments {
       valueName: "CERTIFICATE"))
   var certificate: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Its lens, for views with a projection, as for `glpreview render`: 'fisheye fov 190', for example.",
+      valueName: "LENS"))
+  var lens: String?
+
   /// Applies the options. Without SOURCE and files, the source is the test pattern.
   func apply(to options: inout ConfigurationOptions, _ source: String?, hasFiles: Bool) throws {
     guard source == nil || device == nil else { throw UsageError("--device can't be combined with SOURCE") }
@@ -161,6 +167,7 @@ struct ServedCameraOptions: ParsableArguments {
     options.set(["cameras", ConfigurationOptions.cameraName, "redirects"], to: redirects, by: "--redirects")
     options.set(
       ["cameras", ConfigurationOptions.cameraName, "certificate"], to: certificate, by: "--certificate")
+    options.set(["cameras", ConfigurationOptions.cameraName, "lens"], to: lens, by: "--lens")
     options.setForViews("fps", to: fps, by: "--fps")
     options.setForViews("quality", to: quality, by: "--quality")
   }

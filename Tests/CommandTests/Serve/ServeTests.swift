@@ -109,13 +109,23 @@ struct ServeTests {
       (["--gpu", "fast"], "--gpu"),
       (["--tls-key", "x"], "tls.certificate"), (["--view", "a:b=c"], "unknown key 'b'"),
       (["--fps", "0"], "--fps"),
-      (["-r", "big"], "--resolution"), (["--config", "gone.yaml"], "gone.yaml: no such file"),
+      (["-r", "big"], "--resolution"), (["--lens", "fish"], "--lens"),
+      (["--config", "gone.yaml"], "gone.yaml: no such file"),
       (["a", "b"], "b"),
     ])
   func usage(options: [String], word: String) async throws {
     let result = try await folder.run(["serve", "--check-config"] + options)
     #expect(result.status == 64)
     #expect(result.errors.contains(word), "\(result.errors)")
+  }
+
+  @Test("`--lens` gives the camera the lens that views with a projection need")
+  func lens() async throws {
+    let view = ["pattern:smpte", "--view", "door:yaw=20,hfov=60"]
+    let without = try await folder.run(["serve", "--check-config"] + view)
+    #expect(without.status == 64 && without.errors.contains("the camera has no lens"), "\(without.errors)")
+    let with = try await folder.run(["serve", "--check-config"] + view + ["--lens", "fisheye fov 190"])
+    #expect(with.status == 0 && lines(with).last == "  camera: door", "\(with.errors)")
   }
 
   @Test("GLPREVIEW_BIND and GLPREVIEW_TOKEN set the listen address and a token")

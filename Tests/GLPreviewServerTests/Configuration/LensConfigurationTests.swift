@@ -45,6 +45,24 @@ struct LensConfigurationTests {
     #expect(try camera?.options.lens == Lens(parsing: "ptlens 0,0,0"))
   }
 
+  @Test("an option gives the camera of the command line the same lens as a file")
+  func option() throws {
+    var options = ConfigurationOptions()
+    options.setSource("pattern:smpte")
+    options.set(["cameras", ConfigurationOptions.cameraName, "lens"], to: "fisheye fov 190", by: "--lens")
+    options.addView("door:yaw=20,hfov=60")
+    let camera = try ConfigurationLoader(.all, options: options, environment: [:]).load().cameras.first
+    let file = """
+      cameras:
+        camera:
+          source: pattern:smpte
+          lens: fisheye fov 190
+          views: {door: {yaw: 20, hfov: 60}}
+      """
+    #expect(try camera == folder.load(file).cameras.first)
+    #expect(try camera?.options.lens == Lens(parsing: "fisheye fov 190"))
+  }
+
   @Test(
     "an invalid lens is reported with its key and what is wrong",
     arguments: [

@@ -188,6 +188,33 @@ func projectedSizes() throws {
   #expect(try sizes("lens=pinhole fov 90,projection=flat") == ["400x300", "400x300"])
 }
 
+@Test("a projected picture with one requested side has its shape in each field of view")
+func projectedShapes() throws {
+  let small = Size(width: 100, height: 100)
+  for field in [1, 2, 3, 60, 170] {
+    let words = "lens=fisheye,hfov=\(field)"
+    #expect(try sizes("\(words),width=320", in: small) == ["320x180", "320x180"], "\(field)")
+    #expect(try sizes("\(words),height=180,rotate=90", in: small) == ["180x101", "101x180"], "\(field)")
+    #expect(try sizes("\(words),height=50,projection=equirectangular", in: small)[1] == "100x50", "\(field)")
+    #expect(try sizes("lens=pinhole,hfov=\(field),width=200")[1] == "200x150", "\(field)")
+  }
+}
+
+@Test("a projected picture without a size is the largest in the widest field of view")
+func projectedFields() throws {
+  for words in [
+    "lens=fisheye", "lens=fisheye,projection=cylinder", "lens=fisheye,projection=equirectangular",
+    "lens=pinhole fov 90", "lens=pinhole fov 90,projection=cylinder",
+  ] {
+    var last = 0
+    for field in 1..<180 {
+      let count = try parsed("\(words),hfov=\(field)").shown(in: source).placement.target.pixelCount
+      #expect(count >= last, "\(words), \(field)")
+      last = count
+    }
+  }
+}
+
 @Test("an undistorted picture of a lens without distortion is the source")
 func identicalProjection() throws {
   let warp = try #require(

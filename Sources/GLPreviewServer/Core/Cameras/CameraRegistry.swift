@@ -62,9 +62,16 @@ package final class CameraRegistry: Sendable {
   ///
   /// - Throws: `ParameterError`; the errors of getting a frame, whose size is needed.
   package func check(_ view: ViewConfiguration, of target: ServedPreview) async throws {
-    // A frame of any age is sufficient, or the fallback.
+    let moment = try await moment(of: target)
+    try check(view, at: moment)
+  }
+
+  /// Returns the frame of a view's camera on which the sizes of pictures depend: of any age, or the fallback.
+  ///
+  /// - Throws: the errors of getting a frame.
+  func moment(of target: ServedPreview) async throws -> CapturedFrame {
     let request = SnapshotRequest(.newest(maxAge: .seconds(3600)), timeout: timeouts.snapshot)
-    try check(view, at: try await target.preview.moment(request))
+    return try await target.preview.moment(request)
   }
 
   /// Rejects a view that can't be drawn from a frame that is already available, or is too large.
@@ -103,8 +110,8 @@ package final class CameraRegistry: Sendable {
     "\(word)-\(names.add(1, ordering: .relaxed).newValue)"
   }
 
-  /// Creates a preview for a view that is not served; it moves with `leader`. The caller removes it from the session
-  /// when it is no longer needed.
+  /// Creates a preview for a view that is not served; it moves with `leader`. While its size follows from its field
+  /// of view, it grows up to `limits.pixels`. The caller removes it from the session when it is no longer needed.
   func makeAdHocPreview(
     _ view: ViewConfiguration, of target: ServedPreview, following leader: Preview?
   ) throws -> Preview {
@@ -112,6 +119,7 @@ package final class CameraRegistry: Sendable {
       view.named(nextName("view")), of: target.source, updateEvery: target.served.updateEvery,
       counting: target.preview.gpuTime
     ).preview
+    preview.update { $0.maximumPixels = limits.pixels }
     if let leader { preview.follow(leader) }
     return preview
   }

@@ -267,13 +267,16 @@ struct CameraRoutes: Sendable {
     try entry.served.checkLock(of: camera)
     var wanted = entry.served
     try change.apply(to: &wanted)
-    if wanted.view != entry.served.view, !entry.isScene {
-      try await core.registry.check(wanted.view, of: entry)
-    }
+    let isDrawn = wanted.view != entry.served.view && !entry.isScene
+    let moment = try await isDrawn ? core.registry.moment(of: entry) : nil
     return try core.registry.update(view, of: camera, endsMove: change.endsMove) { served throws(Problem) in
-      // The configuration may have changed during the wait for the frame.
+      // The configuration may have changed, and the view may have moved, during the wait for the frame.
       try served.checkLock(of: camera)
       try change.apply(to: &served)
+      guard let moment else { return }
+      do throws(ParameterError) { try core.registry.check(served.view, at: moment) } catch {
+        throw .badParameter(error.key, error.reason)
+      }
     }
   }
 }

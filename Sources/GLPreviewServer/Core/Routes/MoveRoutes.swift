@@ -8,8 +8,12 @@ internal import Synchronization
 struct MoveRoutes: Sendable {
   let core: ServiceCore
   private let limiter = MoveLimiter()
+  private let now: @Sendable () -> CaptureInstant
 
-  init(core: ServiceCore) { self.core = core }
+  /// Creates the routes; `now` is the clock that limits moves.
+  init(core: ServiceCore, now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }) {
+    (self.core, self.now) = (core, now)
+  }
 
   func add(to group: ServiceRoutes) {
     group.post(
@@ -48,16 +52,33 @@ struct MoveRoutes: Sendable {
   ) async throws -> (entry: ServedPreview, begun: BegunMove) {
     let entry = try core.registry.view(view, of: camera)
     let target = try target(of: wanted, entry)
-    try limiter.check(entry, at: CaptureClock.now)
-    // The picture of a view without a size grows or shrinks with its field of view.
-    let served = entry.served.view
-    if let target, target.hfov != served.projection?.hfov, served.width == nil || served.height == nil {
-      var moved = served
-      moved.projection?.pose = target
-      try await core.registry.check(moved, of: entry)
-    }
+    try limiter.check(entry, at: now())
+    let moment = try await entry.isResized(by: target) ? core.registry.moment(of: entry) : nil
     return try core.registry.move(view, of: camera, over: wanted.duration) { entry throws(Problem) in
-      try self.target(of: wanted, entry)
+      // The view may have changed during the wait for the frame.
+      let target = try self.target(of: wanted, entry)
+      if let target { try check(target, of: entry, over: wanted.duration, at: moment) }
+      return target
+    }
+  }
+
+  /// Rejects a move with a picture that is too large. The largest one is at the move's beginning or at its end.
+  private func check(
+    _ target: LensPose, of entry: ServedPreview, over duration: Duration, at moment: CapturedFrame?
+  ) throws(Problem) {
+    guard entry.isResized(by: target) else { return }
+    // It was not when the frame was requested.
+    guard let moment else { throw .reconfigured(entry) }
+    var poses = [target]
+    if duration > .zero, let present = entry.preview.configuration.view(at: CaptureClock.now)?.projection {
+      poses.append(present.pose)
+    }
+    var view = entry.served.view
+    for pose in poses {
+      view.projection?.pose = pose
+      do throws(ParameterError) { try core.registry.check(view, at: moment) } catch {
+        throw .badParameter(error.key, error.reason)
+      }
     }
   }
 
@@ -79,6 +100,14 @@ struct MoveRoutes: Sendable {
       guard let end = await entry.preview.end(of: move) else { return }
       events.viewMoved(entry, end.rawValue, move, field)
     }
+  }
+}
+
+extension ServedPreview {
+  /// Whether its pictures have another size in a pose, because that follows from their field of view.
+  fileprivate func isResized(by pose: LensPose?) -> Bool {
+    guard let pose, served.view.followsField else { return false }
+    return pose.hfov != served.view.projection?.hfov
   }
 }
 
