@@ -139,7 +139,7 @@ let package = Package(
     // Time, files, hashes, memory.
     .target(name: "Basics", dependencies: ["CDMABuffer", "PreviewCore"], swiftSettings: house),
     // H.264, MP4 and RTP as bytes: no encoder, no GPU, no I/O.
-    .target(name: "VideoFormats", dependencies: ["Basics"], swiftSettings: house),
+    .target(name: "VideoFormats", dependencies: ["Basics"], swiftSettings: computing),
     // JPEG, PNG and animated WebP.
     .target(
       name: "Codecs", dependencies: ["Basics", "CPNG", "CTurboJPEG", "CWebP"], swiftSettings: house),
@@ -160,7 +160,7 @@ let package = Package(
       swiftSettings: house),
     .target(
       name: "Conformance", dependencies: ["Codecs", "PreviewCore", "ReferenceRenderer"],
-      swiftSettings: house),
+      swiftSettings: computing),
     .target(
       name: "Bench", dependencies: ["CJPEGBaseline", "GLPreview", "PreviewCore"], swiftSettings: house),
     // The service: what any part of it stands on, the core, the features, and the list of them.
@@ -208,7 +208,7 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["CProcess", "Conformance", "NATS", "PreviewCore"],
       path: "Tests/TestSupport",
-      swiftSettings: house),
+      swiftSettings: computing),
     .testTarget(
       name: "PreviewCoreTests", dependencies: ["PreviewCore", "TestSupport"], swiftSettings: computing),
     .testTarget(

@@ -161,7 +161,7 @@ struct MaskedWarpTests {
   @Test("sources that differ only behind masks are the same picture to the reference renderer and the CPU's")
   func software() throws {
     var shown = 0
-    for trial in try Self.trials(150, seed: 57) {
+    for trial in try Self.trials(60, seed: 57) {
       try #require(trial.masked[0].bytes == trial.masked[1].bytes, "\(trial)")
       let (reference, exact) = (ReferenceRenderer(), try RenderPlanner().plan(trial.format, [trial.request]))
       let open = trial.open.map { reference.render($0, exact) }
@@ -181,7 +181,7 @@ struct MaskedWarpTests {
       }
     }
     // Otherwise nothing was hidden to begin with.
-    #expect(shown > 60)
+    #expect(shown > 20)
   }
 
   @Test("sources that differ only behind masks are the same picture to the GPU, as tuned and as hardware is")

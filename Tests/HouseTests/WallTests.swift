@@ -102,6 +102,7 @@ struct WallTests {
       "Sources/NATS/",
     ]
     for file in try SourceFile.all() where rooms.contains(where: { file.path.hasPrefix($0) }) {
+      guard file.text.contains("unsafe ") else { continue }
       for (number, line) in file.lines.enumerated() {
         #expect(!line.contains("unsafe "), "\(file.path):\(number + 1)")
       }
@@ -111,9 +112,9 @@ struct WallTests {
   @Test("no source file contains try!, fatalError, as! or @unchecked Sendable")
   func noTraps() throws {
     for file in try SourceFile.all() {
-      for (number, line) in file.lines.enumerated() {
-        let code = line.firstRange(of: "//").map { line[..<$0.lowerBound] } ?? line
-        for word in ["try!", "fatalError(", " as! ", "@unchecked Sendable"] {
+      for word in ["try!", "fatalError(", " as! ", "@unchecked Sendable"] where file.text.contains(word) {
+        for (number, line) in file.lines.enumerated() {
+          let code = line.firstRange(of: "//").map { line[..<$0.lowerBound] } ?? line
           #expect(!code.contains(word), "\(file.path):\(number + 1)")
         }
       }

@@ -47,7 +47,8 @@ extension WorkTests {
     /// Runs `work` with a worker that may PUT to `http`.
     private func withWorker(
       _ http: HTTPTestServer, _ options: String...,
-      work: (_ submit: @Sendable ([String]) async throws -> (CommandResult, [JobResult])) async throws -> Void
+      work: (_ submit: @escaping @Sendable ([String]) async throws -> (CommandResult, [JobResult]))
+        async throws -> Void
     ) async throws {
       let nats = try await NATSServer(#"jetstream { store_dir: "FOLDER/js" }"#)
       let address = ["--nats", "nats://127.0.0.1:\(nats.port)"]
@@ -65,8 +66,7 @@ extension WorkTests {
     }
 
     private func writePicture(_ name: String) async throws {
-      #expect(try await folder.render("pattern:smpte,size=64x48", "-o", "a.jpg").status == 0)
-      try folder.write(folder.bytes(of: "a.jpg"), to: "in/\(name)")
+      try await folder.writePicture(of: "smpte,size=64x48", to: "in/\(name)")
     }
 
     @Test("a PUT percent-encodes names and keeps the URL's query, which the job's result hides")
@@ -128,31 +128,42 @@ extension WorkTests {
       other.stop()
     }
 
-    @Test(
-      "a PUT without a complete response fails after the worker's time limit",
-      arguments: ["", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n12"])
-    func hangs(answer: String) async throws {
-      try await writePicture("a.jpg")
-      let received = Objects()
-      let http = try HTTPTestServer { peer in
+    /// A server that answers each PUT with these bytes alone.
+    private func server(_ received: Objects, hangingAfter answer: String) throws -> HTTPTestServer {
+      try HTTPTestServer { peer in
         guard let request = peer.request() else { return }
         let bytes = peer.body(of: request)
         received.puts.withLock { $0.append((request.target, request.fields["content-type"], bytes)) }
         peer.send(answer)
         peer.waitForEnd()
       }
-      try await withWorker(http, "--timeout", "5") { submit in
-        let (result, jobs) = try await submit(["a.jpg", "--to", http.url("/{name}.jpg"), "--attempts", "1"])
-        #expect(result.status == 65)
-        #expect(jobs.map(\.deliveries) == [1])
-        #expect(jobs.first?.reason?.contains("did not accept it within 5.0 s") == true, "\(jobs)")
-        // The server had all of the picture, and was asked once.
-        let puts = received.puts.withLock { $0 }
-        #expect(puts.map(\.target) == ["/a.jpg"] && puts.first?.bytes.starts(with: [0xFF, 0xD8]) == true)
-        #expect(puts.first?.bytes.suffix(2) == [0xFF, 0xD9])
-        // The connection is given up.
-        await until { http.openCount == 0 }
+    }
+
+    /// Both servers at once, so that the time limit is waited for once.
+    @Test("a PUT without a complete response fails after the worker's time limit")
+    func hangs() async throws {
+      try await writePicture("a.jpg")
+      let (silent, halting) = (Objects(), Objects())
+      let http = try server(silent, hangingAfter: "")
+      let other = try server(halting, hangingAfter: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n12")
+      try await withWorker(
+        http, "--put-to", "127.0.0.1:\(other.port)", "--concurrency", "2", "--timeout", "5"
+      ) { submit in
+        async let one = submit(["a.jpg", "--to", http.url("/{name}.jpg"), "--attempts", "1"])
+        async let two = submit(["a.jpg", "--to", other.url("/{name}.jpg"), "--attempts", "1"])
+        for ((result, jobs), received) in [(try await one, silent), (try await two, halting)] {
+          #expect(result.status == 65)
+          #expect(jobs.map(\.deliveries) == [1])
+          #expect(jobs.first?.reason?.contains("did not accept it within 5.0 s") == true, "\(jobs)")
+          // The server had all of the picture, and was asked once.
+          let puts = received.puts.withLock { $0 }
+          #expect(puts.map(\.target) == ["/a.jpg"] && puts.first?.bytes.starts(with: [0xFF, 0xD8]) == true)
+          #expect(puts.first?.bytes.suffix(2) == [0xFF, 0xD9])
+        }
+        // The connections are given up.
+        await until { http.openCount == 0 && other.openCount == 0 }
       }
+      other.stop()
     }
   }
 }

@@ -60,7 +60,7 @@ struct WorkTests {
   }
 
   private func writePicture(_ name: String, _ pattern: String = "smpte,size=64x48") async throws {
-    #expect(try await folder.render("pattern:\(pattern)", "-o", "in/\(name)").status == 0)
+    try await folder.writePicture(of: pattern, to: "in/\(name)")
   }
 
   private func lines(_ result: CommandResult) throws -> [JobResult] {

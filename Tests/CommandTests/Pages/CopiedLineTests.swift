@@ -12,15 +12,18 @@ struct CopiedLineTests {
 
   @Test("each documented `glpreview render` line exits with 0, or with 65, 66 or 69 if it needs a camera")
   func render() async throws {
-    try await CopiedFiles.make(in: folder)
+    let (small, large) = (try TestFolder(), try TestFolder())
+    try await CopiedFiles.make(in: small, width: 320)
+    try await CopiedFiles.make(in: large, width: 1280)
     let blocks = try CopiedLine.blocks().map {
       try CopiedLine.all(in: $0).filter { $0.runs("glpreview render") }
     }
     try #require(blocks.joined().count > 30)
     // Lines of one block may need what those before them have made.
     for block in blocks where !block.isEmpty {
+      let files = block.contains(where: \.needsLargeFiles) ? large : small
       let copies = try TestFolder()
-      for name in try folder.names { try FileManager.default.copyItem(at: folder[name], to: copies[name]) }
+      for name in try files.names { try FileManager.default.copyItem(at: files[name], to: copies[name]) }
       for line in block where line.isComplete {
         let result = try await line.run(in: copies)
         let expected: Set<Int32> = line.needsCamera ? [0, 65, 66, 69] : [0]
@@ -88,17 +91,24 @@ struct CopiedLineTests {
     try folder.write(Array(configuration.utf8), to: "glpreview.yaml")
     try folder.write(CopiedFiles.offer, to: "offer.sdp")
     let service = try await ServedCommand("--config", "glpreview.yaml", in: folder)
-    for line in lines {
-      // No camera here has controls.
-      let expected = line.text.contains("/controls") ? "409" : "2"
-      // What the service has gathered, the pictures of the last seconds, takes its time.
-      var status = ""
-      await until {
-        guard let result = try? await line.run(in: folder, service: service.port) else { return false }
-        status = String(decoding: result.output.suffix(3), as: UTF8.self)
-        return status.hasPrefix(expected) || !["000", "404", "409", "503"].contains(status)
+    // Pages at once; lines of one page may need what those before them have done.
+    await withDiscardingTaskGroup { group in
+      for page in Dictionary(grouping: lines, by: \.page).values {
+        group.addTask { for line in page { await check(line, by: service) } }
       }
-      #expect(status.hasPrefix(expected), "\(line): \(status)")
     }
+  }
+
+  private func check(_ line: CopiedLine, by service: ServedCommand) async {
+    // No camera here has controls.
+    let expected = line.text.contains("/controls") ? "409" : "2"
+    // What the service has gathered, the pictures of the last seconds, takes its time.
+    var status = ""
+    await until {
+      guard let result = try? await line.run(in: folder, service: service.port) else { return false }
+      status = String(decoding: result.output.suffix(3), as: UTF8.self)
+      return status.hasPrefix(expected) || !["000", "404", "409", "503"].contains(status)
+    }
+    #expect(status.hasPrefix(expected), "\(line): \(status)")
   }
 }

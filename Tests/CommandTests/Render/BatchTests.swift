@@ -13,9 +13,7 @@ struct BatchTests {
 
   /// Writes pictures of these patterns and sizes.
   private func write(_ pictures: (pattern: String, name: String)..., options: [String] = []) async throws {
-    for (pattern, name) in pictures {
-      #expect(try await folder.run(["render", "pattern:\(pattern)", "-o", name] + options).status == 0)
-    }
+    for (pattern, name) in pictures { try await folder.writePicture(of: pattern, to: name, options) }
   }
 
   /// Pictures of several sizes and formats, one of them turned by EXIF.

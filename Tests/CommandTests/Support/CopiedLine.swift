@@ -41,6 +41,9 @@ struct CopiedLine: CustomStringConvertible {
   /// Whether it names a camera or another machine.
   var needsCamera: Bool { text.contains(#/\/dev\/video|:\/\/|rpicam-vid/#) }
 
+  /// Whether it names a part of a picture, or the size of a file's frames; for all other lines small files do.
+  var needsLargeFiles: Bool { text.contains(#/crop=|--(crop|corners|mask|input-size)/#) }
+
   /// Whether its answer has no end.
   private var isEndless: Bool { text.contains(#/^curl -N|\/stream /#) }
 
@@ -52,9 +55,11 @@ struct CopiedLine: CustomStringConvertible {
   }
 
   /// Runs it, with no other machine than this one: nothing listens at a camera's port, and at the service's where it is named.
+  /// Times that it would wait for are shorter.
   func run(in folder: TestFolder, service port: Int = 1) async throws -> CommandResult {
     let here = text.replacing("5f1c...", with: String(repeating: "5f", count: 32))
       .replacing("--interval 60", with: "--interval 60 --frames 1")
+      .replacing("?duration=10", with: "?duration=1").replacing("&after=5s", with: "&after=1s")
       .replacing("/motion/7.", with: "/motion/1.")
       .replacing(#/(https?|rtsps?):\/\/([^@\/\s']*@)?[\w.]+(:\d+)?/#) {
         "\($0.1)://\($0.2 ?? "")127.0.0.1:\(port)"
@@ -77,19 +82,20 @@ extension Page.Block {
 }
 
 enum CopiedFiles {
-  /// Makes the files that the lines with `glpreview render` name.
-  static func make(in folder: TestFolder) async throws {
+  /// Makes the files that the lines with `glpreview render` name, with pictures of 16:9.
+  static func make(in folder: TestFolder, width: Int) async throws {
+    let height = width * 9 / 16
     func draw(_ arguments: String...) async throws {
       let result = try await folder.run(["render"] + arguments)
       try #require(result.status == 0, "\(result.errors)")
     }
-    let picture = "pattern:counter,size=1280x720,fps=25"
+    let picture = "pattern:counter,size=\(width)x\(height),fps=25"
     try await draw(picture, "-o", "photo.jpg")
     try await draw(picture, "-o", "hall.jpg")
     try await draw(picture, "--frames", "26", "-o", "clip.mp4")
     try await draw(picture, "--frames", "2", "-o", "door.y4m")
     try folder.write(try folder.bytes(of: "photo.jpg") + folder.bytes(of: "hall.jpg"), to: "camera.mjpeg")
-    try folder.write([UInt8](repeating: 128, count: 1280 * 720 * 2), to: "frame.raw")
+    try folder.write([UInt8](repeating: 128, count: width * height * 2), to: "frame.raw")
     try folder.makeFolder("album")
     for name in ["a", "b"] { try folder.write(folder.bytes(of: "photo.jpg"), to: "album/\(name).jpg") }
   }

@@ -88,7 +88,7 @@ struct SignedLinkTests {
     var random = SeededGenerator(seed: seed)
     var seen: [String: [String]] = [:]
     var repeated = 0
-    for _ in 0..<20_000 {
+    for _ in 0..<4000 {
       let parts = [
         "a", "%61", "=", "&", "+", "%2B", "%2b", "%20", "%26", "%23", "#", "?", "b", "%", "%3D", "/",
       ]
@@ -102,7 +102,7 @@ struct SignedLinkTests {
       #expect(seen[canonical, default: read] == read, "\(url)")
       seen[canonical] = read
     }
-    #expect(repeated > 1000)
+    #expect(repeated > 100)
   }
 
   @Test("a link ends with the second that it names, and needs an end unless its key allows none")
@@ -169,7 +169,7 @@ struct SignedLinkTests {
     }
   }
 
-  @Test("none of 10,000 changed links is accepted", arguments: 1...4)
+  @Test("none of 2,800 changed links is accepted", arguments: 1...4)
   func changedLinks(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let urls = [
@@ -179,7 +179,7 @@ struct SignedLinkTests {
     let links = try urls.map { try SignedLink.signed($0, by: Self.key, until: Self.end) }
     let wanted = Set(links.compactMap { SignedLink($0)?.canonical })
     var refused = 0
-    while refused < 2500 {
+    while refused < 700 {
       var bytes = Array(random.oneOf(links).utf8)
       switch Int.random(in: 0..<5, using: &random) {
       case 0:

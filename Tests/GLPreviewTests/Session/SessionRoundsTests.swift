@@ -57,7 +57,7 @@ struct SessionRoundsTests {
     if number % 3 != 0 { await session.close() }
   }
 
-  /// 100, unless GLPREVIEW_SESSION_ROUNDS says another number. The process's output is not read, since
+  /// 40, unless GLPREVIEW_SESSION_ROUNDS says another number. The process's output is not read, since
   /// that would block a thread of Swift's pool for as long as the process runs: the expectation says what was found.
   @Test(
     "opening and closing many sessions leaks no file descriptors, threads or memory", .oneProcessAtATime,
@@ -65,9 +65,9 @@ struct SessionRoundsTests {
   func rounds() async {
     await #expect(processExitsWith: .success) {
       let rounds =
-        ProcessInfo.processInfo.environment["GLPREVIEW_SESSION_ROUNDS"].flatMap { Int($0) } ?? 100
+        ProcessInfo.processInfo.environment["GLPREVIEW_SESSION_ROUNDS"].flatMap { Int($0) } ?? 40
       // What is made once is made now.
-      for number in 0..<50 { try await Self.round(number) }
+      for number in 0..<20 { try await Self.round(number) }
       let before = try Holdings()
 
       for number in 1...max(rounds, 1) { try await Self.round(number) }

@@ -12,6 +12,10 @@ struct ShaderVariantTests {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
 
+    // Uniforms are passed by rewriting a source, whatever its variant: two variants of each show that.
+    let sources = Dictionary(grouping: ProgramKey.all.filter { $0.stage == .fragment }, by: \.source).values
+    let passed = Set(sources.flatMap { [$0.first, $0.last].compactMap(\.self) })
+
     var files = [try write(ShaderSource.fullscreen.text, "fullscreen.vert", folder)]
     for (index, key) in ProgramKey.all.enumerated() {
       let fragment = key.source.withIncludes
@@ -24,8 +28,9 @@ struct ShaderVariantTests {
         try write(fragment, "variant-\(index).comp")
         continue
       }
-      let flat = ShaderSource.fullscreen.withVersion(of: fragment).passing(uniformsOf: fragment)
       try write(fragment, "variant-\(index).frag")
+      guard passed.contains(key) else { continue }
+      let flat = ShaderSource.fullscreen.withVersion(of: fragment).passing(uniformsOf: fragment)
       try write(flat.fragment, "flat-\(index).frag")
       try write(flat.vertex, "flat-\(index).vert")
     }

@@ -141,7 +141,7 @@ struct MP4Tests {
   @Test("fragments with random timestamps leave no gap at which browsers would drop pictures")
   func gaps() throws {
     var random = SystemRandomNumberGenerator()
-    for _ in 0..<20 {
+    for _ in 0..<8 {
       var (mp4, milliseconds) = (FragmentedMP4(), 0)
       var last: (begin: Int, duration: Int)?
       for index in 0..<200 {

@@ -6,30 +6,44 @@ import Testing
 struct SourceFile {
   /// From the package's root.
   let path: String
+  let text: String
   let lines: [Substring]
 
   static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
-  /// Every Swift file below a folder of the package, sorted by path.
-  static func all(below folder: String = "Sources") throws -> [SourceFile] {
-    let base = root.appending(path: folder)
-    let names = try #require(FileManager.default.enumerator(atPath: base.path))
-    return try names.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }.sorted().map { name in
-      let text = try String(contentsOf: base.appending(path: name), encoding: .utf8)
-      return SourceFile(
-        path: "\(folder)/\(name)", lines: text.split(separator: "\n", omittingEmptySubsequences: false))
+  /// The modules that it imports.
+  let imports: [Substring]
+
+  private init(path: String, text: String) {
+    (self.path, self.text) = (path, text)
+    lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    imports = lines.compactMap { line in
+      // Words before `import` are attributes and access levels.
+      guard let first = line.utf8.first(where: { $0 != UInt8(ascii: " ") }), "@fip".utf8.contains(first)
+      else { return nil }
+      let words = line.split(separator: " ")
+      guard let index = words.firstIndex(of: "import"), index <= 2, words.count > index + 1 else {
+        return nil
+      }
+      return words[index + 1]
     }
   }
 
-  /// The modules that it imports.
-  var imports: [Substring] {
-    lines.compactMap { line in
-      let words = line.split(separator: " ")
-      guard let index = words.firstIndex(of: "import"), index <= 2, words.count > index + 1,
-        !line.hasPrefix("//")
-      else { return nil }
-      return words[index + 1]
+  /// Those of the folder `Sources`, which many tests read.
+  private static let sources = Result { try read(below: "Sources") }
+
+  /// Every Swift file below a folder of the package, sorted by path.
+  static func all(below folder: String = "Sources") throws -> [SourceFile] {
+    try folder == "Sources" ? sources.get() : read(below: folder)
+  }
+
+  private static func read(below folder: String) throws -> [SourceFile] {
+    let base = root.appending(path: folder)
+    let names = try #require(FileManager.default.enumerator(atPath: base.path))
+    return try names.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }.sorted().map { name in
+      SourceFile(
+        path: "\(folder)/\(name)", text: try String(contentsOf: base.appending(path: name), encoding: .utf8))
     }
   }
 }

@@ -256,7 +256,7 @@
       let whole = try video(name)
       var noise = SeededGenerator(seed: 7)
 
-      for _ in 0..<60 {
+      for _ in 0..<20 {
         var bytes = whole
         for _ in 0..<Int.random(in: 1...8, using: &noise) {
           bytes[Int.random(in: 0..<bytes.count, using: &noise)] = .random(in: 0...255, using: &noise)

@@ -27,7 +27,7 @@ struct WatchedMonitorTests {
       }
     }
 
-    for _ in 0..<20_000 {
+    for _ in 0..<2_000 {
       let watcher = Task.detached { for await _ in monitor.stream() {} }
       await Task.yield()
       watcher.cancel()
