@@ -106,7 +106,11 @@ struct WatchedCameraTests {
   @Test(
     "a required camera that fails is reopened repeatedly and reported as lost once", .timeLimit(.minutes(15)))
   func service() async throws {
-    let camera = CameraConfiguration(name: "gone", source: "exec:exit 3")
+    var camera = CameraConfiguration(name: "gone", source: "exec:exit 3")
+    // A process that starts slowly has not stalled.
+    (camera.options.live.stallsAfter, camera.options.live.reconnectsAfter) = (
+      allTheTimeThereIs, allTheTimeThereIs
+    )
     let registry = try await CameraRegistry(
       ServerConfiguration(cameras: [camera]), logger: LogRecords().logger,
       options: PreviewSession.Options(linger: .zero))
