@@ -175,7 +175,8 @@ extension RunningService {
     for path in ["/api/cameras", "/api/cameras/front/motion", "/api/recordings"] {
       let transient =
         [
-          "/api/cameras": [".running: ", ".motion.best: ", ".motion.box[]: "], "/api/recordings": [".url: "],
+          "/api/cameras": [".running: ", ".motion.best: ", ".motion.box[]: "],
+          "/api/cameras/front/motion": [".best: ", ".box[]: ", ".cells[]: "], "/api/recordings": [".url: "],
         ][path] ?? []
       await until {
         guard let answer = try? await get(path, control) else { return false }

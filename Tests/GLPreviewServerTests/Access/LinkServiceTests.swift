@@ -348,7 +348,8 @@ struct LinkServiceTests {
       let configuration = Self.configuration { configuration in
         configuration.access.publicURL = PublicURL("https://cams.example.org")
         configuration.access.eventLinks = hasLinks ? .seconds(3600) : nil
-        configuration.cameras[0].replayDuration = .seconds(3600)
+        // Over an hour raw frames would be thinned out, and the buffer might lack the snapshot's.
+        configuration.cameras[0].replayDuration = .seconds(60)
       }
       try await withService(configuration) { service in
         var own = service.inside.events.log.own().makeAsyncIterator()
