@@ -20,6 +20,10 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 # for swift-backtrace beside itself, and complain: no other target sets this.
 test test-camera test-browser screenshot golden api: export SWIFT_BACKTRACE ?= enable=yes,interactive=no,color=no,threads=all
 
+# Every shader of the tests is compiled once and draws little: OpenGL in software (Mesa's llvmpipe) need not optimise them here. It
+# does in `make test-llvmpipe` and `make test-drivers`, as for users.
+test: export GALLIVM_PERF ?= nopt
+
 .PHONY: help setup build build-tests render examples examples-alone api docs test nightly test-llvmpipe test-drivers test-starved test-camera test-browser screenshot fuzz sanitize soak cluster \
   cluster-demo check-pictures check-api check-stores verify bench bench-service bench-hostile gpu-kit test-gpu-kit sbom release-notes deb test-deb format lint golden install install-service \
   clean

@@ -7,8 +7,7 @@ import Testing
 
 @testable import glpreview_cli
 
-@Suite(
-  "The commands work and submit", .serialized, .enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(15)))
+@Suite("The commands work and submit", .enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(15)))
 struct WorkTests {
   private let folder: TestFolder
 

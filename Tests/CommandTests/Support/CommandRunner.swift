@@ -76,14 +76,20 @@ final class TestFolder: Sendable {
     try FileManager.default.createSymbolicLink(atPath: self[name].path, withDestinationPath: destination)
   }
 
+  /// A renderer takes 100 MB: not all tests at once. A `RunningCommand` takes no slot: what its test runs beside it
+  /// might wait for that one.
+  private static let slots = Slots(ProcessInfo.processInfo.activeProcessorCount + 1)
+
   /// Runs `glpreview` here, to its end. `input` comes through a pipe; with nil there is nothing to read.
   func run(
     _ arguments: [String], input: [UInt8]? = nil, environment: [String: String] = [:], output: String? = nil
   ) async throws -> CommandResult {
-    let command = try await RunningCommand(arguments, in: self, environment: environment, output: output)
-    if let input { command.write(input) }
-    command.closeInput()
-    return try await command.result()
+    try await Self.slots.hold {
+      let command = try await RunningCommand(arguments, in: self, environment: environment, output: output)
+      if let input { command.write(input) }
+      command.closeInput()
+      return try await command.result()
+    }
   }
 
   func run(_ arguments: String..., input: [UInt8]? = nil) async throws -> CommandResult {
@@ -112,8 +118,6 @@ final class RunningCommand: Sendable {
 
   /// For a run that hangs, which nothing else would end; not for one that is slow.
   private static let limit = DispatchTimeInterval.seconds(900)
-  /// A renderer takes 100 MB: not all tests at once.
-  private static let slots = Slots(ProcessInfo.processInfo.activeProcessorCount + 1)
 
   private let arguments: [String]
   private let id: pid_t
@@ -140,16 +144,9 @@ final class RunningCommand: Sendable {
     // Writing to a process that has ended must not end the tests.
     signal(SIGPIPE, SIG_IGN)
     let executable = try Self.executable
-    await Self.slots.take()
-    let process: ChildProcess
-    do {
-      process = try ChildProcess(
-        executable, arguments, environment: Self.surroundings.merging(environment) { $1 },
-        in: folder.url.path, writingTo: path)
-    } catch {
-      await Self.slots.give()
-      throw error
-    }
+    let process = try ChildProcess(
+      executable, arguments, environment: Self.surroundings.merging(environment) { $1 },
+      in: folder.url.path, writingTo: path)
     let id = process.id
     let watchdog = Watchdog(id, after: Self.limit)
     self.id = id
@@ -157,7 +154,6 @@ final class RunningCommand: Sendable {
     status = Task {
       let status = await ChildProcess.status(of: id)
       watchdog.end()
-      await Self.slots.give()
       return status
     }
     input = Mutex(process.input)
@@ -292,7 +288,19 @@ private actor Slots {
 
   init(_ count: Int) { free = count }
 
-  func take() async {
+  nonisolated func hold<Value>(_ body: () async throws -> Value) async rethrows -> Value {
+    await take()
+    do {
+      let value = try await body()
+      await give()
+      return value
+    } catch {
+      await give()
+      throw error
+    }
+  }
+
+  private func take() async {
     guard free == 0 else {
       free -= 1
       return
@@ -300,7 +308,7 @@ private actor Slots {
     await withCheckedContinuation { queue.append($0) }
   }
 
-  func give() {
+  private func give() {
     guard queue.isEmpty else { return queue.removeFirst().resume() }
     free += 1
   }
