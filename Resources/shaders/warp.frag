@@ -178,7 +178,8 @@ ivec2 countOf(ivec2 ratio) {
   if (ratio.x == 0) return ivec2(0);
   if (finest < 0) return ivec2(1);
   ivec2 sixteenths = ratio * (grid.zw >> 6) >> finest;
-  ivec2 count = min((3 * sixteenths + 31) >> 5, 8);
+  ivec2 count = (3 * sixteenths + 31) >> 5;
+  count = ivec2(count.x > 6 ? 8 : count.x, count.y > 6 ? 8 : count.y);
   return ivec2(sixteenths.x <= 18 ? 1 : count.x, sixteenths.y <= 18 ? 1 : count.y);
 }
 

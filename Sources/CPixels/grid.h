@@ -29,7 +29,7 @@ INLINE int FORM(count_positions)(const struct pixels_warp *w, int ratio, int ste
   int sixteenths = ratio * step / w->finest;
   if (!w->supersamples || sixteenths <= 18) return 1;
   int count = (3 * sixteenths + 31) / 32;
-  return count > WARP_COUNT ? WARP_COUNT : count;
+  return count > 6 ? WARP_COUNT : count;
 }
 
 // What a cell shows, as a `warp_cell`, with the positions of its outputs along rows and columns in the bits above.

@@ -4,7 +4,7 @@
 ///
 /// An output sample is the mean over `count` positions, evenly spaced over its pixels along rows and columns, each interpolated
 /// between samples: one where outputs are at most 9/8 of a source sample apart, else so many that they are at most 2/3 of one
-/// apart, up to 8.
+/// apart, and 8 where those are over 6.
 package struct WarpSampling: Sendable, Hashable {
   package let grid: WarpGrid
   /// The pixels of an output sample.
@@ -33,7 +33,9 @@ package struct WarpSampling: Sendable, Hashable {
     guard supersamples else { return [1, 1] }
     func count(_ ratio: Int, _ step: Int) -> Int {
       let sixteenths = ratio * step / finest
-      return sixteenths <= 18 ? 1 : min((3 * sixteenths + 31) / 32, WarpSampling.maximumCount)
+      guard sixteenths > 18 else { return 1 }
+      let count = (3 * sixteenths + 31) / 32
+      return count > 6 ? WarpSampling.maximumCount : count
     }
     return [count(ratio.x, step.x), count(ratio.y, step.y)]
   }
