@@ -25,7 +25,8 @@ package struct LensFit: Sendable {
   /// them by, less the part that a rotation of the camera does.
   package let uncertainty: Double
   /// The parameters that more exact points would determine, but these do not: the uncertainty is more than 1 % of the
-  /// picture's diagonal, or another curve makes the lines about as straight.
+  /// picture's diagonal, another curve makes the lines about as straight, or there are no more points than numbers, so
+  /// that nothing shows the points' errors.
   package let uncertain: [LensParameter]
 
   /// Fits parameters of a lens to lines in a picture of this size.
@@ -57,6 +58,7 @@ package struct LensFit: Sendable {
     let rivals = others.filter { !best.isBetter(than: $0.residuals) }
     var doubtful = best.uncertainty.parameters
     if !rivals.isEmpty { doubtful.insert(.curve) }
+    if !problem.hasSpare { doubtful.formUnion(parameters) }
     self.lens = best.lens
     before = problem.residuals(of: lens)?.rms ?? 0
     after = best.residuals.rms

@@ -1,4 +1,5 @@
 // The parameters of a lens that straight lines can determine, and the numbers of which they consist.
+internal import Glibc
 
 /// A parameter of a lens that a `LensFit` may change, by the word that people type.
 package enum LensParameter: String, Sendable, Hashable, CaseIterable {
@@ -117,13 +118,14 @@ enum LensNumber: Sendable, Hashable {
     }
   }
 
-  /// Returns a value with as many digits as a person wants to paste.
-  func rounded(_ value: Double) -> Double {
+  /// Returns a value with as many digits as a person wants to paste. Numbers that multiply high powers have more, by
+  /// their `scale`: the picture changes by less than a millionth.
+  func rounded(_ value: Double, _ scale: Double) -> Double {
     let digits: Double =
       switch self {
       case .radius, .focal, .centerX, .centerY: 100
       case .fov: 1000
-      case .coefficient, .tangential, .quartic: 1_000_000
+      case .coefficient, .tangential, .quartic: max(pow(10, (6 - log10(scale)).rounded(.up)), 1_000_000)
       }
     return (value * digits).rounded() / digits
   }

@@ -92,6 +92,9 @@ struct LineProblem {
   /// The points that say more than where their line is.
   private var conditions: Int { lines.reduce(0) { $0 + $1.points.count - 2 } }
 
+  /// Whether there are more points than numbers, so that distances show the points' errors.
+  var hasSpare: Bool { conditions > numbers.count }
+
   /// Checks that there are at least as many points as numbers.
   ///
   /// - Throws: `ParameterError` with key `fit`.
@@ -151,10 +154,10 @@ struct LineProblem {
     var strength = 0.01
     while !isValid(lens), strength < 1e5 {
       lens = nearest(to: start, scales, Spring(start: start, scales: held, strength: strength))
-      strength *= 1.3
+      strength *= 2
     }
     if !isValid(lens) { lens = start }
-    let rounded = self.rounded(lens)
+    let rounded = self.rounded(lens, scales)
     return isValid(rounded) && residuals(of: rounded) != nil ? rounded : lens
   }
 
@@ -219,11 +222,11 @@ struct LineProblem {
     return LeastSquares(columns, residuals)
   }
 
-  private func rounded(_ lens: Lens) -> Lens {
+  private func rounded(_ lens: Lens, _ scales: [Double]) -> Lens {
     var rounded = lens
-    for number in numbers { rounded[number] = number.rounded(lens[number]) }
+    for (number, scale) in zip(numbers, scales) { rounded[number] = number.rounded(lens[number], scale) }
     if numbers.contains(.focal), var matrix = rounded.matrix {
-      matrix.fy = LensNumber.focal.rounded(matrix.fy)
+      matrix.fy = LensNumber.focal.rounded(matrix.fy, matrix.fy)
       rounded.matrix = matrix
     }
     return rounded

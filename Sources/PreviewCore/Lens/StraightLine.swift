@@ -13,12 +13,16 @@ package struct StraightLine: Sendable, Hashable {
 
   /// Creates a line.
   ///
-  /// - Throws: `ParameterError` with key `line` if there are fewer than three points, or two are the same.
+  /// - Throws: `ParameterError` with key `line` if there are fewer than three points, two are the same, or all are
+  ///   within a pixel.
   package init(_ points: [SIMD2<Double>]) throws(ParameterError) {
     guard StraightLine.counts.contains(points.count) else {
       throw ParameterError("line", "a line has 3 to 1000 points, not \(points.count)")
     }
     guard Set(points).count == points.count else { throw ParameterError("line", "two points are the same") }
+    guard points.contains(where: { (($0 - points[0]) * ($0 - points[0])).sum() >= 1 }) else {
+      throw ParameterError("line", "all points are within a pixel")
+    }
     self.points = points
   }
 

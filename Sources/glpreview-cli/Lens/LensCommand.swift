@@ -69,7 +69,7 @@ struct LensCommand: AsyncParsableCommand {
   }
 
   /// The most points of all lines, so that a fit takes seconds.
-  private static let mostPoints = 10_000
+  private static let mostPoints = 2_000
 
   private func lensJob() throws -> LensJob {
     guard let lens else {

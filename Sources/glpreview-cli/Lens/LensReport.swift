@@ -129,7 +129,7 @@ extension LensReport.Number {
   /// The error with two digits.
   fileprivate var shortError: String {
     var scale = 1.0
-    while error * scale < 10, scale < 1e9 { scale *= 10 }
+    while error * scale < 10, scale < 1e15 { scale *= 10 }
     return ((error * scale).rounded() / scale).shortText
   }
 }

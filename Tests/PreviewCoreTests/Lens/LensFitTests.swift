@@ -173,6 +173,27 @@ func uncertainParameters(index: Int, noise: Double, names: String) throws {
   #expect(LensParameter.text(of: found.uncertain) == names, "\(found.uncertainty)")
 }
 
+@Test("without more points than numbers, nothing shows the points' errors: all parameters are uncertain")
+func noSparePoints() throws {
+  let lines = try seen(wide, through: "fisheye radius 500 center 640,480", noise: 5)
+  let three = try lines.prefix(3).map { try StraightLine([$0.points[0], $0.points[4], $0.points[7]]) }
+  let found = try fit("fisheye radius 480", "radius,center", three)
+  #expect(found.after < 0.1 && found.uncertain == [.radius, .center], "\(found.after), \(found.uncertain)")
+  #expect(throws: ParameterError("line", "all points are within a pixel")) {
+    try StraightLine([[100, 100], [100.5, 100], [100.9, 100.1]])
+  }
+}
+
+@Test("coefficients have as many digits as their powers need")
+func smallCoefficients() throws {
+  let lens = "pinhole matrix 320,320,639.5,479.5 distortion -0.03,0.0006,0,0,-0.0000045"
+  let edges: [Edge] = [
+    ([-2.2, -1.6, 1], [2.2, -1.6, 1]), ([-2.2, 1.6, 1], [2.2, 1.6, 1]), ([-2.2, -1.6, 1], [-2.2, 1.6, 1]),
+    ([2.2, -1.6, 1], [2.2, 1.6, 1]), ([-2.2, -1.2, 1], [2.2, 1.2, 1]),
+  ]
+  #expect(try fit(lens, "k1,k2,k3", seen(edges, through: lens)).after < 0.003)
+}
+
 @Test("a curve is uncertain where lines are about as straight with another one")
 func uncertainCurve() throws {
   let lens = "fisheye curve equidistant center 650,470 radius 500"
