@@ -1,6 +1,7 @@
 // Warps: an output is the mean over positions of the stored picture. Eight outputs at a time.
 
 typedef uint8_t u8x8 __attribute__((vector_size(8)));
+typedef int64_t i64x4 __attribute__((vector_size(32)));
 
 // Positions along one axis, in 1/256 of a sample of a plane.
 INLINE i32x8 FORM(places)(const struct pixels_warp_span *span, i32x8 position) {
@@ -8,14 +9,16 @@ INLINE i32x8 FORM(places)(const struct pixels_warp_span *span, i32x8 position) {
   return (position + span->offset) >> span->shift;
 }
 
+// Loads four bytes at each place. Instructions that gather are slower than eight loads on most processors (and always on Zen), as
+// is taking places from the vector one at a time.
 INLINE i32x8 FORM(gather)(const uint8_t *bytes, i32x8 places) {
-#if defined(FORM_AVX2)
-  return (i32x8)_mm256_i32gather_epi32((const int *)bytes, (__m256i)places, 1);
-#else
+  i64x4 pairs = (i64x4)places;
   i32x8 words = {};
-  for (int i = 0; i < 8; i++) words[i] = LOAD(int32_t, bytes + places[i]);
+  for (int i = 0; i < 4; i++) {
+    words[2 * i] = LOAD(int32_t, bytes + (int32_t)pairs[i]);
+    words[2 * i + 1] = LOAD(int32_t, bytes + (pairs[i] >> 32));
+  }
   return words;
-#endif
 }
 
 // A component of two samples in sixteen bits each: byte `first` of `near`, and of `far`, or `step` bytes behind it.
