@@ -166,7 +166,8 @@ void add(ivec2 position) {
 ivec2 between(ivec2 first, ivec2 second, ivec2 third, int part) {
   int bits = grid.y - 1;
   int side = 1 << bits;
-  ivec2 bend = (third - 2 * second + first) * (part * (part - side)) >> grid.y;
+  // Without four bits of the square, so that products fit 32.
+  ivec2 bend = (third - 2 * second + first) * (part * (part - side) >> 4) >> (grid.y - 4);
   return first + (((second - first) * part + bend + (side >> 1)) >> bits);
 }
 
@@ -179,7 +180,7 @@ ivec2 countOf(ivec2 ratio) {
   if (finest < 0) return ivec2(1);
   ivec2 sixteenths = ratio * (grid.zw >> 6) >> finest;
   ivec2 count = (3 * sixteenths + 31) >> 5;
-  count = ivec2(count.x > 6 ? 8 : count.x, count.y > 6 ? 8 : count.y);
+  count = ivec2(count.x > 5 ? 8 : count.x, count.y > 5 ? 8 : count.y);
   return ivec2(sixteenths.x <= 18 ? 1 : count.x, sixteenths.y <= 18 ? 1 : count.y);
 }
 

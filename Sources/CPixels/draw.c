@@ -22,6 +22,8 @@ struct bands {
 // The outputs of a warp that are drawn at a time, the most cells that they lie in, and the most positions of each along rows and
 // along columns.
 enum { WARP_RUN = 256, WARP_CELLS = 32, WARP_COUNT = 8 };
+// The bits of a place's square that parabolas leave out, so that products fit 32 bits: zeros for 1, 2, 4 or 8 points an output.
+enum { BEND_BITS = 4 };
 
 // The binary logarithm of the parts of a pixel of the target in which positions are counted.
 enum { WARP_BITS = 6 };
@@ -60,7 +62,7 @@ struct warp_run {
   { MIDDLES(pixels, 1), MIDDLES(pixels, 2), MIDDLES(pixels, 3), MIDDLES(pixels, 4), \
     MIDDLES(pixels, 5), MIDDLES(pixels, 6), MIDDLES(pixels, 7), MIDDLES(pixels, 8) }
 
-static const uint8_t warp_offsets[2][WARP_COUNT][WARP_COUNT] = {MIDDLES_OF(1), MIDDLES_OF(2)};
+static const int16_t warp_offsets[2][WARP_COUNT][WARP_COUNT] = {MIDDLES_OF(1), MIDDLES_OF(2)};
 
 static size_t aligned(size_t size) { return (size + 63) & ~(size_t)63; }
 

@@ -29,7 +29,7 @@ INLINE int FORM(count_positions)(const struct pixels_warp *w, int ratio, int ste
   int sixteenths = ratio * step / w->finest;
   if (!w->supersamples || sixteenths <= 18) return 1;
   int count = (3 * sixteenths + 31) / 32;
-  return count > 6 ? WARP_COUNT : count;
+  return count > 5 ? WARP_COUNT : count;
 }
 
 // What a cell shows, as a `warp_cell`, with the positions of its outputs along rows and columns in the bits above.
@@ -74,7 +74,8 @@ INLINE int FORM(find_cell)(const struct pixels_warp *w, int column, int row) {
 
 // The position at a part of the way along a cell's side, on the parabola through three nodes.
 INLINE int32_t FORM(find_between)(int32_t first, int32_t second, int32_t third, int32_t part, int bits) {
-  int32_t half = 1 << bits, bend = (third - 2 * second + first) * (part * (part - half)) >> (bits + 1);
+  int32_t half = 1 << bits;
+  int32_t bend = (third - 2 * second + first) * (part * (part - half) >> BEND_BITS) >> (bits + 1 - BEND_BITS);
   return first + (((second - first) * part + bend + (half >> 1)) >> bits);
 }
 
@@ -139,9 +140,10 @@ INLINE void FORM(find_position)(
       }
     }
   }
-  i32x8 part = (places & (2 * half - 1)) + run->across[across], square = part * (part - half);
-  *x = start[0] + ((slope[0] * part + (bend[0] * square >> (bits + 1)) + (half >> 1)) >> bits);
-  *y = start[1] + ((slope[1] * part + (bend[1] * square >> (bits + 1)) + (half >> 1)) >> bits);
+  i32x8 part = (places & (2 * half - 1)) + run->across[across], square = part * (part - half) >> BEND_BITS;
+  int shift = bits + 1 - BEND_BITS;
+  *x = start[0] + ((slope[0] * part + (bend[0] * square >> shift) + (half >> 1)) >> bits);
+  *y = start[1] + ((slope[1] * part + (bend[1] * square >> shift) + (half >> 1)) >> bits);
 }
 
 // All bits where a position shows the source.

@@ -77,7 +77,7 @@ class Cells:
         half, is_wide = 32 << self.shift, np.zeros(self.longest.shape, bool)
         for line in self.rows + self.columns:
             one, two, three = (clipped(node) for node in line)
-            bend = np.abs(three - 2 * two + one) * half
+            bend = np.abs(three - 2 * two + one) * half / 16
             for way in two - one, three - two:
                 is_wide |= (np.maximum(np.abs(way), bend) * 2 * half > 1 << 30).any(0)
         return is_wide
@@ -106,7 +106,7 @@ class Grid:
 
         def between(nodes, part):
             half, (one, two, three) = 1 << bits - 1, nodes
-            bend = part * (part - half) * (three - 2 * two + one) >> bits
+            bend = (part * (part - half) >> 4) * (three - 2 * two + one) >> bits - 4
             return one + (part * (two - one) + bend + half // 2 >> bits - 1)
         edges = [between([self.nodes[:, row + k, column + i] for k in range(3)], y) for i in range(3)]
         return between(edges, x)

@@ -7,7 +7,7 @@ from filters import point_taps
 def point_counts(ratios, name):
     """How many points an output has along each axis, of its cell's ratios in sixteenths."""
     points = -(-3 * ratios // 32)
-    counts = np.where(ratios <= 18, np.minimum(ratios, 1), np.where(points > 6, 8, points))
+    counts = np.where(ratios <= 18, np.minimum(ratios, 1), np.where(points > 5, 8, points))
     return np.minimum(counts, 1) if name in ("nearest", "bilinear") else counts
 
 

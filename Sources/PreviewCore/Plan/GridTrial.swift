@@ -105,7 +105,7 @@ struct GridTrial {
           Int(nodes[2 * (node + 2 * step) + axis])
         )
         return max(abs(two - one), abs(three - two)) * 2 * half <= 1 << 30
-          && abs(three - 2 * two + one) * 2 * half * half <= 1 << 30
+          && abs(three - 2 * two + one) * 2 * half * half <= 1 << (30 + WarpGrid.bendBits)
       }
     }
     return (0..<3).allSatisfy { fits(first + $0 * line, 1) && fits(first + $0, line) }

@@ -37,6 +37,9 @@ package final class WarpGrid: Sendable {
   /// The parts of an output in which positions between nodes are counted.
   package static let outputUnit = 1 << outputBits
   private static let outputBits = 6
+  /// The bits of a place's square that parabolas leave out, so that products fit 32 bits. They are zeros for 1, 2, 4 or 8
+  /// positions an output.
+  static let bendBits = 4
   /// The longest side of a picture that can be warped, in pixels: sums of positions and weights fit 32 bits.
   package static let maximumSide = 16_384
 
@@ -98,7 +101,8 @@ package final class WarpGrid: Sendable {
   {
     let bits = shift + WarpGrid.outputBits - 1
     let half = 1 << bits
-    let bend = ((third &- second &- second &+ first) &* (part * (part - half))) &>> (bits + 1)
+    let square = (part * (part - half)) >> WarpGrid.bendBits
+    let bend = ((third &- second &- second &+ first) &* square) &>> (bits + 1 - WarpGrid.bendBits)
     return first &+ ((second &- first) &* part &+ bend &+ half / 2) &>> bits
   }
 

@@ -4,7 +4,7 @@
 ///
 /// An output sample is the mean over `count` positions, evenly spaced over its pixels along rows and columns, each interpolated
 /// between samples: one where outputs are at most 9/8 of a source sample apart, else so many that they are at most 2/3 of one
-/// apart, and 8 where those are over 6.
+/// apart, and 8 where those are over 5.
 package struct WarpSampling: Sendable, Hashable {
   package let grid: WarpGrid
   /// The pixels of an output sample.
@@ -35,7 +35,7 @@ package struct WarpSampling: Sendable, Hashable {
       let sixteenths = ratio * step / finest
       guard sixteenths > 18 else { return 1 }
       let count = (3 * sixteenths + 31) / 32
-      return count > 6 ? WarpSampling.maximumCount : count
+      return count > 5 ? WarpSampling.maximumCount : count
     }
     return [count(ratio.x, step.x), count(ratio.y, step.y)]
   }

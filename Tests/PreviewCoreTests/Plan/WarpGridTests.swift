@@ -71,6 +71,34 @@ struct WarpGridTests {
     #expect(hidden == 0, "\(view), cells of \(1 << grid.shift)")
   }
 
+  @Test(
+    "a flat view of nearly 180 degrees shows the source all around its centre, at any size",
+    arguments: [(Size(width: 5472, height: 3648), 178.0), (Size(width: 64, height: 36), 179.0)]
+      as [(Size, Double)])
+  func widest(target: Size, hfov: Double) throws {
+    var view = ViewConfiguration(width: target.width, height: target.height, contentMode: .stretch)
+    view.lens = Lens(.curve(.equidistant), fov: 182)
+    view.projection = Projection(hfov: hfov)
+    let source = Size(width: 4096, height: 4096)
+    let shown = try view.shown(in: source)
+    let warp = try #require(shown.warp)
+    let grid = WarpGrid(
+      WarpGrid.Key(
+        seen: shown.placement.map(.upright, of: warp.size), map: warp.map, target: shown.placement.target,
+        orientation: .upright, stored: source))
+
+    // The part of the picture that the source fills bends most around the axis.
+    for row in stride(from: 0, to: target.height, by: 2) {
+      for column in stride(from: 0, to: target.width, by: 2) {
+        let point = SIMD2(column, row) &* WarpGrid.outputUnit
+        if grid.ratio(at: point).x == 0 {
+          Issue.record("\(column),\(row) shows nothing, by cells of \(1 << grid.shift)")
+          return
+        }
+      }
+    }
+  }
+
   @Test("grids of equal views are equal, and have the fewest nodes that are exact enough")
   func cells() throws {
     func grid(_ view: ViewConfiguration) throws -> WarpGrid {
