@@ -129,7 +129,7 @@ nightly:
 	@scripts/stages night $(STAGE)
 
 test-llvmpipe: build-tests
-	@GLPREVIEW_TEST_GPU=llvmpipe SWIFT="$(SWIFT)" scripts/run-tests --filter 'GLPreviewTests\.|GLPreviewServerTests\.'
+	@GLPREVIEW_TEST_GPU=llvmpipe GLPREVIEW_SESSION_ROUNDS=100 SWIFT="$(SWIFT)" scripts/run-tests --filter 'GLPreviewTests\.|GLPreviewServerTests\.'
 
 test-drivers: build-tests
 	@Tests/Drivers/run

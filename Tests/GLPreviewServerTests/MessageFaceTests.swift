@@ -92,6 +92,7 @@ struct MessageFaceTests {
         // What is retained comes before it.
         try await mqtt.publish("done", "done")
         await late.hears("done")
+        await subscriber.hears("done")
         heard.addMQTT(late.messages)
         heard.addMQTT(subscriber.messages)
       }
@@ -147,7 +148,7 @@ struct MessageFaceTests {
     private func pan() async throws {
       let path = "/api/cameras/yard/views/pan/move"
       #expect(try await shed.send("POST", path, body: #"{"to": {"yaw": 20}, "over": "1ms"}"#).status == 200)
-      await hears("own move .from.yaw", "relayed move .from.yaw")
+      await hears("own move .from.yaw", "relayed move .from.yaw", "mqtt glpreview/events/move")
     }
 
     private func move() async throws {

@@ -1,5 +1,5 @@
 // What other programs meet of the service, in Recorded/face.txt: each address and whom it answers how, the members of its JSON, its
-// metrics. A change of what they rely on shows in review.
+// metrics. A change of what they rely on shows in review. It is that of a machine without a GPU: one has more of its own.
 import AsyncHTTPClient
 import Foundation
 import GLPreview
@@ -28,7 +28,7 @@ struct ServiceFaceTests {
           replay: 10s
           stalls-after: 1h
           motion: true
-          record: {when: trigger}
+          record: {when: trigger, after: 1s}
       scenes: {pair: {tiles: [front]}}
       recordings: {path: \(folder.path)/recordings}
       snapshots: {folder: {path: \(folder.path)/snapshots}}
@@ -53,15 +53,21 @@ struct ServiceFaceTests {
         lines.append(try await service.line(of: request, &heads))
       }
       lines += ["", "# Headers", ""] + heads.enumerated().map { "\($0): \($1)" }
+      // Members and metrics are those of a service whose video is watched.
+      let video = try await service.watch()
       lines += ["", "# Members", ""] + (try await service.members())
       lines += ["", "# Metrics", ""]
       var metrics: [Substring] = []
-      // Files count once they are written.
-      let written = ["glpreview_recorded_bytes_total ", "glpreview_folder_files_total{"]
+      // Files count once they are written, recordings once they have ended, and videos while they are encoded.
+      let written = [
+        "glpreview_recorded_bytes_total ", "glpreview_recordings_total{", "glpreview_folder_files_total{",
+        "glpreview_video_bitrate{",
+      ]
       await until {
         metrics = (try? await service.get("/metrics", control).text.split(separator: "\n")) ?? []
         return written.allSatisfy { name in metrics.contains { $0.hasPrefix(name) } }
       }
+      _ = video.body
       return lines + Self.metrics(metrics)
     }
     try RecordedFace.compare(lines, with: Self.file)
@@ -165,18 +171,26 @@ extension RunningService {
     return "\(request.method) \(request.path) | \(answers.joined(separator: " | ")) | headers \(number)"
   }
 
+  /// Watches a video until the answer is let go.
+  fileprivate func watch() async throws -> HTTPClientResponse {
+    var request = HTTPClientRequest(url: "\(base)/cameras/front/main.mp4")
+    for (name, value) in ServiceFaceTests.Credential.control.fields {
+      request.headers.add(name: name, value: value)
+    }
+    return try await HTTPClient.patient.execute(request, timeout: .hours(1))
+  }
+
   /// The members of JSON, while a video is watched and motion and a recording have been.
   fileprivate func members() async throws -> [String] {
     let control = ServiceFaceTests.Credential.control.fields
-    var request = HTTPClientRequest(url: "\(base)/cameras/front/main.mp4")
-    for (name, value) in control { request.headers.add(name: name, value: value) }
-    let video = try await HTTPClient.patient.execute(request, timeout: .hours(1))
     var found: [String] = []
     for path in ["/api/cameras", "/api/cameras/front/motion", "/api/recordings"] {
       let transient =
         [
-          "/api/cameras": [".running: ", ".motion.best: ", ".motion.box[]: "],
-          "/api/cameras/front/motion": [".best: ", ".box[]: ", ".cells[]: "], "/api/recordings": [".url: "],
+          "/api/cameras": [
+            ".running: ", ".format.format: ", ".motion.best: ", ".motion.box[]: ", ".motion.picture: ",
+          ], "/api/cameras/front/motion": [".best: ", ".box[]: ", ".cells[]: ", ".picture: "],
+          "/api/recordings": [".url: ", ".duration: "],
         ][path] ?? []
       await until {
         guard let answer = try? await get(path, control) else { return false }
@@ -190,8 +204,6 @@ extension RunningService {
         return true
       }
     }
-    // Until here it is watched.
-    _ = video.body
     return found
   }
 

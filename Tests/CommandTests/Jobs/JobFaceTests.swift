@@ -41,6 +41,10 @@ struct JobFaceTests {
       heard.add(result, of: arguments)
     }
     await heard.hears("glp.jobs.dead.n", "glp.replies.me", "$KV.glp-results.n._")
+    // The last submission does not wait for its job, nor a worker for who listens to a failed one.
+    await heard.hears(
+      #"glp.jobs.todo.n {"batch":"n","id":"HEX","source":"pattern:smpte,size=8x8","to":"{name}-{view}.jpg""#,
+      #"glp.jobs.dead.n {"batch":"n","id":"HEX","source":"bad.jpg""#)
     worker.send(SIGTERM)
     heard.add("work", ["\(try await worker.result().status) when it is stopped"])
     for name in ["STREAM.INFO.GLP_JOBS", "STREAM.INFO.GLP_DEAD", "STREAM.INFO.KV_glp-results"]

@@ -354,15 +354,15 @@ import Testing
   }
 
   /// Any order of faults, as long as two nodes stay: all cameras have one owner in the end, and no epoch two.
-  @Test(arguments: 1...8) func anyFaults(seed: Int) {
+  @Test(arguments: 1...12) func anyFaults(seed: Int) {
     var random = SeededGenerator(seed: UInt64(seed))
-    var world = settled(cameras: 16, slots: 16)
+    var world = settled(cameras: 32, slots: 32)
     for _ in 0..<12 {
       let name = Self.names.randomElement(using: &random) ?? "n1"
       switch Int.random(in: 0..<6, using: &random) {
       case 0 where world.nodes.count > 2: world.kill(name)
       case 1: world.reach(name, Bool.random(using: &random))
-      case 2 where world.nodes[name] == nil: world.start(name, slots: 16)
+      case 2 where world.nodes[name] == nil: world.start(name, slots: 32)
       case 3:
         world.isStoreUp.toggle()
       case 4:

@@ -48,6 +48,7 @@ struct APIDescriptionTests {
       let recorded = try #require(RecordedFace.object(Array(try Data(contentsOf: Self.file))))
       #expect(NSDictionary(dictionary: recorded).isEqual(to: document), "make api writes it")
 
+      await until { (try? await service.get("/readyz").status) == 200 }
       await until { (try? await service.get("/cameras/front/main.jpg?at=-1s").status) == 200 }
       await until {
         (try? await service.send("POST", "/api/cameras/front/recording", body: "{}").status) == 202

@@ -12,9 +12,11 @@ struct ShaderVariantTests {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
 
-    // Uniforms are passed by rewriting a source, whatever its variant: two variants of each show that.
-    let sources = Dictionary(grouping: ProgramKey.all.filter { $0.stage == .fragment }, by: \.source).values
-    let passed = Set(sources.flatMap { [$0.first, $0.last].compactMap(\.self) })
+    // Uniforms are passed by rewriting a source, with its conditions: one variant of each set of names shows that.
+    let kinds = Dictionary(grouping: ProgramKey.all.filter { $0.stage == .fragment }) { key in
+      [key.source.text] + key.defines.map { String($0.prefix { $0 != " " }) }
+    }
+    let passed = Set(kinds.values.compactMap(\.first))
 
     var files = [try write(ShaderSource.fullscreen.text, "fullscreen.vert", folder)]
     for (index, key) in ProgramKey.all.enumerated() {
