@@ -144,12 +144,8 @@ extension CapturedFrame {
     var frames: [RenderedPicture?] = []
     var missing: [(ViewConfiguration, GPUTime)] = []
     for preview in previews {
-      guard preview.sourceName == source else {
-        throw SessionError("preview '\(preview.name)' is not of '\(source)'")
-      }
-      guard preview.shows(timestamp) else { throw feed.notBuffered(timestamp) }
       let view = try preview.view(of: preview.configuration, at: poseTime)
-      if let existing = existing(preview, view, form) {
+      if let existing = try existing(preview, view, form) {
         frames.append(existing)
       } else {
         missing.append((view, preview.gpuTime))
@@ -158,6 +154,17 @@ extension CapturedFrame {
     }
     var drawn = try await draw(missing, as: format, coding: coding)[...]
     return frames.compactMap { $0 ?? drawn.popFirst() }
+  }
+
+  /// Draws `view` of the source at this time for a preview, or returns the picture that the preview has of it, even
+  /// if the preview has been changed or moved to another view meanwhile.
+  ///
+  /// - Throws: `ParameterError`, `DeviceError`, `RenderError`; `SessionError` for a preview of another source.
+  package func draw(
+    _ view: ViewConfiguration, for preview: Preview, as format: Picture.Format, coding: PictureCoding?
+  ) async throws -> RenderedPicture? {
+    if let existing = try existing(preview, view, PictureForm(format, coding: coding)) { return existing }
+    return try await draw([(view, preview.gpuTime)], as: format, coding: coding).first
   }
 
   /// Draws views of the source at this time, in one pass, and counts the GPU's time for each.
@@ -198,13 +205,19 @@ extension CapturedFrame {
     return frames
   }
 
-  /// The existing picture of this frame, if the preview has not changed since, and the view has not moved.
-  private func existing(_ preview: Preview, _ view: ViewConfiguration, _ form: PictureForm)
-    -> RenderedPicture?
-  {
-    guard outage == nil, let newest = preview.newest(form.format), newest.sequence == sequence,
-      newest.timestamp == timestamp, newest.sourceState == .live, form.accepts(newest.picture),
-      newest.key.pose == view.projection?.pose
+  /// The preview's existing picture of this frame, if it shows `view`.
+  ///
+  /// - Throws: `SessionError` if the preview is of another source, or may not show this frame.
+  private func existing(
+    _ preview: Preview, _ view: ViewConfiguration, _ form: PictureForm
+  ) throws -> RenderedPicture? {
+    guard preview.sourceName == source else {
+      throw SessionError("preview '\(preview.name)' is not of '\(source)'")
+    }
+    guard preview.shows(timestamp) else { throw feed.notBuffered(timestamp) }
+    guard outage == nil, let newest = preview.newest(form.format, of: view, at: poseTime),
+      newest.sequence == sequence, newest.timestamp == timestamp, newest.sourceState == .live,
+      form.accepts(newest.picture)
     else { return nil }
     return newest
   }

@@ -182,6 +182,20 @@ package final class Preview: Sendable {
   /// The last picture of a format, unless the preview has changed since.
   func newest(_ format: Picture.Format) -> RenderedPicture? { state.withLock { $0.newest[format] } }
 
+  /// The last picture of a format, if it shows `view` as this preview has it at `time`.
+  func newest(_ format: Picture.Format, of view: ViewConfiguration, at time: CaptureInstant)
+    -> RenderedPicture?
+  {
+    var view = view
+    view.name = name
+    return state.withLock { state in
+      guard let newest = state.newest[format], state.configuration.view(at: time) == view,
+        newest.key.pose == view.projection?.pose
+      else { return nil }
+      return newest
+    }
+  }
+
   /// Stores a picture for the next reader, unless the content has changed meanwhile.
   func keep(_ rendered: RenderedPicture, as format: Picture.Format) {
     state.withLock { state in

@@ -97,6 +97,33 @@ struct ViewMoveTests {
     await session.close()
   }
 
+  @Test("a snapshot shows the pose that it was requested with, wherever the view has jumped meanwhile")
+  func jumps() async throws {
+    let script = SourceScript(size: Self.frameSize)
+    let (session, preview) = try Self.session(script)
+    var pictures = preview.pictures.makeAsyncIterator()
+    // Not old before the test ends.
+    let frame = try Self.frame(0, at: CaptureClock.now + Self.hour)
+    script.give(.success(frame))
+    let first = try #require(try await pictures.next())
+    let moment = try await preview.preview.moment(.patient(.newest(maxAge: Self.hour)))
+    func draw() async throws -> [UInt8]? {
+      try await moment.draw(Self.view(), for: preview.preview, as: .rgba, coding: nil)?.picture.bytes
+    }
+    let before = try await Self.still(frame, Self.start, by: session)
+    #expect(first.picture.bytes == before)
+    #expect(try await draw() == before)
+
+    try preview.move(to: Self.goal)
+    let second = try #require(try await pictures.next())
+    #expect(second.picture.bytes != before)
+    #expect(try await draw() == before)
+    // The preview's picture is still that of the other pose.
+    try preview.move(to: Self.start)
+    #expect(try await draw() == before)
+    await session.close()
+  }
+
   @Test("a source with one frame is redrawn until the view is in its place")
   func oneFrame() async throws {
     let script = SourceScript(size: Self.frameSize)

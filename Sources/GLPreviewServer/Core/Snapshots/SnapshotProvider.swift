@@ -214,17 +214,16 @@ final class SnapshotProvider: Sendable {
     at moment: CapturedFrame
   ) async throws -> RenderedPicture {
     let (format, coding) = (query.format.pictures, query.coding)
-    if isServed, let frame = try await moment.draw([preview], as: format, coding: coding).first,
-      // The view may have changed since it was looked up.
-      preview.configuration.view(at: moment.poseTime) == view.named(preview.name)
-    {
-      return frame
-    }
-    let drawn = try await moment.draw([(view, preview.gpuTime)], as: format, coding: coding)
-    guard let frame = drawn.first else {
+    let drawn =
+      if isServed {
+        try await moment.draw(view, for: preview, as: format, coding: coding)
+      } else {
+        try await moment.draw([(view, preview.gpuTime)], as: format, coding: coding).first
+      }
+    guard let drawn else {
       throw SourceError(.unavailable, path: moment.source, reason: "none has arrived")
     }
-    return frame
+    return drawn
   }
 
   /// Returns a picture of the scene, at most a thirtieth of a second old.
