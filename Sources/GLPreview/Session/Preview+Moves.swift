@@ -116,6 +116,12 @@ extension Preview {
   /// Returns the move that is under way at `now`; nil if there is none.
   package func runningMove(at now: CaptureInstant) -> ViewMove? { configuration.path.running(at: now) }
 
+  /// Whether no move is under way, but a picture that was requested at `time` may be from one.
+  package func hasArrived(since time: CaptureInstant) -> Bool {
+    guard let end = configuration.path.moves.last?.end, end <= CaptureClock.now else { return false }
+    return time < end + Self.freshness
+  }
+
   /// Returns how a move ended, when it has; nil if the preview was removed before.
   package func end(of move: ViewMove) async -> ViewMove.End? {
     let end = try? await state.first(until: move.end) { state -> ViewMove.End? in

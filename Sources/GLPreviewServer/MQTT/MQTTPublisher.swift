@@ -40,10 +40,11 @@ final class MQTTPublisher: Service, CustomStringConvertible {
   }
 
   private struct Picture {
-    let time: CaptureInstant
     let isLive: Bool
     /// The view of the picture; nil if the camera had no view that is switched on.
     let shown: Shown?
+    /// When it was requested, and when that ended.
+    let start, end: CaptureInstant
   }
 
   private static let closesWithin = Duration.seconds(1)
@@ -232,6 +233,7 @@ final class MQTTPublisher: Service, CustomStringConvertible {
       guard !Task.isCancelled else { return }
       var isLive = false
       let view = shownView(of: camera)
+      let start = CaptureClock.now
       let last = state.withLock { $0.pictures[camera.source] }
       // The server must not retain a picture that clients may not see any more.
       if last?.shown != view.map(Shown.init) {
@@ -251,20 +253,23 @@ final class MQTTPublisher: Service, CustomStringConvertible {
       }
       state.update {
         $0.pictures[camera.source] = Picture(
-          time: CaptureClock.now, isLive: isLive, shown: view.map(Shown.init))
+          isLive: isLive, shown: view.map(Shown.init), start: start, end: CaptureClock.now)
       }
     }
   }
 
-  /// Whether a picture is due: the first one, after a change of the view, when a camera that gave none works
-  /// again, or after the configured interval.
+  /// Whether a picture is due: the first one, after a change or a move of the view, when a camera that gave none
+  /// works again, or after the configured interval.
   private func isDue(_ camera: ServedCamera) -> Bool {
     guard let last = state.withLock({ $0.pictures[camera.source] }) else { return true }
-    if last.shown != shownView(of: camera).map(Shown.init) { return true }
+    let view = shownView(of: camera)
+    if last.shown != view.map(Shown.init) || view?.preview.hasArrived(since: last.start) == true {
+      return true
+    }
     // A camera without viewers does not report that it works until a picture is requested.
-    let isRetryDue = CaptureClock.now - last.time >= Self.retryInterval
+    let isRetryDue = CaptureClock.now - last.end >= Self.retryInterval
     if !last.isLive, isRetryDue || watch.report(of: camera).state == .live { return true }
-    return configuration.pictures.map { CaptureClock.now - last.time >= $0 } ?? false
+    return configuration.pictures.map { CaptureClock.now - last.end >= $0 } ?? false
   }
 
   /// The first view that is switched on, as every client with the role `read` may see it.

@@ -112,6 +112,35 @@ struct MQTTServiceTests {
     }
   }
 
+  @Test("the picture after a move shows where the view has arrived")
+  func arrived() async throws {
+    let server = try await Mosquitto()
+    var camera = Self.camera("door", "pattern:smpte,size=64x64,fps=20")
+    camera.options.lens = Lens(.fisheye(), fov: 180)
+    camera.views[0].view = ViewConfiguration(name: "main", width: 64, height: 36)
+    camera.views[0].view.projection = Projection(yaw: 60, hfov: 60)
+    try await withService(Self.configuration(server, [camera])) { service in
+      let topic = "glpreview/door/picture"
+      let heard = try server.subscribe(to: topic)
+      func move(_ body: String) async throws {
+        let answer = try await service.send("POST", "/api/cameras/door/views/main/move", body: body)
+        #expect(answer.status == 200, "\(answer.text)")
+      }
+      func last() throws -> [UInt8]? {
+        guard let picture = heard.messages.last?.payload, !picture.isEmpty else { return nil }
+        return try JPEGDecoder.decode(picture, maximumPixels: 1 << 20).bytes
+      }
+      try await until { try last() != nil }
+      let there = try last()
+      try await move(#"{"to": {"yaw": -60}}"#)
+      try await until { try last().map { $0 != there } == true }
+
+      let count = heard.messages.count
+      try await move(#"{"to": {"yaw": 60}, "over": "3s"}"#)
+      try await until { try heard.messages.count > count && last() == there }
+    }
+  }
+
   @Test("a masked, locked view is published as a black picture of full size, as over HTTP")
   func privacy() async throws {
     let server = try await Mosquitto()
