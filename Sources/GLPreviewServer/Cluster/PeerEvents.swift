@@ -100,7 +100,7 @@ final class PeerEvents: Service, CustomStringConvertible {
       metrics.count(.peerEvent(.failed))
       return nil
     }
-    guard rates.allows(peer.url, at: CaptureClock.now) else {
+    guard rates.allows(event.rateKey(of: peer.url), at: CaptureClock.now) else {
       metrics.count(.peerEvent(.dropped))
       return nil
     }

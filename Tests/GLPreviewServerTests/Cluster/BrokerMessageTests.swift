@@ -217,4 +217,11 @@ struct BrokerMessageTests {
     #expect(told(of: "b", at: now) == 100)
     #expect(told(of: "a", at: now + .seconds(1)) == 20)
   }
+
+  @Test("changes of a node's views have a rate limit of their own", arguments: ServerEvent.types)
+  func rateKey(type: String) throws {
+    let event = try #require(
+      RelayedEvent(json: Array(#"{"type":"\#(type)","camera":"door","what":"x"}"#.utf8)), "\(type)")
+    #expect(event.rateKey(of: "a") == (["view", "move"].contains(type) ? "a views" : "a"))
+  }
 }

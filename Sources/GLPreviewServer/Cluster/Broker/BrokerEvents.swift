@@ -69,7 +69,7 @@ final class BrokerEvents: Service, CustomStringConvertible {
           continue
         }
         guard Self.word(node) != Self.word(name()) else { continue }
-        guard rates.allows(node, at: CaptureClock.now) else {
+        guard rates.allows(event.rateKey(of: node), at: CaptureClock.now) else {
           metrics.count(.relayed(.dropped))
           continue
         }

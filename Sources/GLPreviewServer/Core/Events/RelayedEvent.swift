@@ -7,6 +7,13 @@ package struct RelayedEvent: Sendable, Hashable {
   package var camera: String? { if case .string(let name) = members["camera"] { name } else { nil } }
   private let members: [String: JSONValue]
 
+  /// Returns the key of the rate limit for which the event counts. Changes of views have one of their own, because
+  /// there are many while a client turns a view, and a node's other events must not be dropped for them. Names and
+  /// addresses of nodes have no spaces.
+  package func rateKey(of node: String) -> String {
+    ["view", "move"].contains(type) ? "\(node) views" : node
+  }
+
   /// The longest event that is parsed, in bytes. A snapshot event contains a thumbnail.
   package static let longest = 32_000
   private static let longestText = 512
@@ -138,7 +145,7 @@ package struct EventRates: Sendable {
 
   private static let rate = 20.0
   private static let burst = 100.0
-  private static let mostNodes = 256
+  private static let mostNodes = 512
 
   private var buckets: [String: Bucket] = [:]
 
