@@ -9,7 +9,7 @@ package struct ViewRight: Sendable {
     case asServed
     /// The view with a client's parameters, until the view is locked.
     case withParameters
-    /// A copy in another size. It does not follow changes of the view, but ends with them.
+    /// A copy in another size. It follows moves of the view, and ends with other changes.
     case copied
     /// A picture that was drawn with this configuration.
     case drawn(ViewConfiguration)
@@ -35,8 +35,8 @@ package struct ViewRight: Sendable {
     case .asServed: true
     case .withParameters: !now.isLocked
     case .copied:
-      now.view == before.view && now.isLocked == before.isLocked && now.updateEvery == before.updateEvery
-        && entry.moves == target.moves
+      now.isLocked == before.isLocked && now.updateEvery == before.updateEvery
+        && (now.isLocked ? now.view == before.view : now.view.unposed == before.view.unposed)
     case .drawn(let view): !now.isLocked || now.view == view && isExact
     case .buffered(let view):
       now.view.unposed == before.view.unposed && (!now.isLocked || now.view == view && isExact)
