@@ -1,10 +1,10 @@
-// The largest pictures of views without a size, which grow with their fields of view.
+// The largest pictures of views, which grow with their fields of view and with their sources.
 
 extension ViewPlans {
-  /// Returns a view as it is drawn with at most `limit` pixels: one whose size follows from its field of view, and
-  /// would be larger, gets the largest size of the same shape. Other views stay as they are.
+  /// Returns a view as it is drawn with at most `limit` pixels: one that would be larger gets the largest size of the
+  /// same shape.
   func limited(_ view: ViewConfiguration, to limit: Int, in event: FeedEvent) -> ViewConfiguration {
-    guard limit < .max, view.followsField else { return view }
+    guard limit < .max else { return view }
     // A fallback is drawn in the reference size where the frame has another shape.
     var sources: [(view: ViewConfiguration, size: Size)] = []
     if let reference = knownReference { sources.append((withLens(view), reference)) }
@@ -14,7 +14,8 @@ extension ViewPlans {
     for source in sources {
       // No picture without a size is wider or higher than the source's longer side.
       let longest = max(source.size.width, source.size.height)
-      guard Size(width: longest, height: longest).pixelCount > limit,
+      let hasSize = view.width != nil || view.height != nil
+      guard hasSize || Size(width: longest, height: longest).pixelCount > limit,
         let size = try? RenderPlanner(maximumPixels: .max).size(of: source.view, in: source.size),
         size.pixelCount > limit
       else { continue }
@@ -31,7 +32,7 @@ extension Size {
   /// Returns a size of this shape with about `count` pixels, and no more.
   fileprivate func reduced(to count: Int) -> Size {
     let factor = (Double(count) / Double(pixelCount)).squareRoot()
-    let reduced = max(Int(Double(width) * factor), 1)
+    let reduced = min(max(Int(Double(width) * factor), 1), count)
     return Size(width: reduced, height: max(min(Int(Double(height) * factor), count / reduced), 1))
   }
 }

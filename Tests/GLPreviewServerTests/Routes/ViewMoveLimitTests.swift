@@ -75,6 +75,30 @@ struct ViewMoveLimitTests {
     }
   }
 
+  @Test("frames larger than the reference size count with their own pixels")
+  func largerThanReference() async throws {
+    var configuration = try Self.configuration()
+    configuration.cameras[0].options.referenceSize = Size(width: 32, height: 32)
+    try await withService(configuration) { service in
+      let picture = try await service.get("/cameras/camera/narrow.png?\(Self.still)&hfov=100")
+      #expect(picture.status == 400, "\(picture.headers["X-View-Size"])")
+      let moved = try await Self.move("narrow", #"{"to": {"hfov": 100}}"#, by: service)
+      #expect(moved.status == 400 && moved.text.contains("121x68"), "\(moved.text)")
+    }
+  }
+
+  @Test("a view without a size does not zoom before its camera has sent a frame")
+  func noFrame() async throws {
+    var configuration = try Self.configuration()
+    configuration.cameras[0].source = "/nonexistent/camera.jpg"
+    configuration.cameras[0].isRequired = false
+    try await withService(configuration) { service in
+      let moved = try await Self.move("narrow", #"{"to": {"hfov": 100}}"#, by: service)
+      #expect(moved.status == 409 || moved.status == 503, "\(moved.text)")
+      #expect(try await Self.move("narrow", #"{"to": {"yaw": 5}}"#, by: service).status == 200)
+    }
+  }
+
   @Test("a zoom over time needs a picture within limits.pixels at its start, a jump and a turn do not")
   func onTheWay() async throws {
     try await withService(Self.configuration()) { service in
@@ -143,6 +167,49 @@ struct ViewMoveLimitTests {
     }
   }
 
+  @Test(
+    "a stream by URL stays within limits.pixels where its frames become larger than the one it was checked with"
+  )
+  func largerFrames() async throws {
+    var configuration = try Self.configuration()
+    configuration.cameras[0].options.referenceSize = Size(width: 32, height: 32)
+    try await withService(configuration) { service in
+      let target = try service.inside.registry.view("line", of: "camera")
+      var wanted = target.served
+      wanted.view = ViewConfiguration(name: "line", crop: Rectangle(x: 0, y: 0, width: 31, height: 32))
+      // As for a view that was checked before.
+      let stream = try service.inside.streams.join(target, as: wanted, every: .zero)
+      var pictures = stream.hub.preview.pictures.makeAsyncIterator()
+      let picture = try #require(try await pictures.next())
+      // Not 155x160.
+      #expect(picture.picture.size == Size(width: 49, height: 50), "\(picture.picture.size)")
+      withExtendedLifetime(stream) {}
+    }
+  }
+
+  @Test("a snapshot of a view that has moved since it was looked up is checked in its new pose")
+  func movedSince() async throws {
+    try await withService(Self.configuration()) { service in
+      let target = try service.inside.registry.view("narrow", of: "camera")
+      let request = Request(
+        head: HTTPRequest(
+          method: .get, scheme: nil, authority: nil, path: "/cameras/camera/narrow.png?\(Self.still)"),
+        body: RequestBody(buffer: ByteBuffer()))
+      let query = try SnapshotQuery(
+        QueryParameters(request), of: target.served, as: .png, offline: target.offline,
+        timeout: allTheTimeThereIs)
+      let (_, before) = try await service.inside.snapshots.picture(of: target, query) { _ in false }
+      #expect(before != nil)
+      let sized = try await service.send("PATCH", "\(Self.views)/narrow", body: #"{"size": "64x36"}"#)
+      let wide = try await Self.move("narrow", #"{"to": {"hfov": 150}}"#, by: service)
+      #expect(sized.status == 200 && wide.status == 200)
+      let error = await #expect(throws: ParameterError.self) {
+        _ = try await service.inside.snapshots.picture(of: target, query) { _ in false }
+      }
+      #expect(error?.reason.hasPrefix("160x90 ") == true, "\(String(describing: error))")
+    }
+  }
+
   // MARK: Changes that wait for a frame
 
   /// A camera of 64x48 pixels that a test opens.
@@ -194,6 +261,20 @@ struct ViewMoveLimitTests {
   }
 
   // MARK: The moves of a second
+
+  @Test("a PATCH of the pose counts as a move, another PATCH does not")
+  func patched() async throws {
+    try await withService(Self.configuration()) { service in
+      let target = try service.inside.registry.view("line", of: "camera")
+      // Late ones, which last however slow the test is.
+      let late = CaptureClock.now + .seconds(3600)
+      while service.inside.core.moves.allows(target.preview.name, at: late) {}
+      let turn = try await service.send("PATCH", "\(Self.views)/line", body: #"{"yaw": 5}"#)
+      #expect(turn.status == 429 && turn.headers["Retry-After"] == ["1"], "\(turn.text)")
+      #expect(try await Self.move("line", #"{"to": {"yaw": 5}}"#, by: service).status == 429)
+      #expect(try await service.send("PATCH", "\(Self.views)/line", body: #"{"fps": 5}"#).status == 200)
+    }
+  }
 
   @Test("over HTTP, a view's 51st move within a second is refused with 429, and one after the second is not")
   func counted() async throws {

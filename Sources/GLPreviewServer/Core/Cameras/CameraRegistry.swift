@@ -83,7 +83,14 @@ package final class CameraRegistry: Sendable {
     if let reference = moment.size { _ = try view.visiblePart(of: reference) }
     // An uncropped view has the frame's size; a crop is in pixels of the reference size.
     let size = (view.isCropped ? nil : moment.frameSize) ?? moment.size ?? Size(width: 640, height: 360)
-    _ = try RenderPlanner(maximumPixels: limits.pixels).size(of: view, in: size)
+    let planner = RenderPlanner(maximumPixels: limits.pixels)
+    _ = try planner.size(of: view, in: size)
+    // It is drawn in the pixels of the frame.
+    if view.isCropped, let reference = moment.size, let frame = moment.frameSize, frame != reference,
+      frame.hasShape(of: reference)
+    {
+      _ = try planner.size(of: view.rescaled(from: reference, to: frame), in: frame)
+    }
   }
 
   private static func source(
@@ -110,8 +117,8 @@ package final class CameraRegistry: Sendable {
     "\(word)-\(names.add(1, ordering: .relaxed).newValue)"
   }
 
-  /// Creates a preview for a view that is not served; it moves with `leader`. While its size follows from its field
-  /// of view, it grows up to `limits.pixels`. The caller removes it from the session when it is no longer needed.
+  /// Creates a preview for a view that is not served; it moves with `leader`, and has at most `limits.pixels`
+  /// whatever the view and the source become. The caller removes it from the session when it is no longer needed.
   func makeAdHocPreview(
     _ view: ViewConfiguration, of target: ServedPreview, following leader: Preview?
   ) throws -> Preview {

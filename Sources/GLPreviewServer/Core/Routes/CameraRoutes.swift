@@ -265,6 +265,7 @@ struct CameraRoutes: Sendable {
   private func apply(_ change: ViewChange, to view: String, of camera: String) async throws -> ServedPreview {
     let entry = try core.registry.view(view, of: camera)
     try entry.served.checkLock(of: camera)
+    if change.endsMove { try core.moves.check(entry, at: CaptureClock.now) }
     var wanted = entry.served
     try change.apply(to: &wanted)
     let isDrawn = wanted.view != entry.served.view && !entry.isScene
@@ -272,8 +273,12 @@ struct CameraRoutes: Sendable {
     return try core.registry.update(view, of: camera, endsMove: change.endsMove) { served throws(Problem) in
       // The configuration may have changed, and the view may have moved, during the wait for the frame.
       try served.checkLock(of: camera)
+      let before = served.view
       try change.apply(to: &served)
-      guard let moment else { return }
+      guard let moment else {
+        guard entry.isScene || served.view == before else { throw .reconfigured(entry) }
+        return
+      }
       do throws(ParameterError) { try core.registry.check(served.view, at: moment) } catch {
         throw .badParameter(error.key, error.reason)
       }

@@ -2,12 +2,10 @@
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
-internal import Synchronization
 
 /// Moves of views. Of two movers the newest wins.
 struct MoveRoutes: Sendable {
   let core: ServiceCore
-  private let limiter = MoveLimiter()
   private let now: @Sendable () -> CaptureInstant
 
   /// Creates the routes; `now` is the clock that limits moves.
@@ -52,7 +50,7 @@ struct MoveRoutes: Sendable {
   ) async throws -> (entry: ServedPreview, begun: BegunMove) {
     let entry = try core.registry.view(view, of: camera)
     let target = try target(of: wanted, entry)
-    try limiter.check(entry, at: now())
+    try core.moves.check(entry, at: now())
     let moment = try await entry.isResized(by: target) ? core.registry.moment(of: entry) : nil
     return try core.registry.move(view, of: camera, over: wanted.duration) { entry throws(Problem) in
       // The view may have changed during the wait for the frame.
@@ -69,6 +67,9 @@ struct MoveRoutes: Sendable {
     guard entry.isResized(by: target) else { return }
     // It was not when the frame was requested.
     guard let moment else { throw .reconfigured(entry) }
+    guard moment.size != nil else {
+      throw Problem(.conflict, "the camera has sent no frame yet, so that the picture's size is unknown")
+    }
     var poses = [target]
     if duration > .zero, let present = entry.preview.configuration.view(at: CaptureClock.now)?.projection {
       poses.append(present.pose)
@@ -97,7 +98,7 @@ struct MoveRoutes: Sendable {
     let field = entry.preview.usualField
     core.events.viewMoved(entry, "started", move, field)
     Task { [events = core.events] in
-      guard let end = await entry.preview.end(of: move) else { return }
+      let end = await entry.preview.end(of: move) ?? .superseded
       events.viewMoved(entry, end.rawValue, move, field)
     }
   }
@@ -108,39 +109,5 @@ extension ServedPreview {
   fileprivate func isResized(by pose: LensPose?) -> Bool {
     guard let pose, served.view.followsField else { return false }
     return pose.hfov != served.view.projection?.hfov
-  }
-}
-
-/// Limits the moves of each view.
-final class MoveLimiter: Sendable {
-  /// The most moves of a view within `span`.
-  static let most = 50
-  private static let span = Duration.seconds(1)
-
-  /// The times of the latest moves, by the name of the preview.
-  private let times = Mutex<[String: [CaptureInstant]]>([:])
-
-  /// Counts a move of a view at `now`.
-  ///
-  /// - Throws: `Problem` 429 if it is one too many.
-  func check(_ entry: ServedPreview, at now: CaptureInstant) throws(Problem) {
-    guard !allows(entry.preview.name, at: now) else { return }
-    throw .busy(
-      .tooManyRequests,
-      "view '\(entry.name)' of '\(entry.camera)' is moved more than \(Self.most) times a second",
-      retryAfter: 1)
-  }
-
-  /// Counts a move at `now`, and returns whether it is allowed.
-  func allows(_ preview: String, at now: CaptureInstant) -> Bool {
-    times.withLock { times in
-      times = times.compactMapValues { moves in
-        let recent = moves.filter { now - $0 < Self.span }
-        return recent.isEmpty ? nil : recent
-      }
-      guard times[preview]?.count ?? 0 < Self.most else { return false }
-      times[preview, default: []].append(now)
-      return true
-    }
   }
 }

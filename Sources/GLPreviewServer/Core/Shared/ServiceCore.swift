@@ -17,6 +17,8 @@ package struct ServiceCore: Sendable {
   let streams: StreamRegistry
   package let videos: VideoStreams
   let clips = ClipGates()
+  /// Counts the moves and jumps of each view.
+  let moves = MoveLimiter()
   package let snapshots: Snapshots
   package let events: ServiceEvents
   /// The cameras of other nodes, and streams from them.

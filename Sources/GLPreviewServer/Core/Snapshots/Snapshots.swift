@@ -69,6 +69,11 @@ package struct Snapshots: Sendable {
     let moment = try await provider.moment(of: target, query.request)
     try check(target, query, at: moment)
     let subject = provider.subject(moment, query, target)
+    // The view may have moved during the wait for the frame. Its other changes are not drawn.
+    let drawn = subject.key.view
+    if drawn.followsField, drawn.projection?.hfov != query.served.view.projection?.hfov {
+      try registry.check(drawn, at: moment)
+    }
     if hasCached(subject.entityTag) { return (subject, nil) }
     let answer = try await provider.picture(subject, at: moment, query, of: target)
     try check(target, query, at: moment)
