@@ -170,6 +170,30 @@ extension DashboardTests {
     }
   }
 
+  @Test(
+    "a lens view that a browser plays by WebRTC turns with its moves",
+    .enabled(if: hasWebRTC, "libssl3 or libsrtp2-1 is missing here: scripts/setup"))
+  func lensMoved() async throws {
+    try await withBrowser(Self.lenses) { browser, service in
+      _ = try await browser.run(Self.player(of: "['video']", "{}", view: "ceiling/door"))
+      func wait(_ left: String, _ right: String) async throws {
+        try await browser.wait(
+          "\(left) and \(right)",
+          until: "window.seen?.left === '\(left)' && window.seen.right === '\(right)'")
+      }
+      func move(_ body: String) async throws {
+        try await service.ask("POST", "api/cameras/ceiling/views/door/move", json: body)
+      }
+      // 18 degrees to both sides of the axis.
+      try await wait("cyan", "magenta")
+      try await move(#"{"to": {"yaw": 54}}"#)
+      try await wait("magenta", "blue")
+      try await move(#"{"to": {"yaw": -27}, "over": 0.5}"#)
+      try await wait("yellow", "green")
+      #expect(try await browser.text("return window.connection.connectionState") == "connected")
+    }
+  }
+
   @Test("the role read and locked views get no controls that turn a lens view")
   func lensReadOnly() async throws {
     let turns = """

@@ -69,8 +69,8 @@ extension DashboardTests {
     }
   }
 
-  /// Plays `bars/main` as a page of somebody's own would, and keeps what it sees in `seen`.
-  private static func player(of kinds: String, _ configuration: String) -> String {
+  /// Plays a view as a page of somebody's own would, and keeps what it sees in `seen`.
+  static func player(of kinds: String, _ configuration: String, view: String = "bars/main") -> String {
     WatchedVideo.element + """
       const connection = window.connection = new RTCPeerConnection(\(configuration));
       for (const kind of \(kinds)) {
@@ -80,7 +80,7 @@ extension DashboardTests {
       connection.ontrack = ({track}) => { if (track.kind === 'video') video.srcObject ??= new MediaStream([track]); };
       (async () => {
         await connection.setLocalDescription(await connection.createOffer());
-        const answer = await fetch('cameras/bars/main/whep', {method: 'POST',
+        const answer = await fetch('cameras/\(view)/whep', {method: 'POST',
           headers: {'Content-Type': 'application/sdp'}, body: connection.localDescription.sdp});
         Object.assign(seen, {status: answer.status, location: answer.headers.get('Location')});
         await connection.setRemoteDescription({type: 'answer', sdp: await answer.text()});

@@ -210,7 +210,7 @@ final class VideoFeed: Sendable {
       let (isDue, factor) = state.update { state in
         // The next one is read while this one is encoded.
         state.picture = nil
-        return (state.needsKeyframe(isOfCamera: isOfCamera, at: now), state.control.factor)
+        return (state.takeKeyframeRequest(isOfCamera: isOfCamera, at: now), state.control.factor)
       }
       let sample = try await encoder.encode(
         rendered.picture, at: time, isKey: keyframe || isDue, bitrateFactor: factor)
@@ -272,8 +272,8 @@ extension VideoFeed.State {
     for (id, watcher) in watchers where !watcher.unread.isEmpty && isLost(watcher) { watchers[id]?.lose() }
   }
 
-  /// Whether no watcher needs the next picture yet. The source buffers its own H.264, and batched watchers
-  /// read it later.
+  /// Whether no watcher needs the next picture yet, because originals are passed through: the source buffers its own
+  /// H.264, and batched watchers read it later.
   var needsNoPicture: Bool { passed != nil && watchers.values.allSatisfy(\.needsNoPicture) }
 
   /// Whether all watchers read in batches.
@@ -286,9 +286,9 @@ extension VideoFeed.State {
     control.resumed(watcher, at: CaptureClock.now)
   }
 
-  /// Returns whether the picture that is encoded now is to be a keyframe. Batched watchers only request
-  /// keyframes of the camera's pictures.
-  mutating func needsKeyframe(isOfCamera: Bool, at now: CaptureInstant) -> Bool {
+  /// Returns whether the picture that is encoded now is to be a keyframe, which serves all requests for one. Batched
+  /// watchers only request keyframes of the camera's pictures.
+  mutating func takeKeyframeRequest(isOfCamera: Bool, at now: CaptureInstant) -> Bool {
     if isOfCamera, watchers.values.contains(where: { $0.readsInBatches && $0.needsKey }) { keys.join() }
     return keys.asks(at: now)
   }

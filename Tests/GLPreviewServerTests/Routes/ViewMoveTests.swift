@@ -215,6 +215,12 @@ struct ViewMoveTests {
       let kept = try await Self.left(of: service)
       #expect(kept?.yaw == 33 && kept?.move != nil)
 
+      // A changed camera begins where the move would have ended.
+      configuration.cameras[0].options.lens = Lens(.fisheye(), fov: 190)
+      try await service.inside.apply(configuration)
+      let placed = try await Self.left(of: service)
+      #expect(placed?.yaw == 33 && placed?.move == nil)
+
       configuration.cameras[0].views[1].view.projection?.yaw = 5
       try await service.inside.apply(configuration)
       let reset = try await Self.left(of: service)

@@ -115,10 +115,14 @@ struct PreparedState: Sendable {
         let kept = keptView(view.view.name, of: camera, in: current)
         let new = newViews[ViewKey(camera: camera.name, view: view.view.name)]
         guard let content = kept?.content ?? new.map(ServedPreview.Content.view) else { return nil }
-        // Run-time changes are kept, unless the file changes this view.
-        let served = known.contains(view) ? kept?.served : nil
+        var served = view
+        // Run-time changes are kept, unless the file changes this view. Of a changed camera's, only the pose is.
+        if known.contains(view) {
+          let old = current[camera: camera.name]?.views.first { $0.name == view.view.name }?.served
+          served = kept?.served ?? old.map(view.posed(as:)) ?? view
+        }
         var entry = ServedPreview(
-          camera: camera.name, content: content, served: served ?? view, offline: camera.offline,
+          camera: camera.name, content: content, served: served, offline: camera.offline,
           triggerDelay: camera.triggerDelay)
         entry.moves = kept?.moves ?? 0
         return entry
@@ -168,6 +172,15 @@ extension ServedState {
 }
 
 extension ServedView {
+  /// Returns the view in the pose of another one. A locked view keeps its own.
+  fileprivate func posed(as other: ServedView) -> ServedView {
+    guard !isLocked, let projection = other.view.projection, projection.shape == view.projection?.shape
+    else { return self }
+    var posed = self
+    posed.view.projection?.pose = projection.pose
+    return posed
+  }
+
   /// The shortest interval between two pictures.
   var updateEvery: Duration { framesPerSecond.map { .seconds(1 / $0) } ?? .zero }
 }
